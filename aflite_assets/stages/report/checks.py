@@ -8,6 +8,7 @@ from aflite_assets.analysis.inputs.records import Cell, FilteredSet, TestSet
 from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
     OverLargestClass,
+    one_answers,
     over_largest_class,
     over_largest_class_elsewhere,
 )
@@ -125,7 +126,7 @@ def evaluator_outcomes(
         judged_by = [one for name, one in found.items() if name not in left_out]
         if judged_by:
             yield _over_chance(test_set, judged_by)
-    collapsed = one_answer_names(cells, test_sets)
+    collapsed = one_answer_names(one_answers(cells, test_sets))
     said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being better than that."
     judged = natural and any(cell.predictions is not None for cell in cells)

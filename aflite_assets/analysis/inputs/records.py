@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -335,7 +335,15 @@ class BenchmarkData:
         return whole or self.plain_evaluators
 
 
-def units_text(test_sets: Iterable[TestSet]) -> str:
+class HasUnit(Protocol):
+    """A test set, or its facts."""
+
+    @property
+    def unit(self) -> Unit:
+        """What its numbers count."""
+
+
+def units_text(test_sets: Iterable[HasUnit]) -> str:
     """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
     units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
     return " or ".join(units) or "rows"

@@ -139,13 +139,14 @@ def run(
 
     The page itself holds plotly's script, and is kept once.
     """
+    from aflite_assets.analysis.analysis import analyse
     from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
-    verdicts = verdict_texts(data)
+    verdicts = verdict_texts(analyse(data))
     write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")

@@ -5,6 +5,8 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -75,12 +77,11 @@ def png(figure: "Figure", *, grid: bool = True) -> bytes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
-    drawn = io.BytesIO()
     with warnings.catch_warnings():
         # a letter that no font has is drawn as a box, which says enough
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
-        figure.savefig(drawn, format="png")
-    image = Image.open(drawn).convert("RGB")
+        figure.canvas.draw()  # once; savefig draws twice, and its PNG would have to be decoded
+    image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")  # type: ignore[attr-defined]
     packed = io.BytesIO()
     image.save(packed, format="png", optimize=True)
     for colours in (256, 128, 64, 32, 16, 4):

@@ -93,7 +93,7 @@ def png(figure: "Figure", *, grid: bool = True) -> bytes:
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """PNG bytes; this level and strategy give smaller files of lines and areas than Pillow's `optimize`, 4 times faster."""
+    """PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)
     return packed.getvalue()

@@ -8,13 +8,21 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
+from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
 from aflite_assets.analysis.tidy import TidyTable
 
 _Record = TypeVar("_Record")
 
-TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = ()
+TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
+    (SCORES, seed_scores),
+    (ACCURACIES, accuracies),
+    (DIFFERENCES, differences),
+    (FALLS, fall_terms),
+)
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
 

@@ -1,5 +1,6 @@
 """What a fall or rise in accuracy from full to filtered is made of: terms that add up, each with its interval."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -11,6 +12,7 @@ from aflite_assets.analysis.comparisons.paired import finished_trainings
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet, Unit
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
 from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.analysis.tidy import TidyTable
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 
@@ -104,3 +106,41 @@ def _change(after: str) -> Change:
 
 def _mean(trained: list[np.ndarray]) -> float | None:
     return float(np.mean([rows.mean() for rows in trained])) if trained and len(trained[0]) else None
+
+
+@dataclass(frozen=True)
+class FallTerm:
+    """One term of a fall: the accuracy at its `start` or `end`, in [0, 1], or a `change` with its joint interval.
+
+    `difference`, `low`, `high`: by how many points the accuracy falls with the change; a rise is under 0. `after`: the
+    train set that the change comes to.
+    """
+
+    representation: str
+    evaluator: str
+    test_set: str
+    change: Literal["start", "end"] | Change
+    after: str
+    accuracy: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    counts_training: bool | None = None
+
+
+FALLS = TidyTable("falls", FallTerm)
+
+
+def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
+    """The terms of every fall, in their order: the start, the changes, the end."""
+    for name in data.representations:
+        for fall in falls(data, name):
+            where = (name, fall.evaluator, fall.test_set)
+            yield FallTerm(*where, "start", "full", fall.start)
+            for step in fall.steps:
+                numbers = {} if step.fall is None else {one: getattr(step.fall, one) for one in _NUMBERS}
+                yield FallTerm(*where, step.what, step.after, **numbers)
+            yield FallTerm(*where, "end", "filtered", fall.end)
+
+
+_NUMBERS = ("difference", "low", "high", "counts_training")

@@ -13,7 +13,7 @@ from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, j
 from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.analysis.scores.groups import cell_groups, cells_of, control
 from aflite_assets.analysis.scores.judges import judges, masters
-from aflite_assets.analysis.scores.subsets import Subset, subsets_of, zero_shot_subsets
+from aflite_assets.analysis.scores.subsets import Subset, compared_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
 
 
@@ -193,18 +193,6 @@ def _barred(test_set: TestSet, tested_on: str, *, control: bool, weighted: bool)
     if test_set.pooled:
         return "took part in the filter"
     return "chosen by the filter" if tested_on == "filtered" else None
-
-
-def compared_subsets(test_set: TestSet) -> list[Subset]:
-    """Parts of a challenge set that are compared: gold labels alone, then those of the zero-shot table; two or none.
-
-    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
-    """
-    if not test_set.challenge:
-        return []
-    labels = [part for part in subsets_of(test_set) if part.column is None]
-    parts = labels + [part for part in zero_shot_subsets(test_set) if part.column is not None]
-    return parts if len(parts) > 1 else []
 
 
 def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Subset]]:

@@ -6,24 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import compared_subsets
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Claim, Family, Verdict, judge
 from aflite_assets.analysis.scores.accuracy import correct_rows
-from aflite_assets.analysis.scores.subsets import Subset
-
-TestedPart = tuple[TestSet, Subset]
-
-
-def tested_parts(data: BenchmarkData) -> list[TestedPart]:
-    """Every test set whole, then the parts of challenge sets that are compared."""
-    return [
-        (one, part)
-        for one in data.test_sets
-        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
-    ]
+from aflite_assets.analysis.scores.subsets import Subset, tested_parts
 
 
 def right_by_seed(cells: Sequence[Cell], test_set: TestSet) -> dict[int, np.ndarray]:
@@ -108,8 +96,3 @@ def _paired(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, pa
     return paired_interval(
         [first[seed][part.mask] for seed in seeds], [second[seed][part.mask] for seed in seeds], groups
     )
-
-
-def part_place(test_set: str, part: Subset) -> tuple[str, str | None, str | None, str | None]:
-    """Name a part of a test set, for lookups: the set, category column, category and gold label."""
-    return test_set, part.column, part.category, part.label

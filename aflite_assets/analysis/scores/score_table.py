@@ -64,7 +64,7 @@ def _scores(place: Place, cells: list[Cell], test_set: TestSet, *, ranked: bool)
         place._replace(tested_on=tested_on, column=part.column, category=part.category, label=part.label): score(
             right, part.mask, test_set.groups
         )
-        for tested_on, part in _parts(place, test_set)
+        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
     }
     if not ranked:
         return found
@@ -72,23 +72,22 @@ def _scores(place: Place, cells: list[Cell], test_set: TestSet, *, ranked: bool)
     right = [rank if isinstance(rank, MissingScore) else rank < TOP for rank in ranks]
     return found | {
         place._replace(tested_on=tested_on, top=TOP): score(right, part.mask, test_set.groups)
-        for tested_on, part in _parts(place, test_set)
+        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
         if part.column is part.label is None
     }
 
 
-def _parts(place: Place, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """The rows of a test set that a train set of a filtering is scored on, the whole set first."""
     everything = np.ones(len(test_set.row_ids), dtype=bool)
     yield ("all" if test_set.challenge else "full"), Subset(None, None, None, everything)
     if test_set.challenge:
         yield from (("all", part) for part in subsets_of(test_set))
         return
-    kept = test_set.kept.get(place.representation)
+    kept = test_set.kept.get(representation)
     if kept is not None:
         yield "filtered", Subset(None, None, None, kept)
-    own = test_set.own_kept.get(
-        (place.representation, place.train_set), kept if place.train_set == "filtered" else None
-    )
+    own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
     if own is not None:
         yield "own", Subset(None, None, None, own)
 

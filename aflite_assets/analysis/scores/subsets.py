@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.records import TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 
 MAX_LABELS_APART = 4
 """Challenge sets with more gold labels than this are split by category alone."""
@@ -76,3 +76,32 @@ def category_parts(test_set: TestSet) -> list[Subset]:
             # the whole category stands before its gold labels; of one label alone there is only that half
             first.setdefault((part.column, part.category), part)
     return list(first.values())
+
+
+def compared_subsets(test_set: TestSet) -> list[Subset]:
+    """Parts of a challenge set that are compared: gold labels alone, then those of the zero-shot table; two or none.
+
+    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    """
+    if not test_set.challenge:
+        return []
+    labels = [part for part in subsets_of(test_set) if part.column is None]
+    parts = labels + [part for part in zero_shot_subsets(test_set) if part.column is not None]
+    return parts if len(parts) > 1 else []
+
+
+TestedPart = tuple[TestSet, Subset]
+
+
+def tested_parts(data: BenchmarkData) -> list[TestedPart]:
+    """Every test set whole, then the parts of challenge sets that are compared."""
+    return [
+        (one, part)
+        for one in data.test_sets
+        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
+    ]
+
+
+def part_place(test_set: str, part: Subset) -> tuple[str, str | None, str | None, str | None]:
+    """Name a part of a test set, for lookups: the set, category column, category and gold label."""
+    return test_set, part.column, part.category, part.label

@@ -6,13 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aflite_assets.analysis.comparisons.paired import (
-    PairedDifference,
-    compared_subsets,
-    paired_differences,
-    primary_comparison,
-)
+from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences, primary_comparison
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.scores.subsets import compared_subsets
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 
 MINUS = "\N{MINUS SIGN}"

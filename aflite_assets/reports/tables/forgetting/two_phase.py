@@ -8,16 +8,11 @@ from itertools import zip_longest
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.second_phase import (
-    TestedPart,
-    part_place,
-    phase_differences,
-    right_by_seed,
-    tested_parts,
-)
+from aflite_assets.analysis.comparisons.second_phase import phase_differences, right_by_seed
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.accuracy import correct_rows, score
+from aflite_assets.analysis.scores.subsets import TestedPart, part_place, tested_parts
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     difference_cell,

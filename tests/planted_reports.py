@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.reports.tables.table import Table
@@ -421,7 +421,9 @@ def with_rows() -> BenchmarkData:
         cues={"roberta": (word_cue("text_pair", "dogs", "entailment"),)},
         checks=(
             CheckOutcome("data", "labels_known", "Every label is known.", True),
-            CheckOutcome("warm-up", "better_than_largest_class (roberta)", "It fits.", False, "40.0 % of its rows"),
+            CheckOutcome(
+                "warm-up", "better_than_largest_class", "It fits.", False, "40.0 % of its rows", subject="roberta"
+            ),
             CheckOutcome("data", "images_decode", "All do.", True, "not applicable: images only", applies=False),
         ),
     )

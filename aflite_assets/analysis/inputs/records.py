@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
-from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
@@ -19,6 +18,7 @@ from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
 from aflite_assets.analysis.inputs.trained_cells import require, require_columns
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 
 if TYPE_CHECKING:
@@ -335,7 +335,15 @@ class BenchmarkData:
         return whole or self.plain_evaluators
 
 
-def units_text(test_sets: Iterable[TestSet]) -> str:
+class HasUnit(Protocol):
+    """A test set, or its facts."""
+
+    @property
+    def unit(self) -> Unit:
+        """What its numbers count."""
+
+
+def units_text(test_sets: Iterable[HasUnit]) -> str:
     """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
     units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
     return " or ".join(units) or "rows"

@@ -17,7 +17,6 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.analysis.rows.table import row_tables
 from aflite_assets.analysis.scores.main_table import main_table
-from aflite_assets.analysis.scores.questions import question_counts
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
@@ -32,9 +31,9 @@ from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.papers.record import Kind
 from aflite_assets.reports.sentences import wording
-from aflite_assets.reports.sentences.section_lines import section_lines
-from aflite_assets.reports.sentences.summary import cautions, findings
+from aflite_assets.reports.sentences.summary import findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts
+from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.listings import (
     check_table,
@@ -85,7 +84,8 @@ def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_
 
 def _without_rows(data: BenchmarkData, seed: int) -> str:
     scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
-    verdicts = verdict_texts(data)
+    analysis = analyse(data)
+    verdicts = verdict_texts(analysis)
     places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
@@ -93,13 +93,13 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
         .render(
             data=data,
             verdicts=verdicts,
-            lines=section_lines(data),
-            questions=question_counts(data),
-            browser_options=_browser_options(analyse(data).facts),
+            lines=section_lines(analysis),
+            questions=analysis.facts.split_questions,
+            browser_options=_browser_options(analysis.facts),
             rows_mark=Markup(_ROWS),
             shown_rows_mark=Markup(_SHOWN_ROWS),
-            findings=findings(data),
-            cautions=cautions(data),
+            findings=findings(analysis),
+            cautions=cautions(analysis),
             tables={kind: make(data) for kind, make in SHOWN.items()},
             checks=check_table(data),
             papers={

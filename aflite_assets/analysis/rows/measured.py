@@ -36,7 +36,7 @@ DATA_MAPS = TidyTable("data_maps", DataMapMeans)
 
 
 def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
-    """The kept rows of each data map, then the removed ones."""
+    """Yield the means over the kept rows of each data map, then over the removed ones."""
     for one in data.data_maps:
         for kept in (True, False):
             rows = one.table.filter(pc.equal(one.table["kept"], kept))
@@ -48,7 +48,7 @@ def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
 
 @dataclass(frozen=True)
 class AnswerPick:
-    """In how many of its `trainings` on full an evaluator picked the answer `row_id` of a question of the dataset."""
+    """Times that an evaluator picked the answer `row_id` of a question of the dataset, over its `trainings` on full."""
 
     row_id: int
     evaluator: str
@@ -60,7 +60,7 @@ ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
 
 
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
-    """The answers that were picked, by whom; none if rows are no answers of questions."""
+    """Yield the answers that were picked, by evaluator; none if rows are no answers of questions."""
     asked = sorted(one.name for one in data.test_sets if one.unit == "question" and not one.challenge)
     counts: dict[int, Counter[str]] = {}
     trainings: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""Every row of every filtering as one table: published as `rows.parquet`, and all that the page shows of rows."""
+"""The table of rows: a line per representation and row, published as `rows.parquet`, from which the page shows rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ _CLASSES = ("predicted_instead", "suggested_label")
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
-    """The tables about single rows, made from a report's records or read from the files that they are published as.
+    """Tables about single rows, made from a report's records or read from the files that they are published as.
 
     `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
     `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`. `image` returns a
@@ -77,7 +77,7 @@ class RowTables:
 
 
 def row_tables(data: BenchmarkData) -> RowTables:
-    """The tables of a report's records; the rows of a representation are put together when they are read."""
+    """Return the tables of a report's records; the rows of a representation are put together when they are read."""
     filterings = {one.representation: one for one in data.filtered}
     order = np.argsort(data.examples.row_ids, kind="stable")
     ascending = data.examples.row_ids[order]
@@ -90,7 +90,7 @@ def row_tables(data: BenchmarkData) -> RowTables:
 
 
 def published_information(information: pa.Table | None) -> pa.Table:
-    """PVI with the columns and types that are published."""
+    """Return PVI with the columns and types that are published."""
     return INFORMATION.empty_table() if information is None else information.cast(INFORMATION)
 
 
@@ -107,7 +107,7 @@ def write_rows(data: BenchmarkData, path: Path) -> None:
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
-    """The rows of one filtering as people read them.
+    """Return the rows of one filtering as people read them.
 
     Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
     1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
@@ -147,10 +147,10 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """How each training of a weak model learnt the rows, null where it lacks the row.
+    """Return how each training of a weak model learnt the rows, null if it lacks the row.
 
     Per training `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`, int64: how often the row was
-    forgotten, right and presented. Of a training that sets are drawn from `forgettable_sets.<...>`: names of the row's.
+    forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>` names the row's.
     """
     counts: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -166,7 +166,7 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _members(sets: Mapping[str, np.ndarray], row_ids: np.ndarray, unknown: np.ndarray) -> pa.Array:
-    """Names of the sets that each row is in, list<string>; null where `unknown`."""
+    """Return the names of the sets that each row is in, list<string>; null if `unknown`."""
     inside = np.column_stack(
         [np.isin(row_ids, rows) & ~unknown for rows in sets.values()] or [np.zeros((len(row_ids), 0), bool)]
     )

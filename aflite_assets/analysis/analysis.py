@@ -9,10 +9,9 @@ from typing import TypeVar
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
-from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
+from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
-from aflite_assets.analysis.comparisons.headlines import Headline, headlines
-from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary
+from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.planted import PLANTED
@@ -70,7 +69,7 @@ def analyse(data: BenchmarkData) -> Analysis:
         tables={table.name: tuple(make(data)) for table, make in TABLES},
         verdicts=filtering_verdicts(data),
         judging=judging(data),
-        primary=primary(data),
+        primary=primary_comparison(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         rankings=data.rankings,
         checks=data.checks,

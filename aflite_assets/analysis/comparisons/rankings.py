@@ -1,18 +1,17 @@
 """Two rankings of one representation compared: accuracy after training on what each of them kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import finished_trainings, label_mean
+from aflite_assets.analysis.comparisons.paired import interval_on, label_mean
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
+from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
-from aflite_assets.analysis.scores.accuracy import Score
-from aflite_assets.analysis.scores.groups import cells_of
+from aflite_assets.analysis.scores.accuracy import Score, trained_right
 from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.scores.subsets import Subset, category_parts
 from aflite_assets.analysis.train_sets import in_order, is_filtered_set
@@ -94,7 +93,7 @@ def _compared(
 ) -> Iterator[tuple[RankingDifference, Claim]]:
     """On the whole test set, then on each of its categories."""
     names = (pair.representation, pair.against)
-    first, second = (finished_trainings(data, cells_of(data, evaluator, train_set, name), test_set) for name in names)
+    first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
     everything = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
     for part in (everything, *category_parts(test_set)):
         places = [
@@ -111,7 +110,7 @@ def _compared(
             for name in names
         ]
         scores = (_score(data, places[0], len(part.mask)), _score(data, places[1], len(part.mask)))
-        interval = _interval(first, second, part.mask, test_set.groups)
+        interval = interval_on(first, second, part.mask, test_set.groups)
         one = RankingDifference(pair, places[0], scores, interval, Verdict(None, "not judged"))
         bar: Bar | None = "took part in the filter" if test_set.pooled else None
         by_label = (
@@ -124,12 +123,3 @@ def _compared(
 def _score(data: BenchmarkData, place: Place, test_rows: int) -> Score:
     """Of a train set that one of the two rankings lacks there is none."""
     return score_table(data).get(place, Score("not run", None, None, test_rows, 0))
-
-
-def _interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
-) -> CrossedInterval | None:
-    if not first or not second or not rows.any():
-        return None
-    left, right = ([one[rows] for one in trained] for trained in (first, second))
-    return crossed_interval(left, right, None if groups is None else groups[rows])

@@ -81,14 +81,9 @@ def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
             for test_set in data.test_sets
         ],
         "missing_sets": dict(data.missing_sets),
-        "primary_comparison": _primary(analysis),
+        "primary_comparison": to_json(analysis.primary.chosen),
         "smallest_effect": data.smallest_effect,
     }
-
-
-def _primary(analysis: Analysis) -> JsonValue:
-    primary = analysis.primary
-    return None if primary.evaluator is None else [primary.evaluator, primary.test_set]
 
 
 def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:

@@ -176,8 +176,8 @@ _LACKS: dict[Lack, str] = {
 def no_primary(analysis: Analysis) -> str:
     """Why there is no primary comparison."""
     primary = analysis.primary
-    if primary.lack == "set not available":
-        return f"the primary comparison is on {primary.test_set}, which is not available"
+    if primary.lack == "set not available" and primary.chosen is not None:
+        return f"the primary comparison is on {primary.chosen[1]}, which is not available"
     return _LACKS[primary.lack]
 
 

@@ -13,14 +13,16 @@ from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
-from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.trainings import TRAININGS, trainings
+from aflite_assets.checks import CheckOutcome
 
 _Record = TypeVar("_Record")
 
@@ -30,6 +32,8 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (ACCURACIES, accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
+    (DATA_MAPS, data_map_means),
+    (ANSWER_PICKS, answer_picks),
     (PLANTED, lambda data: data.planted),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
@@ -40,11 +44,13 @@ class Analysis:
     """The numbers of one report.
 
     `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
-    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered.
+    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered. `cues`: by
+    representation, what marks the rows that filtering removed.
     """
 
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
+    cues: Mapping[str, tuple[Cue, ...]]
     verdicts: tuple[FilteringVerdict, ...]
     judging: Judging
     primary: PrimaryComparison
@@ -73,4 +79,5 @@ def analyse(data: BenchmarkData) -> Analysis:
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         rankings=data.rankings,
         checks=data.checks,
+        cues=data.cues,
     )

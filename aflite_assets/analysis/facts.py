@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
+from aflite_assets.analysis.inputs.forgettables import LearntRows, WeakModelFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import control
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
@@ -47,13 +47,19 @@ class TestSetFacts:
 class FilteringFacts(FilterOutcome):
     """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is judged against.
 
-    `train_questions`: of how many questions the train rows are answers, or None if they are no answers.
+    `train_questions`: of how many questions the train rows are answers, or None if they are no answers. `cutoffs`: the
+    cut-off score of each iteration, None if nothing was removed by one. `splits` of all its rows, `rows_left_alone` of
+    splits that did not take part, and rows with a `suspected_labels`.
     """
 
     settings: Mapping[str, object]
     warnings: tuple[str, ...]
     control: str
     train_questions: int | None
+    cutoffs: tuple[float | None, ...]
+    splits: tuple[str, ...]
+    rows_left_alone: int
+    suspected_labels: int
 
 
 @dataclass(frozen=True)
@@ -73,18 +79,34 @@ class EvaluatorFacts:
 
 
 @dataclass(frozen=True)
+class WeakTrainingFacts:
+    """One training of a weak model: its name in tables and on the page, and the `sets` of rows drawn from it.
+
+    `sets` is None for trainings of other seeds, whose rows are not used.
+    """
+
+    name: str
+    weak_model: str
+    seed: int
+    sets: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
-    `sample_rows`: of the sample that was filtered, None where all train rows were. `split_questions`: of how many
-    questions the rows of each split are answers; empty if rows are no answers. `evidence_tables`: how many tables of
-    evidence there are.
+    `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
+    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, None where all train rows
+    were. `split_questions`: of how many questions the rows of each split are answers; empty if rows are no answers.
+    `evidence_tables`: how many tables of evidence there are.
     """
 
     name: str
     title: str
     description: str
     label_names: tuple[str, ...]
+    text_columns: Mapping[str, str]
+    right_label: str | None
     split_rows: Mapping[str, int]
     split_questions: Mapping[str, int]
     weak_models: Mapping[str, WeakModelFacts]
@@ -97,6 +119,7 @@ class DatasetFacts:
     missing_sets: Mapping[str, str]
     filterings: tuple[FilteringFacts, ...]
     evaluators: tuple[EvaluatorFacts, ...]
+    weak_trainings: tuple[WeakTrainingFacts, ...]
     fine_tuned: Mapping[str, FineTuned]
     families: Mapping[str, str]
     architectures: Mapping[str, str]
@@ -153,6 +176,10 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         title=data.title,
         description=data.description,
         label_names=data.label_names,
+        text_columns={
+            name: data.source.named(name) for name in ("text", "text_pair") if name in data.examples.table.column_names
+        },
+        right_label=None if data.source.right is None else data.label_names[data.source.right],
         split_rows=data.split_rows,
         split_questions=question_counts(data),
         weak_models={} if data.forgettables is None else data.forgettables.models,
@@ -165,6 +192,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
+        weak_trainings=() if data.forgettables is None else _weak_trainings(data.forgettables.learnt),
         fine_tuned=data.fine_tuned,
         families=data.families,
         architectures=data.architectures,
@@ -202,12 +230,17 @@ def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     train = one.rows.filter(pc.equal(one.rows["split"], "train"))
+    facts = data.row_facts.get(one.representation)
     return FilteringFacts(
         **vars(filter_outcome(one)),
         settings=one.settings,
         warnings=one.warnings,
         control=control(data, one.representation),
         train_questions=questions_of(data, train["row_id"].to_numpy()),
+        cutoffs=tuple(row.cutoff for row in filter_table(one)),
+        splits=tuple(one.rows["split"].unique().to_pylist()),
+        rows_left_alone=int((~one.entered).sum()),
+        suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
     )
 
 
@@ -220,4 +253,18 @@ def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
         judging=name in data.judging_evaluators,
         held_back=data.held_back.get(name),
         meaning=None if tuned is None else tuned.meaning,
+    )
+
+
+def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
+    """The trainings, called by their weak model, with the seed if it has several."""
+    models = [one.weak_model for one in learnt]
+    return tuple(
+        WeakTrainingFacts(
+            name=one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}",
+            weak_model=one.weak_model,
+            seed=one.seed,
+            sets=None if one.sets is None else tuple(one.sets),
+        )
+        for one in learnt
     )

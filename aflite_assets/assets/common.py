@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -12,10 +12,12 @@ from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
 from aflite_assets.assets.steps.attempts import found_or_made
 from aflite_assets.assets.steps.run_scope import dataset_held
 from aflite_assets.assets.watched import watched_parents
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob
+from aflite_assets.stages.display import result_checks
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -24,11 +26,19 @@ if TYPE_CHECKING:
     from aflite_assets.tracking import RunReference
 
 
+_SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
+"""Names of asset checks that are others than in the report, since alerts name them."""
+
+
 def stage_options(
     name: str, *, group: str, kinds: set[str], pool: str | None = None, checks: Iterable[tuple[str, str, bool]] = ()
 ) -> dict[str, Any]:
-    """Decorator arguments of a stage's asset; `checks` are (name, description, blocking)."""
+    """Decorator arguments of a stage's asset; `checks` are (name, description, blocking), beside those of the stage."""
     stage = STAGES[name]
+    own = [
+        (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
+        for check, asks in stage.checks.asks.items()
+    ]
     return {
         "group_name": group,
         "kinds": kinds,
@@ -40,7 +50,7 @@ def stage_options(
         "tags": {"domain": group},
         "check_specs": [
             dg.AssetCheckSpec(check, asset=name, description=description, blocking=blocking)
-            for check, description, blocking in checks
+            for check, description, blocking in (*checks, *own)
         ],
     }
 
@@ -147,6 +157,49 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
 
 
+def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
+    """Return what the checks of the stage found in its result, as asset checks."""
+    result = obtained.result
+    return asset_checks(result_checks(result, REGISTRY[result.partition], result_store.open()))
+
+
+def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
+    """Return an asset check per name; outcomes of one name but of several subjects become one.
+
+    Checks that do not apply are left out, unless they block.
+    """
+    named: dict[str, list[CheckOutcome]] = {}
+    for one in outcomes:
+        named.setdefault(one.name, []).append(one)
+    shown = (each for each in named.values() if each[0].blocking or any(one.applies for one in each))
+    return [_asset_check(each) for each in shown]
+
+
+def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
+    failed = [one for one in outcomes if one.outcome == "failed"]
+    metadata = {
+        name: _number({one.subject: one.numbers[name] for one in outcomes if name in one.numbers})
+        for name in dict.fromkeys(name for one in outcomes for name in one.numbers)
+    }
+    found = "found" if any(one.applies for one in outcomes) else "result"
+    texts = {
+        found: {one.subject: one.found for one in outcomes if one.found},
+        "failed": {"": ", ".join(one.subject for one in failed)},
+        "what_to_do": {one.subject: one.what_to_do for one in failed if one.what_to_do},
+    }
+    metadata |= {name: text for name, values in texts.items() if (text := values.get("", values))}
+    name, warn = outcomes[0].name, not outcomes[0].blocking
+    return check(_SHOWN_NAMES.get(name, name), not failed, warn=warn, **metadata)
+
+
+def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | Mapping[str, int | float | str]:
+    """Return the value that all subjects share with four digits after the point, or the values by subject."""
+    first, *others = dict.fromkeys(by_subject.values())
+    if others:
+        return by_subject
+    return round(first, 4) if isinstance(first, float) else first
+
+
 def _lines(values: Mapping[str, Any]) -> str:
     """One line per value, which the UI shows at once; a JSON object stands there behind a link."""
     return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
@@ -182,8 +235,10 @@ __all__ = [
     "OWNERS",
     "REGISTRY",
     "IterationReport",
+    "asset_checks",
     "check",
     "first_rows",
+    "found_checks",
     "materialized",
     "run_asset",
     "stage_options",

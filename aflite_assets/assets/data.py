@@ -3,25 +3,20 @@
 import dagster as dg
 
 from aflite_assets.analysis.inputs.learning_curve import sample_rows, sample_text
-from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.common import OWNERS, check, found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult
-from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
-from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.yaml.safe_text import shown_path
-from aflite_assets.stages.display import raw_findings
-from aflite_assets.stages.shared.published import ChallengeSets, read_challenge_sets, read_sample_curve
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
-_RAW_CHECKS = (
-    ("files_intact", "Published files have the content of the manifest.", True),
-    *((data_check.name, data_check.description, data_check.blocking) for data_check in DATA_CHECKS),
-)
+_INTACT = ("files_intact", "Published files have the content of the manifest.", True)
 
 
 @dg.asset(
@@ -51,7 +46,7 @@ def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     )
 
 
-@asset_with_optional_checks(**stage_options("raw_dataset", group="data", kinds={"parquet"}, checks=_RAW_CHECKS))
+@asset_with_optional_checks(**stage_options("raw_dataset", group="data", kinds={"parquet"}, checks=[_INTACT]))
 def raw_dataset(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -61,7 +56,7 @@ def raw_dataset(
     """The source as one table: ids, labels, groups and one kind of input; rows without a label dropped and counted."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
-    checks = _raw_checks(context, obtained.result, result_store.open())
+    checks = _raw_checks(context, obtained, result_store)
     intact = next(result.passed for result in checks if result.check_name == "files_intact")
     metadata = {
         "dagster/row_count": sum(summary["rows"].values()),
@@ -77,12 +72,8 @@ def raw_dataset(
 _SETTINGS_DONE = ("annotations_left_out", "duplicates", "between_splits", "standardised")
 """Parts of the summary that only some settings give."""
 
-_CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
 
-
-@asset_with_optional_checks(
-    **stage_options("challenge_sets", group="data", kinds={"parquet"}, checks=_CHALLENGE_CHECKS)
-)
+@asset_with_optional_checks(**stage_options("challenge_sets", group="data", kinds={"parquet"}))
 def challenge_sets(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -105,20 +96,7 @@ def challenge_sets(
         "missing": table({"set": name, "reason": reason} for name, reason in challenges.missing.items()),
         **column_metadata(obtained.result, result_store.open()),
     }
-    return materialized(obtained, metadata, [_available(challenges)])
-
-
-def _available(challenges: ChallengeSets) -> dg.AssetCheckResult:
-    name = "challenge_sets_available"
-    if not challenges.sets and not challenges.missing:
-        return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no challenge set is named")
-    return check(
-        name,
-        not challenges.missing,
-        warn=True,
-        missing=challenges.missing,
-        what_to_do="get the files that are named and materialise again" if challenges.missing else "none",
-    )
+    return materialized(obtained, metadata, found_checks(obtained, result_store))
 
 
 @asset_with_optional_checks(
@@ -127,13 +105,6 @@ def _available(challenges: ChallengeSets) -> dg.AssetCheckResult:
         group="data",
         kinds={"parquet"},
         pool=GPU_POOL,  # it trains a model on every sample
-        checks=[
-            (
-                "sample_curve_flattens",
-                "With sample the accuracy by the size of the sample rises, then stops increasing.",
-                False,
-            )
-        ],
     )
 )
 def train_sample(
@@ -147,10 +118,9 @@ def train_sample(
     Where the file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    name, curve, summary = "sample_curve_flattens", read_sample_curve(obtained.result), obtained.result.summary
+    curve, summary = read_sample_curve(obtained.result), obtained.result.summary
     if curve is None:
-        said = f"{NOT_APPLICABLE}: the file asks for no sample, so all train rows are filtered"
-        return materialized(obtained, {"chosen": "all train rows"}, [check(name, True, warn=True, result=said)])
+        return materialized(obtained, {"chosen": "all train rows"})
     metadata = {
         "dagster/row_count": summary["rows"] + summary["held_back_rows"],
         "sample_rows": summary["rows"],
@@ -162,32 +132,24 @@ def train_sample(
         "sample_curve_points": table(sample_rows(curve)),
         **column_metadata(obtained.result, result_store.open()),
     }
-    cautions = list(curve.cautions())
-    shown = "\n".join(cautions) or "none"
-    return materialized(obtained, metadata, [check(name, not cautions, warn=True, cautions=shown)])
+    return materialized(obtained, metadata, found_checks(obtained, result_store))
 
 
 def _raw_checks(
-    context: dg.AssetExecutionContext, result: PublishedResult, store: ResultStore
+    context: dg.AssetExecutionContext, obtained: StoredResult, result_store: ResultStoreResource
 ) -> list[dg.AssetCheckResult]:
-    damage = find_damage(result)
+    damage = find_damage(obtained.result)
     if damage is not None:
-        store.set_aside(damage, log=context.log.warning)
+        result_store.open().set_aside(damage, log=context.log.warning)
         damaged = list(damage.reasons)
         return [check("files_intact", False, damaged=damaged), *_skipped(damaged)]
-    intact = check("files_intact", True, files=len(result.manifest["files"]))
-    return [intact, *map(_as_check, raw_findings(result))]
-
-
-def _as_check(finding: CheckResult) -> dg.AssetCheckResult:
-    numbers = {name: round(value, 4) if isinstance(value, float) else value for name, value in finding.numbers.items()}
-    found = {"found": finding.found} if finding.found else {}
-    shown = {**numbers, **found, "what_to_do": finding.what_to_do}
-    return check(finding.name, finding.passed, warn=not finding.blocking, **shown)
+    intact = check("files_intact", True, files=len(obtained.result.manifest["files"]))
+    return [intact, *found_checks(obtained, result_store)]
 
 
 def _skipped(damaged: list[str]) -> list[dg.AssetCheckResult]:
+    checks = STAGES["raw_dataset"].checks
     return [
-        check(name, False, warn=not blocking, skipped=f"files are damaged: {damaged}")
-        for name, _, blocking in _RAW_CHECKS[1:]
+        check(name, False, warn=name not in checks.blocking, skipped=f"files are damaged: {damaged}")
+        for name in checks.asks
     ]

@@ -13,6 +13,7 @@ from aflite_assets.assets.common import (
     REGISTRY,
     IterationReport,
     check,
+    found_checks,
     materialized,
     run_asset,
     stage_options,
@@ -24,7 +25,6 @@ from aflite_assets.assets.display.numbers import filter_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import WORDS_RECORDED, report_iterations
@@ -38,7 +38,6 @@ _FILTER_CHECKS = (
     ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
     ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
     ("test_kept_like_train", "Test rows that were filtered left at the rate at which train rows left.", False),
-    ("no_cautions", "The filter ended without a caution about its own result.", False),
 )
 _LOAD_WITH = """```python
 from datasets import load_dataset
@@ -103,7 +102,8 @@ def filtered_sets(
     if obtained.cached:
         _report_again(context, obtained.result)
     metadata = {**_filter_metadata(obtained), **column_metadata(obtained.result, result_store.open())}
-    return materialized(obtained, metadata, _filter_checks(obtained.result))
+    checks = [*_filter_checks(obtained.result), *found_checks(obtained, result_store)]
+    return materialized(obtained, metadata, checks)
 
 
 iteration_sets = dg.AssetSpec(
@@ -265,13 +265,10 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     )
     large_enough = all(kept[name] >= filter_settings["target_size"] for name, filter_settings in settings.items())
     all_alike = all(share.alike for split_shares in shares.values() for share in split_shares)
-    alike: dict[str, Any] = {"kept_shares": _kept_shares(shares)}
-    if not any(shares.values()):
-        alike["result"] = f"{NOT_APPLICABLE}: no split but train was filtered"
-    cautions = {name: facts["warnings"] for name, facts in result.summary.items() if facts["warnings"]}
-    return [
+    checks = [
         check("target_size_kept", large_enough, kept=kept),
         check("removed_rows_predictable", predictable, lowest_predictability_removed=lowest),
-        check("test_kept_like_train", all_alike, warn=True, **alike),
-        check("no_cautions", not cautions, warn=True, cautions=cautions),
     ]
+    if any(shares.values()):
+        checks.append(check("test_kept_like_train", all_alike, warn=True, kept_shares=_kept_shares(shares)))
+    return checks

@@ -1,6 +1,6 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
-from aflite_assets.diagnostics.data_checks.all_checks import CheckResult, data_findings
+from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, label_balance
 from aflite_assets.diagnostics.data_checks.repeats import input_codes, repeats_across_splits, repeats_in_train
@@ -22,7 +22,6 @@ from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordAr
 __all__ = [
     "AmongDraws",
     "AnnotatorAgreement",
-    "CheckResult",
     "NeighbourDistances",
     "SharedText",
     "UnseenAdversary",

@@ -190,7 +190,7 @@ def serve(descriptor: int) -> None:
     progress = Progress(log=parent.log, on_iteration=parent.on_iteration)
     try:
         obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
-        prepare_shown(obtained.result)
+        prepare_shown(obtained.result, job.spec, job.store)
     except Exception as error:  # anything that a stage raises; the parent raises it
         parent.say("error", (_sent(error, job), traceback.format_exc()))
     else:

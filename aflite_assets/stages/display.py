@@ -1,28 +1,27 @@
-"""What a UI shows of a result and takes time to compute: small pictures and findings, made once and kept beside it.
+"""What a UI shows of a result and takes time to compute: small pictures and checks, made once and kept beside it.
 
-The drawing is in `reports`, the checks are in `diagnostics`; the report's own figures are files of its result.
+The drawing is in `reports`, the checks are those of the stage; the report's own figures are files of its result.
 """
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aflite_assets.data.raw_table.decodable_images import UndecodableImages
-from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.results import PublishedResult
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
-from aflite_assets.stages.shared import report_inputs, source_places
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.checks import stage_checks
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared import report_inputs
 from aflite_assets.stages.shared.published import read_learning_curves, read_sample_curve
-from aflite_assets.stages.shared.source_places import source_facts
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
     from aflite_assets.reports.figures.drawing import Picture
 
 _PACKAGE = Path(__file__).parents[1]
-_HERE = (Path(__file__), Path(report_inputs.__file__), Path(source_places.__file__))
+_HERE = (Path(__file__), Path(report_inputs.__file__))
 
 
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
@@ -39,7 +38,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     kept = kept_beside(
         result,
         "pictures",
-        version=sources_version((*_HERE, _PACKAGE / "reports")),
+        version=sources_version((*_HERE, _PACKAGE / "analysis", _PACKAGE / "reports")),
         make=lambda: {
             name: {"png": base64.b64encode(picture.png).decode(), "alt": picture.alt}
             for name, picture in _DRAWN[result.asset](result).items()
@@ -48,36 +47,22 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     return {name: Picture(base64.b64decode(picture["png"]), picture["alt"]) for name, picture in kept.items()}
 
 
-def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
-    """What the checks of `diagnostics.data_checks.all_checks` say about a raw dataset."""
-    from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
+def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> tuple[CheckOutcome, ...]:
+    """Return the outcomes of the checks of a dataset's result, which is a current one of `store`.
 
-    kept = kept_beside(
-        result,
-        "findings",
-        version=sources_version((*_HERE, _PACKAGE / "diagnostics")),
-        make=lambda: [asdict(finding) for finding in _findings(result)],
-    )
-    return tuple(CheckResult(**fields) for fields in kept)
+    Raises:
+        StoreError: a result that the checks read is missing.
+        DataError: a result does not fit the others.
+    """
+    stage = STAGES[result.asset]
+    results = {name: store.current(name, spec.name) for name in stage.checks.inputs}
+    return stage_checks(stage, result, spec, results)
 
 
-def prepare_shown(result: PublishedResult) -> None:
+def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> None:
     """Make all of this for a result now, where the libraries that it takes are loaded."""
-    if result.asset == "raw_dataset":
-        raw_findings(result)
+    result_checks(result, spec, store)
     small_pictures(result)
-
-
-def _findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
-    from aflite_assets.diagnostics.data_checks.all_checks import data_findings
-
-    undecodable = result.summary["undecodable_images"]
-    return data_findings(
-        load_examples(result.path),
-        unlabelled_rows=result.summary["unlabelled_rows"],
-        undecodable_images={split: UndecodableImages(**images) for split, images in undecodable.items()},
-        source=source_facts(result),
-    )
 
 
 def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":

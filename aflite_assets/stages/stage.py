@@ -3,13 +3,14 @@
 Each stage is defined in a module of its name; their order is in `pipeline`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Generic, Self
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.cluster import Cluster
 from aflite_assets.cluster.local import LocalCluster
 from aflite_assets.models.devices import DeviceSettings
@@ -102,8 +103,8 @@ class StageSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
-    def of(cls, spec: DatasetSpec) -> Self:
-        """The values of a dataset's file, which was checked when it was read."""
+    def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
+        """The values of a dataset's file, which was checked when it was read, or of settings that have these fields."""
         values = {name: getattr(spec, name) for name in cls.model_fields}
         return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
 
@@ -153,13 +154,33 @@ Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings,
 Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
 
 
+def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
+    """Most stages have no checks."""
+    return ()
+
+
+@dataclass(frozen=True)
+class StageChecks(Generic[Settings_co]):
+    """Checks of a stage's published result, which `stages.checks` runs once for each result.
+
+    `asks`: by name of a check what holds if it passes; those in `blocking` block. `run` returns the outcomes from the
+    result, the `inputs` of the stage that the checks read, by name, and the `settings` that they read.
+    """
+
+    asks: Mapping[str, str] = field(default_factory=dict)
+    run: Callable[[PublishedResult, Mapping[str, PublishedResult], Settings_co], Iterable[CheckOutcome]] = _find_nothing
+    inputs: tuple[str, ...] = ()
+    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # of a stage that reads none
+    blocking: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Stage(Generic[Settings_co, Inputs_co]):
     """One stage of the pipeline.
 
     `run` fills the draft and returns the numbers that describe it. `code_version` is raised when it gives another
     answer. `refuse` is asked before a result is made, with the whole file: it raises where nothing could follow from
-    the result. What it looks at is in no key, for the result would be the same.
+    the result. What it looks at is in no key, for the result would be the same. `checks` are of its published result.
     """
 
     name: str
@@ -168,6 +189,7 @@ class Stage(Generic[Settings_co, Inputs_co]):
     inputs: type[Inputs_co]
     run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
     refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
+    checks: StageChecks = StageChecks()
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How findings and text lengths stand in Dagster: names, severities, numbers, what to do."""
+"""How the outcomes of checks stand in Dagster: names, severities, numbers, what to do."""
 
 import os
 from pathlib import Path
@@ -9,19 +9,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.analysis.inputs.checks import CheckOutcome
-from aflite_assets.analysis.intervals import CrossedInterval
-from aflite_assets.analysis.scores.judges import OverLargestClass
-from aflite_assets.assets import common, data, evaluation, warmup
-from aflite_assets.assets.steps.optional_checks import applies
+from aflite_assets.assets import common, data, evaluation, filtering, warmup
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
 from aflite_assets.results import StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
-from aflite_assets.stages.evaluation.learnt import Learnt
-from aflite_assets.stages.shared.published import ChallengeSets
-from aflite_assets.stages.warmup.findings import EncoderFit, EncoderFits
+from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
+ASSETS = (
+    data.challenge_sets, data.train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
+    evaluation.forgettable_sets, evaluation.evaluator_models,
+)  # fmt: skip
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite", "no_label_copies"}
 
 
@@ -88,6 +87,34 @@ def test_declared_checks_are_the_findings() -> None:
     assert declared["no_empty_texts"].description == "No text is empty or white space alone."
 
 
+NAMES = {
+    "challenge_sets": ["challenge_sets_available"],
+    "train_sample": ["sample_curve_flattens"],
+    "warmup_split": ["texts_fit_encoders", "learning_curves_flatten"],
+    "warmup_models": ["better_than_largest_class"],
+    "filtered_sets": ["target_size_kept", "removed_rows_predictable", "test_kept_like_train", "no_cautions"],
+    "forgettable_sets": [
+        "weak_models_trained", "weak_models_learnt", "forgettable_rows_are_a_choice", "balancing_keeps_half",
+    ],
+    "evaluator_models": [
+        "all_cells_done", "better_than_largest_class", "not_at_chance_on_challenge_sets", "more_than_one_answer",
+    ],
+}  # fmt: skip
+"""Names that people's alerts have; none may change."""
+
+
+@pytest.mark.parametrize("asset", [one for one in ASSETS if one.key.path[-1] in NAMES], ids=lambda one: one.op.name)
+def test_names_of_checks_stay(asset: dg.AssetsDefinition) -> None:
+    name = asset.key.path[-1]
+    specs = {one.name: one for one in asset.check_specs}
+    assert sorted(specs) == sorted(NAMES[name])
+    assert {one.name for one in specs.values() if one.blocking} == (
+        {"target_size_kept", "removed_rows_predictable"} if name == "filtered_sets" else set()
+    )
+    asks = STAGES[name].checks.asks
+    assert set(asks.values()) <= {one.description for one in specs.values()}
+
+
 def test_findings_stand_on_the_asset(pairs: None) -> None:
     checks = evaluations(data.raw_dataset)
     left_out = {
@@ -116,6 +143,7 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
     assert shown(checks["all_rows_labelled"])["train.dropped"] == 2
     assert shown(checks["features_finite"])["result"] == "not applicable: features only"
     assert shown(checks["classes_balanced"])["train.ratio"] == 1.0
+    assert "what_to_do" not in shown(checks["classes_balanced"])
 
 
 def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
@@ -154,110 +182,49 @@ def test_small_transformers_are_not_measured(pairs: None) -> None:
     assert shown(outcome)["representations.small"] == "not measured: its tokenizer is made when it is trained"
 
 
-def lengths(over: int, *, of_rows: int = 200) -> dict[str, Any]:
-    return {
-        "of_rows": of_rows, "rows": 200, "max_length": 64, "over": over, "share": over / 200, "longest": 300,
-        "fits_99": 121,
-    }  # fmt: skip
+def outcome(name: str, subject: str = "", *, passed: bool = True, **fields: Any) -> CheckOutcome:
+    return CheckOutcome("evaluators", name, "What is asked.", passed, subject=subject, **fields)
 
 
-@pytest.mark.parametrize(("over", "passed"), [(2, True), (3, False)])
-def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, passed: bool) -> None:
-    outcome = warmup._texts_fit({"representations.bert": lengths(over), "evaluators.bert": lengths(0, of_rows=999)})
-    assert (outcome.passed, outcome.severity) == (passed, dg.AssetCheckSeverity.WARN)
-    texts = {name: str(value.value) for name, value in outcome.metadata.items()}
-    assert texts["representations.bert"] == (
-        f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are cut; 99 % have at most 121, the "
-        "longest has 300"
+def metadata(one: dg.AssetCheckResult) -> dict[str, Any]:
+    return {name: value.value for name, value in one.metadata.items()}
+
+
+def test_outcomes_of_one_name_are_one_check_that_names_who_failed() -> None:
+    same = {"cannot_be_asked_of": "svm", "share": 0.123456}
+    natural, *others = common.asset_checks(
+        [
+            outcome("better", "linear", passed=False, found="27 %", what_to_do="train it longer", numbers=same),
+            outcome("better", "bert", found="80 %", what_to_do="train it longer", numbers=same | {"rows": 3}),
+            outcome("done", passed=False, found="linear: no", numbers={"undone": 1}),
+        ]
     )
-    assert texts["evaluators.bert"].startswith("0 of a sample of 200 of 999 rows (0.00%)")
-    advice = (
-        "representations.bert: set max_length to 128 (99 % of the rows fit in 121 tokens, the longest has 300), or as "
-        "near to it as the checkpoint reads"
+    assert (natural.check_name, natural.passed, natural.severity) == ("better", False, dg.AssetCheckSeverity.WARN)
+    assert metadata(natural) == {
+        "cannot_be_asked_of": "svm",
+        "share": 0.1235,
+        "rows": 3,
+        "found": "linear: 27 %\nbert: 80 %",
+        "failed": "linear",
+        "what_to_do": "linear: train it longer",
+    }
+    (done,) = others
+    assert (done.check_name, done.passed, metadata(done)) == ("done", False, {"undone": 1, "found": "linear: no"})
+
+
+def test_numbers_that_differ_stand_by_subject() -> None:
+    (found,) = common.asset_checks(
+        [outcome("fits", name, numbers={"rows": rows}) for name, rows in (("a", 1), ("b", 2))]
     )
-    assert texts["what_to_do"] == ("none" if passed else advice)
+    assert metadata(found) == {"rows": "a: 1\nb: 2"}
 
 
-NOTHING_ASKED = Learnt({}, {}, ("svm",), {"hans": ("svm",)}, {})
-
-
-def test_what_has_nothing_to_look_at_does_not_apply() -> None:
-    for outcome in (
-        warmup._better_than_largest_class(EncoderFits(0.5, {})),
-        evaluation._better_than_largest_class(NOTHING_ASKED),
-        evaluation._not_at_chance(NOTHING_ASKED),
-        warmup._curves_flatten(None),
-        data._available(ChallengeSets({}, {})),
-    ):
-        assert not applies(outcome.metadata), outcome.check_name
-    for outcome in (
-        warmup._better_than_largest_class(EncoderFits(0.5, {"a": EncoderFit(0.4, 100)})),
-        data._available(ChallengeSets({}, {"hans": "no file"})),
-    ):
-        assert applies(outcome.metadata), outcome.check_name
-        assert not outcome.passed
-
-
-def outcome(name: str, passed: bool, said: str, *, applies: bool = True) -> dict[str, CheckOutcome]:
-    return {name: CheckOutcome("evaluators", name, "What is asked.", passed, said, applies)}
-
-
-def over(difference: float, *, test_set: str) -> OverLargestClass:
-    """So many points over the largest class, of a quarter of the rows, with four points to either side."""
-    margin = CrossedInterval(difference, difference - 4, difference + 4, 0.05, 3, (2, 2), 100, 100, True)
-    return OverLargestClass("linear", test_set, 0.25, margin)
-
-
-def test_evaluators_of_whom_it_cannot_be_asked_are_named_beside_the_others() -> None:
-    outcomes = {
-        **outcome("better_than_largest_class (linear)", False, "27.0 % of answers"),
-        **outcome("not_at_chance (hans)", True, "better: linear"),
-        **outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False),
-        **outcome("more_than_one_answer", False, "these learnt little"),
-    }
-    places = {name: {"linear": over(9, test_set=name)} for name in ("hans", "few")}
-    unasked = {"hans": ("svm",), "none": ("linear", "svm")}
-    learnt = Learnt({"linear": over(2, test_set="answers")}, places, ("svm",), unasked, outcomes)
-    natural, elsewhere = evaluation._better_than_largest_class(learnt), evaluation._not_at_chance(learnt)
-    assert (natural.passed, elsewhere.passed) == (False, True)
-    assert {name: value.value for name, value in natural.metadata.items()} == {
-        "behind": "linear", "evaluators": "linear: 27.0 % of answers", "cannot_be_asked_of": "svm",
-    }  # fmt: skip
-    assert {name: value.value for name, value in elsewhere.metadata.items()} == {
-        "at_chance": "none",
-        "test_sets": "hans: better: linear\nfew: cannot be told: linear",
-        "cannot_be_asked_of": "svm on hans, linear on none, svm on none",
-    }
-    assert (natural.severity, elsewhere.severity) == (dg.AssetCheckSeverity.WARN,) * 2
-
-
-def test_what_the_report_skips_is_skipped_and_what_fails_there_fails() -> None:
-    skipped = outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False)
-    failed = outcome("not_at_chance (hans)", False, "at chance: linear")
-    places = {"hans": {"linear": over(2, test_set="hans")}}
-    assert not applies(evaluation._not_at_chance(Learnt({}, places, (), {}, skipped)).metadata)
-    found = evaluation._not_at_chance(Learnt({}, places, (), {}, failed | skipped))
-    assert (found.passed, found.metadata["at_chance"].value) == (False, "linear on hans")
-
-
-@pytest.mark.parametrize(("accuracy", "passed"), [(0.505, False), (0.58, True)])
-def test_encoders_are_held_against_the_largest_class_by_the_interval(accuracy: float, passed: bool) -> None:
-    found = warmup._better_than_largest_class(EncoderFits(0.5, {"bert": EncoderFit(accuracy, 200)}))
-    assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
-    shown = {name: value.value for name, value in found.metadata.items()}
-    low, high = ("51.1%", "64.6%") if passed else ("43.6%", "57.4%")
-    assert shown == {
-        "largest_class": 0.5,
-        "train_accuracy": f"bert: {accuracy:.1%} of 200 rows, 95 % interval {low} to {high}",
-        "not_surely_better": "none" if passed else "bert",
-    }
-    (spec,) = warmup.warmup_models.check_specs
-    assert spec.description is not None
-    assert "passing is no proof that it learnt the task" in spec.description
-
-
-def test_datasets_without_text_models_pass() -> None:
-    outcome = warmup._texts_fit({})
-    assert outcome.passed
-    assert outcome.metadata["result"].value == "not applicable: text models only"
-    assert len(outcome.metadata) == 1
+def test_what_does_not_apply_is_left_out_unless_it_blocks() -> None:
+    skipped = outcome("not_at_chance", "few", passed=False, applies=False, found="cannot be told")
+    assert common.asset_checks([skipped, outcome("done", applies=False)]) == []
+    (named,) = common.asset_checks([outcome("not_at_chance", "hans", found="better"), skipped])
+    assert (named.check_name, named.passed) == ("not_at_chance_on_challenge_sets", True)
+    assert metadata(named) == {"found": "hans: better\nfew: cannot be told"}
+    (blocking,) = common.asset_checks([outcome("finite", applies=False, blocking=True, found="not applicable: texts")])
+    assert (blocking.passed, blocking.severity) == (True, dg.AssetCheckSeverity.ERROR)
+    assert metadata(blocking) == {"result": "not applicable: texts"}

@@ -13,9 +13,9 @@ import yaml
 from PIL import Image
 from pyarrow.csv import read_csv
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.main import _write, main
 from aflite_assets.command_line.preview import data_preview, estimate, filter_timing, model_timing
-from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 
 SPEC: dict[str, Any] = {
     "title": "Pairs",
@@ -216,7 +216,9 @@ def test_what_is_set_already_is_not_advised(make: Make, capsys: pytest.CaptureFi
 def test_what_blocks_a_run_is_refused(
     make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocking = CheckResult("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
+    blocking = CheckOutcome(
+        "data", "labels_known", "", False, "", "name them", blocking=True, numbers={"rows": 3, "share": 0.123456}
+    )
     monkeypatch.setattr("aflite_assets.diagnostics.data_checks.all_checks.data_findings", lambda raw, **_: (blocking,))
     code, out, err = _checked(make(), capsys)
     assert code == 1

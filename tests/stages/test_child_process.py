@@ -106,7 +106,7 @@ def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, stor
         assert (found.cached, found.result) == (True, made.result)
     assert any(line.startswith("raw dataset: {'train': 400") for line in lines)
     assert [one.iteration for one in iterations] == list(range(made.result.summary["given"]["iterations"]))
-    assert {path.name.split("-")[1] for path in made.result.path.parent.glob("shown/*")} == {"pictures"}
+    assert {path.name.split("-")[1] for path in made.result.path.parent.glob("shown/*")} == {"findings", "pictures"}
 
 
 def test_what_is_found_is_current_again(circles_content: dict[str, Any], store: ResultStore) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.analysis.intervals import wilson_interval
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
@@ -21,7 +22,6 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers
-from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
@@ -155,7 +155,7 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
-def findings_section(findings: Iterable[CheckResult]) -> Iterator[str]:
+def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
     """The findings that failed, with what was found (in words where there are some) and what to do."""
     for result in findings:
         if result.passed:

@@ -1,33 +1,13 @@
 """All checks on a raw table, in order, each with its numbers and a line that says what to do. No Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import input_checks, row_checks
-from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE, CheckContext, Numbers, Outcome, SourceFacts
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """What one check found. A blocking one that did not pass makes the data unfit to go on with.
-
-    `numbers`, `what_to_do` and `found` (what was found, in words) print as they are: what comes from the data is cut
-    short and escaped.
-    """
-
-    name: str
-    passed: bool
-    blocking: bool
-    numbers: Numbers
-    what_to_do: str
-    found: str = ""
-
-    @property
-    def applies(self) -> bool:
-        """Whether there was anything to look at; a check that has nothing passes."""
-        return not str(self.numbers.get("result", "")).startswith(NOT_APPLICABLE)
+from aflite_assets.diagnostics.data_checks.context import CheckContext, SourceFacts
 
 
 @dataclass(frozen=True)
@@ -37,11 +17,11 @@ class DataCheck:
     name: str
     description: str
     blocking: bool
-    check: Callable[[CheckContext], Outcome]
+    check: Callable[[CheckContext], CheckOutcome]
 
 
-def _check(check: Callable[[CheckContext], Outcome], *, blocking: bool = False) -> DataCheck:
-    return DataCheck(check.__name__, str(check.__doc__), blocking, check)
+def _check(check: Callable[[CheckContext], CheckOutcome], *, blocking: bool = False) -> DataCheck:
+    return DataCheck(check.__name__, " ".join(str(check.__doc__).split()), blocking, check)
 
 
 DATA_CHECKS = (
@@ -75,7 +55,7 @@ def data_findings(
     unlabelled_rows: Mapping[str, int] | None = None,
     undecodable_images: Mapping[str, UndecodableImages] | None = None,
     source: SourceFacts | None = None,
-) -> tuple[CheckResult, ...]:
+) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
     `unlabelled_rows` and `undecodable_images` are what was dropped from each split before; `source` says where rows
@@ -86,16 +66,10 @@ def data_findings(
     return _results(data, DATA_CHECKS)
 
 
-def blocking_findings(raw: Examples, *, source: SourceFacts) -> tuple[CheckResult, ...]:
+def blocking_findings(raw: Examples, *, source: SourceFacts) -> tuple[CheckOutcome, ...]:
     """Run the checks that block alone, which take no time to speak of."""
     return _results(CheckContext(raw, source=source), [data_check for data_check in DATA_CHECKS if data_check.blocking])
 
 
-def _results(data: CheckContext, checks: Iterable[DataCheck]) -> tuple[CheckResult, ...]:
-    outcomes = [(data_check, data_check.check(data)) for data_check in checks]
-    return tuple(
-        CheckResult(
-            data_check.name, outcome.passed, data_check.blocking, outcome.numbers, outcome.what_to_do, outcome.found
-        )
-        for data_check, outcome in outcomes
-    )
+def _results(data: CheckContext, checks: Iterable[DataCheck]) -> tuple[CheckOutcome, ...]:
+    return tuple(replace(one.check(data), name=one.name, asks=one.description, blocking=one.blocking) for one in checks)

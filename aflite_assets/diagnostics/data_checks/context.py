@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
+from aflite_assets.checks import NOT_APPLICABLE, CheckOutcome, Numbers
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
@@ -16,27 +17,9 @@ from aflite_assets.diagnostics.data_checks.label_copies import LabelCopies, labe
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
 from aflite_assets.wording import counted, quoted, quoted_list
 
-Numbers = Mapping[str, int | float | str]
-
-NOT_APPLICABLE = "not applicable"
-"""How the text under "result" begins in the numbers of a check that has nothing to look at."""
-
 _SHOWN_CHARACTERS = 80
 _SHOWN_ENTRIES = 20
 _SHOWN_PLACES = 5
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A check's answer: whether it passed, the numbers it rests on, what to do about them, and in words what was found.
-
-    `found` names rows by their places in the source.
-    """
-
-    passed: bool
-    numbers: Numbers
-    what_to_do: str = "none"
-    found: str = ""
 
 
 def _row_ids(row_ids: Sequence[int]) -> Sequence[str]:
@@ -142,9 +125,14 @@ class CheckContext:
         return feature_columns(self.examples.features, self.in_train)
 
 
-def not_applicable(reason: str) -> Outcome:
-    """The answer where a dataset has nothing to check."""
-    return Outcome(True, {"result": f"{NOT_APPLICABLE}: {reason}"})
+def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
+    """Return what a check found, with rows named by their places in the source; `all_checks` adds the check's name."""
+    return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
+
+
+def not_applicable(reason: str) -> CheckOutcome:
+    """Return the outcome of a check for a dataset that has nothing to check."""
+    return CheckOutcome("data", "", "", True, f"{NOT_APPLICABLE}: {reason}", applies=False)
 
 
 def rows_of(rows: int, share: float) -> str:

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.swapped import seem_swapped
 from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
-    Outcome,
     listed,
     not_applicable,
+    outcome,
     quoted_text,
     share_text,
 )
@@ -32,18 +33,18 @@ SEED = 0
 _SHOWN_SETS = 5
 
 
-def features_finite(data: CheckContext) -> Outcome:
+def features_finite(data: CheckContext) -> CheckOutcome:
     """No feature is NaN or infinite."""
     if data.examples.modality != "features":
         return not_applicable("features only")
     width = data.examples.features.shape[1]
-    advice = "none" if data.features_finite else "replace or drop NaN and infinite values in the source"
+    advice = "" if data.features_finite else "replace or drop NaN and infinite values in the source"
     found = f"{counted(len(data.examples))} x {counted(width, 'column')}"
     found += "" if data.features_finite else ", with values that are NaN or infinite"
-    return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice, found)
+    return outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice, found)
 
 
-def no_label_copies(data: CheckContext) -> Outcome:
+def no_label_copies(data: CheckContext) -> CheckOutcome:
     """No feature column and no text column has one value for each class and no other in the train rows."""
     if data.examples.modality == "image":
         return not_applicable("features and texts only")
@@ -55,7 +56,7 @@ def no_label_copies(data: CheckContext) -> Outcome:
     numbers = {"train_rows": copies.train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
     if not refused:
         found = f"{listed(named.values())}, which columns.allow_label_copies names" if named else "no column is"
-        return Outcome(True, numbers, found=found)
+        return outcome(True, numbers, found=found)
     others = f" and in {{agreeing:,}} of {counted(copies.other_rows, 'other row')}" if copies.other_rows else ""
     told = [
         f"{_column_text(data, column)} in all {counted(copies.train_rows, 'train row')}"
@@ -63,7 +64,7 @@ def no_label_copies(data: CheckContext) -> Outcome:
         for column in list(refused)[:_SHOWN_SETS]
     ]
     more = f"; and {counted(len(refused) - len(told), 'more column')}" if len(refused) > len(told) else ""
-    return Outcome(
+    return outcome(
         False,
         {**numbers, "columns": listed(refused.values())},
         "leave it out of the input: a model that reads it reads the answer, and filtering finds nothing else. If it is "
@@ -87,15 +88,15 @@ def _column_text(data: CheckContext, column: int | str) -> str:
     return named if data.source.feature_names is None else f"column {named}"
 
 
-def no_constant_features(data: CheckContext) -> Outcome:
+def no_constant_features(data: CheckContext) -> CheckOutcome:
     """No feature column has one value in all train rows."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
     constant, all_zero = data.feature_columns.constant, data.feature_columns.all_zero
     numbers = {"columns": len(data.feature_columns.deviations), "constant": len(constant), "all_zero": all_zero}
     if not constant:
-        return Outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
-    return Outcome(
+        return outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
+    return outcome(
         False,
         {**numbers, "first_constant": listed(constant)},
         "leave these columns out, or find out why the encoder gives the same value for every row: they say nothing",
@@ -103,7 +104,7 @@ def no_constant_features(data: CheckContext) -> Outcome:
     )
 
 
-def no_repeated_features(data: CheckContext) -> Outcome:
+def no_repeated_features(data: CheckContext) -> CheckOutcome:
     """No two feature columns are equal in all train rows; constant ones are not counted."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
@@ -111,9 +112,9 @@ def no_repeated_features(data: CheckContext) -> Outcome:
     surplus = sum(len(same) - 1 for same in sets)
     numbers = {"columns": len(data.feature_columns.deviations), "surplus": surplus, "sets": len(sets)}
     if not sets:
-        return Outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
+        return outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
     shown = "; ".join(listed(same) for same in sets[:_SHOWN_SETS])
-    return Outcome(
+    return outcome(
         False,
         {**numbers, "equal_columns": shown},
         "keep one of each set: logistic regression penalises what stands twice only half as much",
@@ -121,7 +122,7 @@ def no_repeated_features(data: CheckContext) -> Outcome:
     )
 
 
-def features_on_one_scale(data: CheckContext) -> Outcome:
+def features_on_one_scale(data: CheckContext) -> CheckOutcome:
     """The feature columns' standard deviations lie within a factor of 10,000; constant columns are not counted."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
@@ -144,8 +145,8 @@ def features_on_one_scale(data: CheckContext) -> Outcome:
         f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})"
     )
     if ratio <= LARGEST_SCALE_RATIO:
-        return Outcome(True, numbers, found=found)
-    return Outcome(
+        return outcome(True, numbers, found=found)
+    return outcome(
         False,
         numbers,
         "set standardise: true: logistic regression takes features as "
@@ -167,7 +168,7 @@ def _no_feature_columns(data: CheckContext) -> str | None:
     return "fewer than 2 train rows" if data.in_train.sum() < 2 else None
 
 
-def no_empty_texts(data: CheckContext) -> Outcome:
+def no_empty_texts(data: CheckContext) -> CheckOutcome:
     """No text is empty or white space alone."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
@@ -179,13 +180,13 @@ def no_empty_texts(data: CheckContext) -> Outcome:
             f"{column.column}.{column.split}.row_ids": listed(column.row_ids),
         }
     if not empty:
-        return Outcome(True, numbers, found="no text is empty")
+        return outcome(True, numbers, found="no text is empty")
     found = [
         f"{counted(one.rows, 'empty text')} of {data.source.named(one.column)} in {one.split}: "
         f"{data.source.rows_text(one.row_ids, one.rows)}"
         for one in empty[:_SHOWN_SETS]
     ]
-    return Outcome(
+    return outcome(
         False,
         numbers,
         "fill these texts or drop their rows in the source: a model sees nothing there",
@@ -193,7 +194,7 @@ def no_empty_texts(data: CheckContext) -> Outcome:
     )
 
 
-def no_nul_or_huge_cells(data: CheckContext) -> Outcome:
+def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
     """No cell of text holds a NUL byte or has 2 MB or more."""
     nul, huge = nul_cells(data.examples), huge_cells(data.examples)
     numbers: dict[str, int | float | str] = {
@@ -201,7 +202,7 @@ def no_nul_or_huge_cells(data: CheckContext) -> Outcome:
         "huge": sum(cells.rows for cells in huge),
     }
     if not nul and not huge:
-        return Outcome(True, numbers, found="no cell of text does")
+        return outcome(True, numbers, found="no cell of text does")
     numbers |= {f"{cells.column}.nul_row_ids": listed(cells.row_ids) for cells in nul}
     numbers |= {f"{cells.column}.huge_row_ids": listed(cells.row_ids) for cells in huge}
     found = [f"{_cells_text(data, cells)} {_have(cells, 'holds', 'hold')} a NUL byte" for cells in nul]
@@ -213,7 +214,7 @@ def no_nul_or_huge_cells(data: CheckContext) -> Outcome:
     advice = ["remove these bytes in the source, which damage or another encoding leaves"] if nul else []
     advice += ["look at these rows: in a csv, a quote that is never closed makes one cell of many rows"] if huge else []
     told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
-    return Outcome(False, numbers, "; ".join(advice), ". ".join(told))
+    return outcome(False, numbers, "; ".join(advice), ". ".join(told))
 
 
 def _cells_text(data: CheckContext, cells: OddCells) -> str:
@@ -225,7 +226,7 @@ def _have(cells: OddCells, one: str, several: str) -> str:
     return one if cells.rows == 1 else several
 
 
-def labels_are_not_texts(data: CheckContext) -> Outcome:
+def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
     """The labels do not look like texts beside a text column of few distinct values, as exchanged columns would."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
@@ -243,8 +244,8 @@ def labels_are_not_texts(data: CheckContext) -> Outcome:
     )
     found = f"{counted(labels, 'label')} and {texts_found} in {counted(rows)}"
     if not suspects:
-        return Outcome(True, numbers, found=found)
-    return Outcome(
+        return outcome(True, numbers, found=found)
+    return outcome(
         False,
         numbers,
         f"columns.{suspects[0]} and columns.label seem to be exchanged: exchange the two names, unless nearly every "
@@ -253,7 +254,7 @@ def labels_are_not_texts(data: CheckContext) -> Outcome:
     )
 
 
-def repeated_texts_grouped(data: CheckContext) -> Outcome:
+def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
     """At most 5 % of the train rows share a text with a row of another group."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
@@ -274,12 +275,12 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
     shares = [f"{share_text(shared.ungrouped_share)} ({data.source.named(shared.column)})" for shared in columns]
     found = f"train rows that share a text with a row of another group: {', '.join(shares)}"
     if not leaking:
-        return Outcome(True, numbers, found=found if shares else "no train row shares a text")
+        return outcome(True, numbers, found=found if shares else "no train row shares a text")
     for shared in leaking:
         numbers |= _why_it_leaks(shared, accuracies[shared.column])
     told = [_told(data.source.named(shared.column), shared, accuracies[shared.column]) for shared in leaking]
     advice = _group_advice(data, [shared.column for shared in leaking])
-    return Outcome(False, numbers, advice, ". ".join([found, *told]))
+    return outcome(False, numbers, advice, ". ".join([found, *told]))
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:

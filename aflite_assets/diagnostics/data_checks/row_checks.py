@@ -2,14 +2,15 @@
 
 import numpy as np
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
 from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
-    Outcome,
     by_split_text,
     listed,
     not_applicable,
+    outcome,
     quoted_text,
     rows_of,
     share_text,
@@ -33,16 +34,16 @@ LARGEST_OUTVOTED_SHARE = 0.01
 _MOST_SPLITS = 4
 
 
-def row_ids_unique(data: CheckContext) -> Outcome:
+def row_ids_unique(data: CheckContext) -> CheckOutcome:
     """Every row has an id of its own."""
     unique = len(np.unique(data.examples.row_ids))
     passed = unique == len(data.examples)
-    advice = "none" if passed else "delete the result's folder and materialise raw_dataset again"
+    advice = "" if passed else "delete the result's folder and materialise raw_dataset again"
     found = f"{counted(len(data.examples))} with {counted(unique, 'id')}"
-    return Outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
+    return outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
 
 
-def labels_known(data: CheckContext) -> Outcome:
+def labels_known(data: CheckContext) -> CheckOutcome:
     """Every label is a class number, and train has at least two classes."""
     labels, classes = data.examples.labels, len(data.examples.label_names)
     unknown = int(((labels < 0) | (labels >= classes)).sum())
@@ -51,16 +52,16 @@ def labels_known(data: CheckContext) -> Outcome:
     found = f"train has {in_train} of {classes} classes"
     if unknown or in_train < 2:
         advice = "correct labels and the train split in the spec; filtering needs two classes"
-        return Outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
-    return Outcome(True, numbers, found=found)
+        return outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
+    return outcome(True, numbers, found=found)
 
 
-def all_rows_labelled(data: CheckContext) -> Outcome:
+def all_rows_labelled(data: CheckContext) -> CheckOutcome:
     """No row was dropped for want of a label."""
     dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
     if not any(dropped.values()):
-        return Outcome(True, {"dropped": 0}, found="no row was dropped")
-    return Outcome(
+        return outcome(True, {"dropped": 0}, found="no row was dropped")
+    return outcome(
         False,
         {"dropped": sum(dropped.values()), **dropped},
         "label these rows in the source, or know that no result is about them",
@@ -68,7 +69,7 @@ def all_rows_labelled(data: CheckContext) -> Outcome:
     )
 
 
-def images_decode(data: CheckContext) -> Outcome:
+def images_decode(data: CheckContext) -> CheckOutcome:
     """No row was dropped because its image does not decode."""
     if data.examples.modality != "image":
         return not_applicable("images only")
@@ -81,11 +82,11 @@ def images_decode(data: CheckContext) -> Outcome:
             f"{split}.source_ids": listed(image.source_ids),
         }
     if not data.undecodable_images:
-        return Outcome(True, numbers, found="all images decode")
+        return outcome(True, numbers, found="all images decode")
     named = [row_id for image in data.undecodable_images.values() for row_id in image.row_ids]
     rows = sum(image.rows for image in data.undecodable_images.values())
     shares = [f"{rows_of(image.rows, image.share)} of {split}" for split, image in data.undecodable_images.items()]
-    return Outcome(
+    return outcome(
         False,
         numbers,
         "repair these images or take them out of the source; the rows were dropped",
@@ -93,7 +94,7 @@ def images_decode(data: CheckContext) -> Outcome:
     )
 
 
-def no_repeats_across_splits(data: CheckContext) -> Outcome:
+def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
     """No row outside train stands in train as well."""
     if data.in_train.all():
         return not_applicable("splits beside train only")
@@ -101,8 +102,8 @@ def no_repeats_across_splits(data: CheckContext) -> Outcome:
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
     numbers = {"rows": across.rows, "share": across.share, **by_split}
     if not across.rows:
-        return Outcome(True, numbers, found=f"none of {counted(int((~data.in_train).sum()))} outside train")
-    return Outcome(
+        return outcome(True, numbers, found=f"none of {counted(int((~data.in_train).sum()))} outside train")
+    return outcome(
         False,
         {**numbers, "row_ids": listed(across.row_ids)},
         _repeats_advice(data, across),
@@ -132,7 +133,7 @@ def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
     ).removeprefix("or ")
 
 
-def no_groups_across_splits(data: CheckContext) -> Outcome:
+def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     """No group has rows in train and in another split."""
     shared = groups_across_splits(data.examples)
     if shared is None:
@@ -142,13 +143,13 @@ def no_groups_across_splits(data: CheckContext) -> Outcome:
     numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.groups:
-        return Outcome(True, numbers, found="no group is in train and in another split")
+        return outcome(True, numbers, found="no group is in train and in another split")
     drop = (
         ""
         if data.source.drop_between_splits
         else ("set between_splits: drop, which drops the train rows of these groups, or ")
     )
-    return Outcome(
+    return outcome(
         False,
         numbers,
         f"{drop}draw the test split from train with holdout, in whole groups: a model that has seen the rest of a "
@@ -157,7 +158,7 @@ def no_groups_across_splits(data: CheckContext) -> Outcome:
     )
 
 
-def few_repeats_in_train(data: CheckContext) -> Outcome:
+def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
     """At most 1 % of the train rows repeat a train row of another group, label included."""
     if data.questions:
         return not_applicable("an answer may stand in several questions")
@@ -174,9 +175,9 @@ def few_repeats_in_train(data: CheckContext) -> Outcome:
     if repeats.same_label:
         found += f": {data.source.rows_text(repeats.same_label_ids, repeats.same_label)}"
     if share <= LARGEST_REPEATED_SHARE:
-        return Outcome(True, numbers, found=found)
+        return outcome(True, numbers, found=found)
     drop = "" if data.source.drop_duplicates else "set drop_duplicates: true, which keeps one of each, or "
-    return Outcome(
+    return outcome(
         False,
         numbers,
         f"{drop}name a column that they share as columns.group: a row that is also trained on looks easier than it is "
@@ -185,15 +186,15 @@ def few_repeats_in_train(data: CheckContext) -> Outcome:
     )
 
 
-def no_label_conflicts(data: CheckContext) -> Outcome:
+def no_label_conflicts(data: CheckContext) -> CheckOutcome:
     """No input stands in train with two labels."""
     repeats = data.train_repeats
     share = repeats.conflicting / max(repeats.train_rows, 1)
     numbers = {"rows": repeats.conflicting, "share": share, "inputs": repeats.conflicting_inputs}
     if not repeats.conflicting:
-        return Outcome(True, numbers, found="no input of train has two labels")
+        return outcome(True, numbers, found="no input of train has two labels")
     examples = "; ".join(" = ".join(map(str, row_ids)) for row_ids in repeats.conflicts)
-    return Outcome(
+    return outcome(
         False,
         {**numbers, "row_ids_by_input": examples},
         "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
@@ -203,7 +204,7 @@ def no_label_conflicts(data: CheckContext) -> Outcome:
     )
 
 
-def classes_balanced(data: CheckContext) -> Outcome:
+def classes_balanced(data: CheckContext) -> CheckOutcome:
     """No split's largest class has over three times the rows of its smallest, and no class is absent from a split."""
     balances = split_balances(data.examples)
     numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
@@ -229,10 +230,10 @@ def classes_balanced(data: CheckContext) -> Outcome:
             "them by class; or draw fewer rows of the large classes in the source"
         )
     shown = f"largest and smallest class of {'; '.join(found[:_MOST_SPLITS])}"
-    return Outcome(not advice, numbers, "; ".join(advice) or "none", shown)
+    return outcome(not advice, numbers, "; ".join(advice), shown)
 
 
-def class_shares_alike(data: CheckContext) -> Outcome:
+def class_shares_alike(data: CheckContext) -> CheckOutcome:
     """No class's share of another split differs by over five percentage points from its share of train."""
     if data.in_train.all() or not data.in_train.any():
         return not_applicable("train and other splits only")
@@ -250,8 +251,8 @@ def class_shares_alike(data: CheckContext) -> Outcome:
         differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
     text = f"the class that moves most: {', '.join(found[:_MOST_SPLITS])}"
     if not differing:
-        return Outcome(True, numbers, found=text)
-    return Outcome(
+        return outcome(True, numbers, found=text)
+    return outcome(
         False,
         numbers,
         f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that learns "
@@ -260,7 +261,7 @@ def class_shares_alike(data: CheckContext) -> Outcome:
     )
 
 
-def annotators_agree(data: CheckContext) -> Outcome:
+def annotators_agree(data: CheckContext) -> CheckOutcome:
     """In at most 1 % of the rows with annotators' labels, most annotators gave one other label than the row's."""
     agreement = annotator_agreement(data.examples)
     if agreement is None:
@@ -280,8 +281,8 @@ def annotators_agree(data: CheckContext) -> Outcome:
         numbers["outvoted_row_ids"] = listed(outvoted.tolist())
         found += f": {data.source.rows_text(outvoted.tolist())}"
     if share <= LARGEST_OUTVOTED_SHARE:
-        return Outcome(True, numbers, found=found)
-    return Outcome(
+        return outcome(True, numbers, found=found)
+    return outcome(
         False,
         numbers,
         "check that annotators and labels use the same class names, and look at these rows: their labels may be wrong",

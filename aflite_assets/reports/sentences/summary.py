@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.planted import PLANTED, planted_sentence
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.comparisons import (
     comparison_sentence,
     headline_sentence,
@@ -94,7 +94,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
 
 def _checks(checks: Sequence[CheckOutcome]) -> str:
     made = [check for check in checks if check.applies]
-    failed = [one_line(check.name.replace("_", " ")) for check in made if not check.passed]
+    failed = [one_line(check.title.replace("_", " ")) for check in made if not check.passed]
     skipped = len(checks) - len(made)
     left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
     if not failed:

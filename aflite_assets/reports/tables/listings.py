@@ -245,7 +245,7 @@ def check_table(data: BenchmarkData) -> Table:
         tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
         pivot(
             sorted(data.checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
-            lambda check: (check.name.replace("_", " "),),
+            lambda check: (check.title.replace("_", " "),),
             [
                 lambda check: check.about,
                 lambda check: check.outcome,

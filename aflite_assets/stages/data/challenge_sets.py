@@ -1,11 +1,12 @@
 """The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.columns import NO_VALUE
@@ -28,8 +29,9 @@ from aflite_assets.stages.shared.published import (
     FineTuneFacts,
     category_column,
     category_columns,
+    read_challenge_sets,
 )
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_CATEGORIES = 200
 """Results are shown apart for each."""
@@ -262,4 +264,17 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
         )
 
 
-CHALLENGE_SETS = Stage("challenge_sets", "3", ChallengeSetsSettings, ChallengeSetsInputs, run)
+AVAILABLE = {"challenge_sets_available": "Every challenge set that the settings name could be loaded."}
+
+
+def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
+    """Yield whether all challenge sets were there."""
+    named = read_challenge_sets(result)
+    found = "; ".join(f"{name}: {reason}" for name, reason in named.missing.items())
+    what_to_do, applies = "get the files that are named and materialise again", bool(named.missing or named.sets)
+    for name, asks in AVAILABLE.items():
+        yield CheckOutcome("data", name, asks, not found, found, what_to_do, applies=applies)
+
+
+CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
+CHALLENGE_SETS = Stage("challenge_sets", "3", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)

@@ -1,25 +1,28 @@
 """The stage of `raw_dataset`: the source as one checked table, with the splits that are drawn from train."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages, drop_undecodable
 from aflite_assets.data.raw_table.standardise import Scale
-from aflite_assets.data.raw_table.storage import save_examples
+from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
-from aflite_assets.results import Draft
+from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, data_findings
+from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue, RowCount
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models import SplitName
 from aflite_assets.specs.sources import SourceSpec
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.source_places import source_facts
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.wording import quoted_list
 
 
@@ -187,4 +190,20 @@ def describe(examples: Examples) -> dict[str, object]:
     }
 
 
-RAW_DATASET = Stage("raw_dataset", "2", RawDatasetSettings, StageInputs, run)
+def check_rows(result: PublishedResult, *_: object) -> Iterable[CheckOutcome]:
+    """Return what the checks of `diagnostics.data_checks` found in a published raw dataset."""
+    undecodable = result.summary["undecodable_images"]
+    return data_findings(
+        load_examples(result.path),
+        unlabelled_rows=result.summary["unlabelled_rows"],
+        undecodable_images={split: UndecodableImages(**images) for split, images in undecodable.items()},
+        source=source_facts(result),
+    )
+
+
+ROW_CHECKS = StageChecks(
+    {one.name: one.description for one in DATA_CHECKS},
+    check_rows,
+    blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
+)
+RAW_DATASET = Stage("raw_dataset", "2", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve, sample_text
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.columns import content_digests
 from aflite_assets.data.raw_table.storage import load_examples
@@ -33,9 +34,10 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_left,
     rows_of,
 )
+from aflite_assets.stages.shared.published import read_sample_curve
 from aflite_assets.stages.shared.sizes import sample_misfits, sample_sizes
 from aflite_assets.stages.shared.source_places import source_facts
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
 """Of the seed: the rows held back, then those that each sample adds."""
@@ -277,4 +279,16 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
         )
 
 
-TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse)
+FLATTENS = {"sample_curve_flattens": "Accuracy by the size of the sample rises, then stops increasing."}
+
+
+def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
+    """Yield whether the sample's accuracy rose, then stopped; nothing if all train rows are filtered."""
+    curve = read_sample_curve(result)
+    if curve is not None:
+        cautions = " ".join(curve.cautions())
+        yield from (CheckOutcome("data", name, asks, not cautions, cautions) for name, asks in FLATTENS.items())
+
+
+SAMPLE_CHECKS = StageChecks(FLATTENS, check_curve)
+TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse, SAMPLE_CHECKS)

@@ -20,6 +20,7 @@ from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
+from aflite_assets.stages.evaluation.evaluator_checks import EVALUATOR_CHECKS
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
 from aflite_assets.stages.shared.published import (
     full_rows,
@@ -300,4 +301,11 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
     }
 
 
-EVALUATOR_MODELS = Stage("evaluator_models", TRAINING_CODE, EvaluatorModelsSettings, EvaluatorModelsInputs, run)
+EVALUATOR_MODELS = Stage(
+    "evaluator_models",
+    TRAINING_CODE,
+    EvaluatorModelsSettings,
+    EvaluatorModelsInputs,
+    run,
+    checks=EVALUATOR_CHECKS,
+)

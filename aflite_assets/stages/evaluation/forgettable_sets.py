@@ -26,7 +26,7 @@ from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
 from aflite_assets.stages.evaluation.cell_workers import FAILURES
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
-from aflite_assets.stages.evaluation.learnt import margins_of_training, natural_sets
+from aflite_assets.stages.evaluation.margins import margins_of_training, natural_sets
 from aflite_assets.stages.shared.published import (
     FORGETTABLE_ROWS,
     FORGETTABLE_SETS_FILE,
@@ -36,6 +36,7 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import TrainSet
+from aflite_assets.stages.shared.weak_model_findings import WEAK_MODEL_CHECKS
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
@@ -419,4 +420,6 @@ def _facts(counted: CountedRows, full: Examples, margins: Mapping[str, Mapping[s
     )
 
 
-FORGETTABLE_SETS = Stage("forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run)
+FORGETTABLE_SETS = Stage(
+    "forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run, checks=WEAK_MODEL_CHECKS
+)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations, product
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
 from aflite_assets.array_files import ArrayFileError, read_arrays
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
@@ -34,7 +35,16 @@ from aflite_assets.stages.shared.published import (
     read_rows,
     report_iterations,
 )
-from aflite_assets.stages.stage import IterationReport, Progress, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.report_inputs import filtered_set
+from aflite_assets.stages.stage import (
+    IterationReport,
+    Progress,
+    Stage,
+    StageChecks,
+    StageContext,
+    StageInputs,
+    StageSettings,
+)
 from aflite_assets.tracking import TrackedRun
 
 
@@ -396,4 +406,16 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run)
+NO_CAUTIONS = {"no_cautions": "The filter ended without a caution about its own result."}
+
+
+def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object) -> Iterator[CheckOutcome]:
+    """Yield whether each filter ended without a caution about its own result."""
+    label_names = inputs["raw_dataset"].summary["label_names"]
+    for (name, asks), (subject, part) in product(NO_CAUTIONS.items(), result.parts.items()):
+        cautions = " ".join(filtered_set(subject, part, label_names).warnings)
+        yield CheckOutcome("filter", name, asks, not cautions, cautions, subject=subject)
+
+
+FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
+FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)

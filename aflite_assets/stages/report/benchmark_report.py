@@ -1,17 +1,18 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.checks import CheckOutcome, failed_lines
 from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.analysis.inputs.row_information import RowInformation
 from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.checks import CheckOutcome, failed_lines
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
@@ -21,32 +22,36 @@ from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.stages.report.asked_sets import AskedSets, asked_sets
+from aflite_assets.stages.checks import stage_checks
+from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
+from aflite_assets.stages.data.raw_dataset import RAW_DATASET
+from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
+from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
+from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
+from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.report.by_question import answer_tables, question_note
-from aflite_assets.stages.report.checks import (
-    data_outcomes,
-    evaluator_outcomes,
-    filter_outcomes,
-    sample_outcomes,
-    warmup_outcomes,
-    weak_model_outcomes,
-)
-from aflite_assets.stages.report.forgettables import is_apart, read_forgettables, second_phases
+from aflite_assets.stages.report.forgettables import read_forgettables
 from aflite_assets.stages.report.model_families import (
     held_back_shares,
     model_architectures,
     model_families,
-    partial_inputs,
 )
 from aflite_assets.stages.report.rankings import read_rankings
-from aflite_assets.stages.report.row_facts import read_row_facts
-from aflite_assets.stages.report.row_statistics import (
+from aflite_assets.stages.report.rows import (
     data_maps,
     information_tables,
+    read_row_facts,
+    read_source_rows,
     row_information,
     write_row_statistics,
 )
-from aflite_assets.stages.report.source_rows import read_source_rows
+from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets
+from aflite_assets.stages.shared.evaluator_roles import (
+    fine_tuned_evaluators,
+    is_apart,
+    partial_inputs,
+    second_phases,
+)
 from aflite_assets.stages.shared.published import (
     challenge_examples,
     full_rows,
@@ -63,7 +68,6 @@ from aflite_assets.stages.shared.report_inputs import (
     check_scatter_features,
     earlier_sets_note,
     filtered_set,
-    fine_tuned_evaluators,
     read_evidence,
     read_planted,
     read_removal_cues,
@@ -77,6 +81,20 @@ from aflite_assets.stages.shared.report_inputs import (
 )
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
+from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
+
+CHECKED = (
+    RAW_DATASET,
+    CHALLENGE_SETS,
+    TRAIN_SAMPLE,
+    WARMUP_SPLIT,
+    WARMUP_MODELS,
+    FILTERED_SETS,
+    FORGETTABLE_SETS,
+    EVALUATOR_MODELS,
+)
+"""The stages whose checks are reported, in this order."""
 
 
 class BenchmarkReportSettings(StageSettings):
@@ -122,9 +140,9 @@ def run(
     The page itself holds plotly's script, and is kept once.
     """
     from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
-    from aflite_assets.reports.page.row_table import ROWS_FILE, write_rows
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
@@ -219,7 +237,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         test_sets=tests.asked,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        checks=_checks(inputs, filtered, forgettables, cells, tests.asked, left_out={*partial, *fine_tuned}),
+        checks=_checks(settings, inputs),
         row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
         evidence=_evidence(inputs, source, tests, information, filtered),
         row_information=information,
@@ -258,7 +276,7 @@ def _evidence(
     inputs: BenchmarkReportInputs,
     source: SourceRows,
     tests: AskedSets,
-    information: tuple[RowInformation, ...],
+    information: pa.Table | None,
     filtered: tuple[FilteredSet, ...],
 ) -> tuple[EvidenceTable, ...]:
     return (
@@ -305,23 +323,10 @@ def _notes(inputs: BenchmarkReportInputs) -> tuple[str, ...]:
     return (*about_rows, *earlier_sets_note(inputs.control_sets))
 
 
-def _checks(
-    inputs: BenchmarkReportInputs,
-    filtered: tuple[FilteredSet, ...],
-    forgettables: Forgettables | None,
-    cells: tuple[Cell, ...],
-    tested: tuple[TestSet, ...],
-    *,
-    left_out: Collection[str],
-) -> tuple[CheckOutcome, ...]:
-    return (
-        *data_outcomes(inputs.raw_dataset, inputs.challenge_sets),
-        *sample_outcomes(inputs.train_sample),
-        *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
-        *filter_outcomes(filtered),
-        *weak_model_outcomes(forgettables),
-        *evaluator_outcomes(cells, tested, left_out=left_out),
-    )
+def _checks(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> tuple[CheckOutcome, ...]:
+    results = inputs.results
+    outcomes = (stage_checks(stage, results[stage.name], settings, results) for stage in CHECKED)
+    return tuple(chain.from_iterable(outcomes))
 
 
 def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> dict[str, str]:

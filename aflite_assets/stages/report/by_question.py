@@ -1,6 +1,6 @@
-"""Multiple choice in the report: which test sets are judged by question, what is said, accuracy by answer."""
+"""Multiple choice in the report: what is said of test sets that are judged by question, and accuracy by answer."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -8,36 +8,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import EvidenceTable, TestSet
-from aflite_assets.data.questions import is_multiple_choice, right_class
 from aflite_assets.results import PublishedResult
 from aflite_assets.text import listed, one_line, percent
 from aflite_assets.wording import counted
-
-
-def choice_sets(
-    test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
-) -> list[TestSet]:
-    """The test sets, by answer, whose groups are questions, in the dataset's own classes.
-
-    Those are sets of which every group is a question with one right answer, and the sets in `declared`, whose source
-    says that they are multiple choice, where any group is.
-    """
-    number = right_class(label_names)
-    return [
-        one
-        for one in test_sets
-        if number is not None
-        and _in_own_classes(one, label_names)
-        and is_multiple_choice(one.labels == number, one.groups, partly=one.name in declared)
-    ]
-
-
-def _in_own_classes(test_set: TestSet, label_names: tuple[str, ...]) -> bool:
-    """Whether each class of the dataset counts as that of the same name and number, as of the dataset's own splits."""
-    mapped = test_set.class_map
-    return mapped is None or (
-        test_set.label_names == label_names and np.array_equal(mapped, np.arange(len(label_names)))
-    )
 
 
 def question_note(test_sets: Sequence[TestSet]) -> tuple[str, ...]:

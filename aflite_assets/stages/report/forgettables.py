@@ -22,36 +22,11 @@ from aflite_assets.diagnostics.evidence.minorities import measure_rows
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
-from aflite_assets.specs.models import EvaluatorSpec
-from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES, read_forgettable_sets
-from aflite_assets.wording import counted
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """On the probability of a class: 0, 0.01 to 1."""
-
-
-def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
-    """The evaluators that go on with rows of weak models, in their order."""
-    return {
-        name: SecondPhase(
-            recipe.start,
-            tuple(stage.rows for stage in recipe.stages),
-            recipe.forgettable[0].weak_model,
-            recipe.forgettable[0].set_name,
-            tuple(
-                f"{counted(stage.settings.epochs, 'epoch')} at rate {stage.settings.learning_rate:g}"
-                for stage in recipe.stages
-            ),
-        )
-        for name, recipe in recipes_of(evaluators).items()
-        if recipe.forgettable
-    }
-
-
-def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Whether a cell stands in the tables of forgettable rows alone."""
-    return cell.evaluator in phases or is_forgettable_set(cell.train_set)
 
 
 def read_forgettables(

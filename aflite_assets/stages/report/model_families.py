@@ -8,13 +8,12 @@ from pathlib import Path
 from aflite_assets.specs.models import (
     EncoderSpec,
     EvaluatorSpec,
-    FineTunedSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
     OneStageSpec,
     TextModelSpec,
 )
-from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.shared.evaluator_roles import first_stages
 
 _ModelSpec = EncoderSpec | OneStageSpec
 
@@ -46,17 +45,10 @@ def model_architectures(
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
     """The share of the train rows that each evaluator stops by, in (0, 1); those that hold none back are left out."""
-    stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in _first_stages(evaluators).items()}
+    stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in first_stages(evaluators).items()}
     return {
         name: stopping.share for name, stopping in stoppings.items() if stopping is not None and stopping.split is None
     }
-
-
-def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
-    """The evaluators that are given one text of a pair only."""
-    return tuple(
-        name for name, stage in _first_stages(evaluators).items() if getattr(stage, "inputs", None) is not None
-    )
 
 
 def _of_every_model(
@@ -65,16 +57,7 @@ def _of_every_model(
     evaluators: Mapping[str, EvaluatorSpec],
 ) -> dict[str, str]:
     filters = {f"representations.{name}": kind(settings) for name, settings in representations.items()}
-    return filters | {f"evaluators.{name}": kind(settings) for name, settings in _first_stages(evaluators).items()}
-
-
-def _first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageSpec]:
-    """What every evaluator is trained with on the train set."""
-    recipes = recipes_of(evaluators)
-    return {
-        name: recipes[name].settings if isinstance(settings, FineTunedSpec) else settings
-        for name, settings in evaluators.items()
-    }
+    return filters | {f"evaluators.{name}": kind(settings) for name, settings in first_stages(evaluators).items()}
 
 
 def _make(settings: _ModelSpec) -> str:

@@ -24,8 +24,6 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.specs.models import EvaluatorSpec
-from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.label_mapping import class_map
 from aflite_assets.stages.shared.published import (
     ChallengeFacts,
@@ -163,17 +161,15 @@ def read_cells(
     ranked: Sequence[TestSet] = (),
     asked: Sequence[TestSet] = (),
     right: int = 0,
-    train_set: str | None = None,
 ) -> tuple[Cell, ...]:
-    """Every cell of the grid, or those of one train set, with its predictions where it is done.
+    """Every cell of the grid, with its predictions where it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
     its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
     in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
     rows = pq.read_table(result.file("cells.parquet")).to_pylist()
-    wanted = (row for row in rows if train_set in (None, row["train_set"]))
-    return tuple(_cell(result, row, ranked, asked, right) for row in wanted)
+    return tuple(_cell(result, row, ranked, asked, right) for row in rows)
 
 
 def _cell(
@@ -277,12 +273,6 @@ def _challenge_set(
         notes=(*_challenge_notes(facts), *fine_tuned_note(name, fine_tuned)),
         groups=examples.groups,
     )
-
-
-def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
-    """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
-    recipes = recipes_of(evaluators).items()
-    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:

@@ -1,8 +1,11 @@
 """What the numbers of a weak model say against it or its rows, and what to do about it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.stage import StageChecks
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 """Of the rows; outside of these, forgettable rows are hardly a choice."""
@@ -14,6 +17,18 @@ CHECKS: Mapping[str, str] = {
     "balancing_keeps_half": "Cutting every class to the smallest one keeps half of the forgettable rows or more.",
 }
 """The checks by name, and what each asks; none blocks."""
+
+
+def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
+    """Yield what the checks of `forgettable_sets` found; nothing if the dataset's file names no weak model."""
+    summary = result.summary
+    if summary.get("nothing_asked"):
+        return
+    models = {name: WeakModelFacts(**facts) for name, facts in summary["models"].items()}
+    for name, wrong in findings(models, summary["failed"]).items():
+        found = "; ".join(f"{model}: {what}" for model, what in wrong.items())
+        applies = bool(models) or name == "weak_models_trained"
+        yield CheckOutcome("weak models", name, CHECKS[name], not wrong, found, applies=applies)
 
 
 def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -70,3 +85,6 @@ def _unbalanced(facts: WeakModelFacts) -> str | None:
         f"balancing takes {facts.taken} of {facts.forgettable} forgettable rows, since {fewest} has only "
         f"{facts.by_class[fewest]['forgettable']}; set balance: false to take all"
     )
+
+
+WEAK_MODEL_CHECKS = StageChecks(CHECKS, check_weak_models)

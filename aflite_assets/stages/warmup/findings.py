@@ -1,10 +1,15 @@
 """What the summaries of the warm-up's results say about themselves: texts cut short, encoders that learnt nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from aflite_assets.analysis.intervals import Interval, wilson_interval
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.stage import StageChecks
+from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
 """Of the rows; so many may have more tokens than a model reads."""
@@ -20,11 +25,15 @@ def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-FITS_ASKED = (
-    "Each encoder is better than the largest class on its warm-up rows, by the whole interval. These are the rows that "
-    "it was trained on, so passing is no proof that it learnt the task."
-)
-"""What the check `better_than_largest_class` of encoders asks, and what it does not."""
+SPLIT_ASKS = {
+    "texts_fit_encoders": "At most 1 % of the rows have more tokens than a text model reads.",
+    "learning_curves_flatten": "Every encoder's learning curve rises, then flattens.",
+}
+ENCODER_ASKS = {
+    "better_than_largest_class": "Each encoder is better than the largest class on its warm-up rows, by the whole "
+    "interval. These are the rows that it was trained on, so passing is no proof that it learnt the task.",
+}
+"""What each check asks; none blocks."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +70,49 @@ def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mappin
         largest_class,
         {name: EncoderFit(facts["train_accuracy"], int(facts["rows"])) for name, facts in trained.items()},
     )
+
+
+def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
+    """Yield whether texts fit, and whether learning curves flatten; only what applies."""
+    lengths, curve = result.summary["text_lengths"], result.summary.get("learning_curve")
+    name = "texts_fit_encoders"
+    if lengths:
+        advice = "; ".join(cut_texts(lengths))
+        numbers = {model: length_line(facts) for model, facts in lengths.items()}
+        yield CheckOutcome("warm-up", name, SPLIT_ASKS[name], not advice, what_to_do=advice, numbers=numbers)
+    name = "learning_curves_flatten"
+    if curve is not None:
+        cautions = " ".join(curve["cautions"])
+        yield CheckOutcome("warm-up", name, SPLIT_ASKS[name], not cautions, cautions)
+
+
+def length_line(facts: Mapping[str, Any]) -> str:
+    """Return in words how many rows have more tokens than one model reads, or why that was not measured."""
+    if "not_measured" in facts:
+        return f"not measured: {facts['not_measured']}"
+    rows, of_rows = facts["rows"], facts["of_rows"]
+    looked_at = f"{rows}" if rows == of_rows else f"a sample of {rows} of {of_rows}"
+    return (
+        f"{facts['over']} of {looked_at} rows ({facts['share']:.2%}) have more than {facts['max_length']} tokens and "
+        f"are cut; 99 % have at most {facts['fits_99']}, the longest has {facts['longest']}"
+    )
+
+
+def check_encoders(
+    result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object
+) -> Iterator[CheckOutcome]:
+    """Yield whether each trained encoder learnt anything from its warm-up rows."""
+    fits = encoder_fits(result.summary, inputs["warmup_split"].summary["rows_per_class"])
+    numbers = {"largest_class": fits.largest_class}
+    for (name, asks), (subject, fit) in product(ENCODER_ASKS.items(), fits.encoders.items()):
+        learnt, interval = subject not in fits.no_better, fit.interval
+        found = (
+            f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(interval.low)}, "
+            f"{percent(interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
+            f"{'' if learnt else '. What it filters says little: train it longer, or on more rows'}"
+        )
+        yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers=numbers)
+
+
+SPLIT_CHECKS = StageChecks(SPLIT_ASKS, check_split)
+ENCODER_CHECKS = StageChecks(ENCODER_ASKS, check_encoders, ("warmup_split",))

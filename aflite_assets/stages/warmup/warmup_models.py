@@ -10,6 +10,7 @@ from aflite_assets.specs.models import EncoderSpec, Name
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.published import read_warmup_rows
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
 
 class WarmupModelsSettings(StageSettings):
@@ -79,4 +80,4 @@ def _train(
     return dict(metrics)
 
 
-WARMUP_MODELS = Stage("warmup_models", "5", WarmupModelsSettings, WarmupModelsInputs, run)
+WARMUP_MODELS = Stage("warmup_models", "5", WarmupModelsSettings, WarmupModelsInputs, run, checks=ENCODER_CHECKS)

@@ -31,6 +31,7 @@ from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_train_sample, sampled_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, sample_misfits, warmup_rows
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.warmup.findings import SPLIT_CHECKS
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
 
@@ -251,4 +252,6 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
         )
 
 
-WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, refuse_chosen_sample)
+WARMUP_SPLIT = Stage(
+    "warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, refuse_chosen_sample, SPLIT_CHECKS
+)

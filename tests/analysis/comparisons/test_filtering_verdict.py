@@ -13,9 +13,9 @@ from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.primary import PrimaryComparison
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.judges import Judging
+from aflite_assets.checks import CheckOutcome
 from tests.reports.sentences.test_verdict import HINT, WORD, started, with_cues
 
 RECORDS: dict[str, Any] = {

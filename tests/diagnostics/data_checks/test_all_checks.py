@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.all_checks import (
     DATA_CHECKS,
-    CheckResult,
     blocking_findings,
     data_findings,
 )
@@ -20,11 +20,11 @@ from aflite_assets.diagnostics.data_checks.context import SourceFacts
 BLOCKING = {"row_ids_unique", "labels_known", "features_finite", "no_label_copies"}
 
 
-def by_name(findings: tuple[CheckResult, ...]) -> dict[str, CheckResult]:
+def by_name(findings: tuple[CheckOutcome, ...]) -> dict[str, CheckOutcome]:
     return {finding.name: finding for finding in findings}
 
 
-def failed(findings: tuple[CheckResult, ...]) -> set[str]:
+def failed(findings: tuple[CheckOutcome, ...]) -> set[str]:
     return {finding.name for finding in findings if not finding.passed}
 
 
@@ -37,10 +37,13 @@ def test_every_check_has_a_name_and_says_what_holds() -> None:
 
 def test_every_check_answers_once_in_order(make_examples: Callable[..., Examples]) -> None:
     findings = data_findings(make_examples(["train", "train", "test", "test"], [0, 1, 0, 1], text=list("abcd")))
-    assert [(one.name, one.blocking) for one in findings] == [(one.name, one.blocking) for one in DATA_CHECKS]
+    assert [(one.name, one.asks, one.blocking) for one in findings] == [
+        (one.name, one.description, one.blocking) for one in DATA_CHECKS
+    ]
+    assert {(one.about, one.subject) for one in findings} == {("data", "")}
     assert failed(findings) == set()
-    assert {one.what_to_do for one in findings} == {"none"}
-    assert all(bool(one.found) == one.applies for one in findings)
+    assert {one.what_to_do for one in findings} == {""}
+    assert all(one.applies != one.found.startswith("not applicable: ") and one.found for one in findings)
 
 
 def test_checks_that_block_are_answered_alone(make_examples: Callable[..., Examples]) -> None:

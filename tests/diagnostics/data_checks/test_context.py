@@ -4,7 +4,6 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.data_checks.context import (
-    NOT_APPLICABLE,
     CheckContext,
     SourceFacts,
     listed,
@@ -57,7 +56,7 @@ def test_columns_have_the_sources_names() -> None:
 
 def test_what_does_not_apply_passes_and_says_so() -> None:
     outcome = not_applicable("texts only")
-    assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: texts only"})
+    assert (outcome.outcome, outcome.passed, outcome.found) == ("skipped", True, "not applicable: texts only")
 
 
 def test_answers_of_questions_repeat_by_their_nature(make_examples: Callable[..., Examples]) -> None:
@@ -65,7 +64,7 @@ def test_answers_of_questions_repeat_by_their_nature(make_examples: Callable[...
     asked = make_examples(["train"] * 4, [0, 1, 0, 1], ("right", "wrong"), **texts)
     assert CheckContext(asked).questions
     for check in (few_repeats_in_train, repeated_texts_grouped):
-        assert str(check(CheckContext(asked)).numbers["result"]).startswith(NOT_APPLICABLE)
+        assert not check(CheckContext(asked)).applies
     plain = make_examples(["train"] * 4, [0, 1, 0, 1], **texts)
     assert not CheckContext(plain).questions
     assert not few_repeats_in_train(CheckContext(plain)).passed

@@ -3,8 +3,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks import input_checks
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome
+from aflite_assets.diagnostics.data_checks.context import CheckContext
 
 Data = Callable[..., CheckContext]
 OF_FEATURES = [
@@ -21,15 +22,15 @@ def of_features(data: Data, features: list[list[float]] | np.ndarray) -> CheckCo
 
 
 @pytest.mark.parametrize("check", OF_FEATURES)
-def test_texts_have_no_features(check: Callable[[CheckContext], Outcome], data: Data) -> None:
+def test_texts_have_no_features(check: Callable[[CheckContext], CheckOutcome], data: Data) -> None:
     outcome = check(data(["train"], [0], text=["a"]))
-    assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: features only"})
+    assert (outcome.outcome, outcome.found) == ("skipped", "not applicable: features only")
 
 
 @pytest.mark.parametrize("check", OF_TEXTS)
-def test_features_have_no_texts(check: Callable[[CheckContext], Outcome], data: Data) -> None:
+def test_features_have_no_texts(check: Callable[[CheckContext], CheckOutcome], data: Data) -> None:
     outcome = check(of_features(data, [[1.0]]))
-    assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: texts only"})
+    assert (outcome.outcome, outcome.found) == ("skipped", "not applicable: texts only")
 
 
 @pytest.mark.parametrize("check", OF_FEATURES[1:])
@@ -37,10 +38,10 @@ def test_features_have_no_texts(check: Callable[[CheckContext], Outcome], data: 
     ("features", "reason"), [([[1.0, 1.0]], "fewer than 2 train rows"), ([[1.0], [np.nan]], "finite features only")]
 )
 def test_columns_of_odd_matrices_are_not_judged(
-    check: Callable[[CheckContext], Outcome], features: list[list[float]], reason: str, data: Data
+    check: Callable[[CheckContext], CheckOutcome], features: list[list[float]], reason: str, data: Data
 ) -> None:
     outcome = check(of_features(data, features))
-    assert (outcome.passed, outcome.numbers) == (True, {"result": f"not applicable: {reason}"})
+    assert (outcome.outcome, outcome.found) == ("skipped", f"not applicable: {reason}")
 
 
 def test_features_that_are_not_finite(data: Data) -> None:
@@ -90,7 +91,7 @@ def test_columns_on_scales_far_apart(large: float, passed: bool, data: Data) -> 
 
 def test_columns_without_a_scale(data: Data) -> None:
     outcome = input_checks.features_on_one_scale(of_features(data, [[9, 0], [9, 0]]))
-    assert outcome.numbers == {"result": "not applicable: all columns are constant"}
+    assert outcome.found == "not applicable: all columns are constant"
 
 
 def test_empty_texts(data: Data) -> None:
@@ -142,7 +143,7 @@ def test_premises_without_groups_fail_with_the_reason_in_numbers(data: Data) -> 
 
 def test_groups_that_hold_the_shared_texts_pass(data: Data) -> None:
     outcome = input_checks.repeated_texts_grouped(premises(data, group=[row // 3 for row in range(300)]))
-    assert (outcome.passed, outcome.what_to_do) == (True, "none")
+    assert (outcome.passed, outcome.what_to_do) == (True, "")
     assert outcome.numbers == {"largest_share": 0.05, "text.share": 1.0, "text.share_across_groups": 0.0}
 
 
@@ -185,7 +186,7 @@ def test_a_few_texts_may_stand_twice(repeated: int, passed: bool, data: Data) ->
 )
 def test_texts_that_cannot_be_groups_are_not_asked_for(texts: list[str], data: Data) -> None:
     outcome = input_checks.repeated_texts_grouped(data(["train"] * len(texts), [0] * len(texts), text=texts))
-    assert (outcome.passed, outcome.what_to_do) == (True, "none")
+    assert (outcome.passed, outcome.what_to_do) == (True, "")
 
 
 def test_shared_texts_without_words_have_no_accuracy(data: Data) -> None:
@@ -211,4 +212,4 @@ def test_exchanged_columns_are_suspected(data: Data) -> None:
     right = data(["train"] * 40, [0, 1] * 20, text=list(names))
     assert input_checks.labels_are_not_texts(right).passed
     of_features = data(["train"] * 2, [0, 1], features=[[1.0], [2.0]])
-    assert input_checks.labels_are_not_texts(of_features).numbers == {"result": "not applicable: texts only"}
+    assert input_checks.labels_are_not_texts(of_features).found == "not applicable: texts only"

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.display import raw_findings
-from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.report.checks import data_outcomes
+from aflite_assets.stages.checks import stage_checks
+from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.source_places import source_facts
+from aflite_assets.stages.stage import StageSettings
 from tests.small_datasets import LINEAR
 
 
@@ -37,6 +38,10 @@ def _texts(folder: Path, **changes: Any) -> tuple[PublishedResult, PublishedResu
     return tuple(run_stage(name, spec, store=store).result for name in ("raw_dataset", "challenge_sets"))  # type: ignore[return-value]
 
 
+def _found(raw: PublishedResult) -> tuple[CheckOutcome, ...]:
+    return stage_checks(STAGES["raw_dataset"], raw, StageSettings(), {})
+
+
 def test_rows_have_file_and_line_while_the_files_are_as_they_were(tmp_path: Path) -> None:
     raw, _ = _texts(tmp_path, holdout={"fresh": 8})
     facts = source_facts(raw)
@@ -54,11 +59,11 @@ def test_settings_that_are_made_are_known(tmp_path: Path) -> None:
     assert facts.drop_duplicates
     assert facts.drop_between_splits
     assert facts.drawn_splits == frozenset()
-    assert {one.name: one.passed for one in raw_findings(raw)}["no_repeats_across_splits"]
+    assert {one.name: one.passed for one in _found(raw)}["no_repeats_across_splits"]
 
 
 def test_the_report_says_what_was_found_with_file_and_line_and_then_what_to_do(tmp_path: Path) -> None:
-    outcomes = {one.name: one for one in data_outcomes(*_texts(tmp_path))}
+    outcomes = {one.name: one for one in _found(_texts(tmp_path)[0])}
     assert outcomes["no_repeats_across_splits"].said == (
         "1 row (16.7 %) outside train, 1 of test: test.csv, line 7. To do: set between_splits: drop, which drops their "
         "train rows; or remove them from the test split, or read its accuracy with them in mind"

@@ -1,11 +1,14 @@
 """What is said against a weak model or its rows, each by its own check."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
-from aflite_assets.stages.shared.weak_model_findings import findings
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.shared.weak_model_findings import CHECKS, check_weak_models, findings
 
 FACTS: dict[str, Any] = {
     "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,
@@ -31,3 +34,30 @@ def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], chec
     found = findings({"bow": WeakModelFacts(**{**FACTS, **changes})}, {"lstm": "ModelError: no"})
     assert found.pop("weak_models_trained") == {"lstm": "ModelError: no"}
     assert {name: said for name, said in found.items() if said} == {check: {"bow": message}}
+
+
+def outcomes(**summary: Any) -> list[CheckOutcome]:
+    return list(check_weak_models(cast(PublishedResult, SimpleNamespace(summary=summary))))
+
+
+def test_what_weak_models_were_checked_for_has_each_ones_numbers() -> None:
+    models = {"bow": FACTS | {"forgettable": 9, "taken": 9}, "lstm": FACTS}
+    found = {one.title: one for one in outcomes(models=models, failed={"esim": "OSError: no vectors"})}
+    assert {name: one.outcome for name, one in found.items()} == {
+        "weak_models_trained": "failed",
+        "weak_models_learnt": "passed",
+        "forgettable_rows_are_a_choice": "failed",
+        "balancing_keeps_half": "passed",
+    }
+    assert {name: one.asks for name, one in found.items()} == dict(CHECKS)
+    assert {one.about for one in found.values()} == {"weak models"}
+    assert found["weak_models_trained"].said == "esim: OSError: no vectors"
+    assert found["forgettable_rows_are_a_choice"].said == (
+        "bow: 9 of 1000 rows (0.9%) are forgettable; train it for fewer epochs"
+    )
+
+
+def test_without_a_trained_weak_model_its_checks_are_skipped_and_without_any_there_are_none() -> None:
+    failed = outcomes(models={}, failed={"bow": "OSError: no vectors"})
+    assert [one.outcome for one in failed] == ["failed", "skipped", "skipped", "skipped"]
+    assert outcomes(nothing_asked=True) == []

@@ -7,7 +7,7 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import TestSet
 from aflite_assets.analysis.scores.questions import question_set
-from aflite_assets.stages.report.by_question import choice_sets
+from aflite_assets.stages.shared.asked_sets import choice_sets
 
 NAMES = ("right", "wrong")
 ANSWERS = TestSet(

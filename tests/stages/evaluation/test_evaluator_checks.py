@@ -10,16 +10,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.records import Cell, TestSet
-from aflite_assets.analysis.scores.judges import over_largest_class, over_largest_class_elsewhere
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.learnt import Learnt, learnt_on_full, margins_of_training
+from aflite_assets.stages.evaluation.evaluator_checks import (
+    EvaluatorCheckSettings,
+    check_all_done,
+    check_answers,
+    check_evaluators,
+    check_learning,
+)
+from aflite_assets.stages.evaluation.margins import margins_of_training
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
-from aflite_assets.stages.report.checks import evaluator_outcomes
 
 
 def spec_of(folder: Path, *, clear: bool) -> Any:
@@ -59,44 +64,49 @@ def spec_of(folder: Path, *, clear: bool) -> Any:
 @pytest.mark.parametrize("clear", [True, False])
 def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: ResultStore, clear: bool) -> None:
     spec = spec_of(tmp_path, clear=clear)
-    learnt = walked(spec, store, through="evaluator_models")
-    found = learnt.natural
-    assert list(found) == ["linear", "svm"]
-    assert {one.beaten for one in found.values()} == {clear}
-    assert {one.test_set for one in found.values()} == {"test"}
-    labels = pq.read_table(tmp_path / "test.parquet")["label"].to_numpy()
-    assert found["svm"].largest == pytest.approx(1 - labels.mean())
-    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {})
-    elsewhere = learnt.elsewhere
-    assert {name: list(by_evaluator) for name, by_evaluator in elsewhere.items()} == {
-        "coin": ["linear", "svm"], "turned": ["linear", "svm"],
-    }  # fmt: skip
-    assert not any(one.beaten for by_evaluator in elsewhere.values() for one in by_evaluator.values())
+    found = walked(spec, store, through="evaluator_models")
+    assert list(found) == [
+        "all_cells_done", "better_than_largest_class (linear)", "better_than_largest_class (svm)",
+        "not_at_chance (coin)", "not_at_chance (turned)", "more_than_one_answer",
+    ]  # fmt: skip
+    assert (found["all_cells_done"].outcome, found["all_cells_done"].found) == ("passed", "")
+    assert all(one.numbers == {} for one in found.values())
+    for name in ("linear", "svm"):
+        one = found[f"better_than_largest_class ({name})"]
+        assert one.passed == clear
+        assert f" % of test; the largest class gets {largest(tmp_path, 'test')} %, difference " in one.found
+    coin, turned = found["not_at_chance (coin)"], found["not_at_chance (turned)"]
+    assert f"the largest class gets {largest(tmp_path, 'coin')} %" in coin.found
+    assert "Better" not in coin.found + turned.found
     if clear:  # where the feature goes with the other class, they are not at chance but misled
-        assert not any(one.at_chance for one in elsewhere["turned"].values())
-        assert all(one.margin.high < -20 for one in elsewhere["turned"].values())
-    coin = pq.read_table(tmp_path / "coin.parquet")["label"].to_numpy()
-    assert elsewhere["coin"]["svm"].largest == pytest.approx(1 - coin.mean())
+        assert turned.passed
+        assert turned.found.count("Worse than that: ") == 2
     for stage in ({"rows": "coin"}, {"forgettables": "bow"}):  # what went on after full need not beat it
         tuned = FineTunedSpec.model_validate({"kind": "fine_tuned", "start": "net", "stages": [stage]})
         net = SmallTransformerSpec(kind="small_transformer")
-        others = learnt_by({**spec.evaluators, "net": net, "svm": tuned}, spec, store)
-        assert list(others.natural) == list(others.elsewhere["coin"]) == ["linear"]
-        assert (others.not_asked, others.not_asked_elsewhere) == ((), {})
+        others = outcomes_by({**spec.evaluators, "net": net, "svm": tuned}, spec, store)
+        assert "better_than_largest_class (svm)" not in others
+        assert "svm" not in others["not_at_chance (turned)"].found
+        assert others["not_at_chance (turned)"].numbers == {}
 
 
-def walked(spec: Any, store: ResultStore, *, through: str) -> Learnt:
-    """What was learnt, once every stage up to this one was made."""
+def largest(folder: Path, name: str) -> str:
+    """The share of `no`, the largest class of a file, in per cent."""
+    return f"{100 * (1 - pq.read_table(folder / f'{name}.parquet')['label'].to_numpy().mean()):.1f}"
+
+
+def walked(spec: Any, store: ResultStore, *, through: str) -> dict[str, CheckOutcome]:
+    """The outcomes by title, once every stage up to this one was made."""
     for name in list(STAGES)[: list(STAGES).index(through) + 1]:
         run_stage(name, spec, store=store)
-    return learnt_by(spec.evaluators, spec, store)
+    return outcomes_by(spec.evaluators, spec, store)
 
 
-def learnt_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> Learnt:
-    models, raw, challenges = (
-        store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset", "challenge_sets")
-    )
-    return learnt_on_full(models, raw, challenges, spec.challenge_sets, evaluators)
+def outcomes_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> dict[str, CheckOutcome]:
+    settings = EvaluatorCheckSettings.of(spec).model_copy(update={"evaluators": dict(evaluators)})
+    inputs = {name: store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets", "control_sets")}
+    found = check_evaluators(store.current("evaluator_models", spec.name), inputs, settings)
+    return {one.title: one for one in found}
 
 
 def noise(folder: Path, classes: Mapping[str, np.ndarray], **settings: Any) -> Any:
@@ -126,21 +136,17 @@ def source_of(folder: Path, **splits: str) -> dict[str, Any]:
 FEATURES = {"features": ["x0", "x1", "x2"]}
 
 
-def assert_reported(learnt: Learnt, spec: Any, store: ResultStore) -> None:
-    """That the report asks of the same evaluators and sets, and finds the same margins."""
+def assert_reported(found: Mapping[str, CheckOutcome], spec: Any, store: ResultStore) -> None:
+    """That the report has these outcomes, and that its own cells and test sets give the same."""
     results = {name: store.current(name, spec.name) for name in BenchmarkReportInputs.names()}
     data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
-    assert learnt.natural == over_largest_class(data.cells, data.test_sets)
-    assert learnt.elsewhere == over_largest_class_elsewhere(data.cells, data.test_sets)
-    outcomes = {one.name: one for one in data.checks if one.about == "evaluators"}
-    del outcomes["all_cells_done"], outcomes["more_than_one_answer"]
-    assert {name: learnt.outcomes[name] for name in outcomes} == outcomes
-    beaten = {f"better_than_largest_class ({name})": one.beaten for name, one in learnt.natural.items()}
-    told = {
-        f"not_at_chance ({name})": not any(one.at_chance for one in each.values())
-        for name, each in learnt.elsewhere.items()
-    }
-    assert {name: one.passed for name, one in outcomes.items()} == beaten | told
+    assert {one.title: one for one in data.checks if one.about == "evaluators"} == found
+    again = [
+        check_all_done(data.cells),
+        *check_learning(data.cells, data.test_sets),
+        check_answers(data.cells, data.test_sets),
+    ]
+    assert {one.title: one for one in again} == found
 
 
 def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path, store: ResultStore) -> None:
@@ -150,19 +156,21 @@ def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path
     two = {"labels": ["yes", "no"], "map": {"a": "yes", "b": "no", "c": "no"}, "collapse": "probability"}
     challenges = {"two": {"source": source_of(tmp_path, test="two"), "columns": FEATURES, **two}}
     spec = noise(tmp_path, labels, columns=FEATURES, labels=["a", "b", "c"], challenge_sets=challenges)
-    learnt = walked(spec, store, through="bias_evidence")
-    assert list(learnt.elsewhere["two"]) == ["linear"]
-    found = learnt.elsewhere["two"]["linear"]
-    assert found.largest == pytest.approx(2 / 3)
+    found = walked(spec, store, through="bias_evidence")
+    two = found["not_at_chance (two)"]
+    assert "svm" not in two.found
+    assert "; the largest class gets 66.7 %" in two.found
     said = pq.read_table(
         store.current("evaluator_models", spec.name).part("linear.full.0").file("predictions.parquet"),
         filters=[("test_set", "=", "two")],
     )
     probabilities = np.array(said["probabilities"].to_pylist())
     right = (probabilities[:, 0] >= probabilities[:, 1:].sum(axis=1)) == (labels["two"] == 0)
-    assert found.accuracy == pytest.approx(right.mean())
-    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {"two": ("svm",)})
-    assert_reported(learnt, spec, store)
+    pair = [right, right]  # of both seeds, since a linear model has none
+    assert f"linear ({100 * np.mean(pair):.1f} %" in two.found
+    assert two.numbers == {"cannot_be_asked_of": "svm on two"}
+    assert found["better_than_largest_class (linear)"].numbers == {}
+    assert_reported(found, spec, store)
 
 
 def test_multiple_choice_is_asked_about_by_question_as_in_the_report(tmp_path: Path, store: ResultStore) -> None:
@@ -170,13 +178,13 @@ def test_multiple_choice_is_asked_about_by_question_as_in_the_report(tmp_path: P
     labels = {name: (np.arange(rows) % 4 == 0).astype(int) for name, rows in (("train", 400), ("test", 400))}
     columns = {**FEATURES, "group": "question"}
     spec = noise(tmp_path, labels, columns=columns, labels=["wrong", "right"])
-    learnt = walked(spec, store, through="bias_evidence")
-    assert list(learnt.natural) == ["linear"]
-    found = learnt.natural["linear"]
-    assert (found.questions, found.largest, found.beaten) == (True, 0.25, False)
-    assert found.accuracy < 0.4
-    assert (learnt.elsewhere, learnt.not_asked) == ({}, ("svm",))
-    assert_reported(learnt, spec, store)
+    found = walked(spec, store, through="bias_evidence")
+    assert list(found) == ["all_cells_done", "better_than_largest_class (linear)", "more_than_one_answer"]
+    linear = found["better_than_largest_class (linear)"]
+    assert not linear.passed
+    assert "; guessing an answer gets 25.0 %" in linear.found
+    assert linear.numbers == {"cannot_be_asked_of": "svm"}
+    assert_reported(found, spec, store)
 
 
 def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: Any) -> None:
@@ -190,10 +198,9 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
         said = np.where(rows < n_rows * right, rows % 2, 1 - rows % 2)
         tested = pa.table({"test_set": ["odd"] * n_rows, "row_id": rows, "predicted": said})
         both = [replace(cell, predictions=pa.concat_tables([cell.predictions, tested])) for cell in cells[:2]]
-        outcomes = {one.name: one for one in evaluator_outcomes(both, [natural, odd])}
+        outcomes = {one.title: one for one in check_learning(both, [natural, odd])}
         assert outcomes["better_than_largest_class (good)"].passed
-        left_out = {one.name for one in evaluator_outcomes(both, [natural, odd], left_out=["good"])}
-        assert name not in left_out
+        assert list(check_learning(both, [natural, odd], left_out=["good"])) == []
         return outcomes[name]
 
     few_over = outcome(0.52)
@@ -225,7 +232,7 @@ def test_margins_of_one_training_are_by_split(planted_cells: Any) -> None:
 
 def test_the_check_says_by_how_much(planted_cells: Any) -> None:
     cells, test_set = planted_cells
-    passed, failed = ({one.name: one for one in evaluator_outcomes(some, [test_set])} for some in (cells, cells[2:]))
+    passed, failed = ({one.title: one for one in check_learning(some, [test_set])} for some in (cells, cells[2:]))
     good = passed["better_than_largest_class (good)"]
     assert good.passed
     assert good.said.startswith("80.0 % of test; the largest class gets 60.0 %, difference 95 % [")
@@ -233,8 +240,39 @@ def test_the_check_says_by_how_much(planted_cells: Any) -> None:
     assert not flat.passed
     assert flat.said.endswith("Do not judge by it: train it longer, on more seeds or on more rows")
     assert "better_than_largest_class (good)" not in failed
-    left = {one.name for one in evaluator_outcomes(cells, [test_set], left_out=["flat"])}
-    assert left == {"all_cells_done", "better_than_largest_class (good)", "more_than_one_answer"}
+    left = [one.title for one in check_learning(cells, [test_set], left_out=["flat"])]
+    assert left == ["better_than_largest_class (good)"]
+
+
+def test_evaluators_that_cannot_be_asked_are_named_beside_the_others(planted_cells: Any) -> None:
+    """Of the challenge set `none` no evaluator has predictions."""
+    cells, natural = planted_cells
+    rows = np.arange(400)
+    odd, none = (TestSet(name, True, rows, rows % 2, ("no", "yes"), {}) for name in ("odd", "none"))
+    tested = pa.table({"test_set": ["odd"] * 400, "row_id": rows, "predicted": rows % 2})
+    with_odd = replace(cells[0], predictions=pa.concat_tables([cells[0].predictions, tested]))
+    svm = replace(cells[0], evaluator="svm", predictions=cells[0].predictions.slice(0, 0))
+    found = {one.title: one for one in check_learning([with_odd, svm], [natural, odd, none])}
+    assert list(found) == ["better_than_largest_class (good)", "not_at_chance (odd)"]
+    assert found["better_than_largest_class (good)"].numbers == {"cannot_be_asked_of": "svm"}
+    unasked = "svm on odd, good on none, svm on none"
+    assert found["not_at_chance (odd)"].numbers == {"cannot_be_asked_of": unasked}
+
+
+def test_cells_that_were_not_trained_are_named_with_the_reason(planted_cells: Any) -> None:
+    cells, test_set = planted_cells
+    failed = replace(cells[0], status="failed", reason="ModelError: no", predictions=None)
+    left = replace(cells[1], train_set="random", representation="a", status="not run", predictions=None)
+    found = check_all_done([failed, left, cells[2]])
+    assert (found.outcome, found.found) == (
+        "failed",
+        "good on full, seed 0: ModelError: no; good on random, seed 1: not run",
+    )
+    assert check_all_done([]).outcome == "skipped"
+    assert check_answers([failed, left], [test_set]).outcome == "skipped"
+    one_class = check_answers(cells[2:], [test_set])
+    assert not one_class.passed
+    assert one_class.found == "these learnt little, so do not judge by them: flat trained on full"
 
 
 @pytest.fixture

@@ -1,0 +1,55 @@
+"""The outcomes of a result's checks: computed once, kept beside the result, and read by assets and report alike."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.results import PublishedResult
+from aflite_assets.results.sidecar_files import kept_beside, sources_version
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.stage import Stage, StageSettings
+
+_PACKAGE = Path(__file__).parents[1]
+_COMPUTING = ("algorithm", "analysis", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "text.py")
+_SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
+"""The code that checks are computed by; outcomes that another version kept are not read."""
+
+
+def stage_checks(
+    stage: Stage,
+    result: PublishedResult,
+    settings: DatasetSpec | StageSettings,
+    results: Mapping[str, PublishedResult],
+) -> tuple[CheckOutcome, ...]:
+    """Return the outcomes of the checks of a stage's published result.
+
+    They are computed anew only if the code, the settings or a result that they depend on has changed.
+
+    Args:
+        stage: the stage that made `result`.
+        result: any published result, also one that was made before its outcomes were kept.
+        settings: the dataset's file, or settings with the fields that the checks read.
+        results: at least those that the checks read, by stage.
+
+    Raises:
+        DataError: a result does not fit the others.
+    """
+    checks = stage.checks
+    if not checks.asks:
+        return ()
+    read, inputs = checks.settings.of(settings), {name: results[name] for name in checks.inputs}
+    depends = {
+        "sources": sources_version(_SOURCES),
+        "settings": read.model_dump(mode="json"),
+        "inputs": {name: one.data_version for name, one in inputs.items()},
+    }
+    kept = kept_beside(
+        result,
+        "findings",
+        version=hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:12],
+        make=lambda: [asdict(outcome) for outcome in checks.run(result, inputs, read)],
+    )
+    return tuple(CheckOutcome(**fields) for fields in kept)

@@ -1,0 +1,167 @@
+"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? From stored predictions."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import (
+    ONE_ANSWER,
+    OverLargestClass,
+    one_answers,
+    over_largest_class,
+    over_largest_class_elsewhere,
+)
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.sentences.warnings import one_answer_names
+from aflite_assets.reports.sentences.wording import bounds_text
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.stages.evaluation.margins import without_inputs
+from aflite_assets.stages.shared.asked_sets import asked_sets
+from aflite_assets.stages.shared.evaluator_roles import (
+    fine_tuned_evaluators,
+    is_apart,
+    partial_inputs,
+    second_phases,
+)
+from aflite_assets.stages.shared.report_inputs import test_sets, whole_earlier_sets
+from aflite_assets.stages.stage import StageChecks, StageSettings
+from aflite_assets.text import listed, percent
+
+ASKS = {
+    "all_cells_done": "Every evaluator was trained on every train set with every seed.",
+    "better_than_largest_class": "An evaluator trained on full is better than the largest class, by the whole "
+    "interval.",
+    "not_at_chance": "No evaluator trained on full is at chance on a challenge set: where intervals can tell, they "
+    "leave out the largest class.",
+    "more_than_one_answer": f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being "
+    "better than that.",
+}
+"""What each check asks; none blocks."""
+
+_MOST_NAMED = 4
+
+
+class EvaluatorCheckSettings(StageSettings):
+    """What the checks read of a dataset's file."""
+
+    challenge_sets: dict[Name, ChallengeSpec]
+    evaluators: dict[Name, EvaluatorSpec]
+
+
+def check_evaluators(
+    models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
+) -> Iterator[CheckOutcome]:
+    """Yield what the grid's checks found; multiple choice is judged by question, sums of probabilities if set.
+
+    Evaluators that see one text of a pair, or that went on to other sets, need not beat the largest class. Cells that
+    the tables of forgettable rows alone show, and sets that repeat another, count only for `all_cells_done`.
+
+    Raises:
+        DataError: predictions do not fit the rows, or the published challenge sets are not those of the settings.
+    """
+    everything, evaluators = load_examples(inputs["raw_dataset"].path), settings.evaluators
+    rows, specs = without_inputs(everything), settings.challenge_sets
+    by_row = test_sets(rows, inputs["challenge_sets"], (), specs, validation_splits(evaluators), {}, ())
+    sets = asked_sets(by_row, rows.label_names, inputs["raw_dataset"], specs)
+    partial = partial_inputs(evaluators) if "text_pair" in everything.table.column_names else ()
+    cells, phases = sets.cells(models, ranks=False), second_phases(evaluators)
+    apart = whole_earlier_sets(inputs["control_sets"])
+    reported = [c for c in cells if not is_apart(c, phases) and (c.representation, c.train_set) not in apart]
+    yield check_all_done(cells)
+    yield from check_learning(reported, sets.asked, left_out={*partial, *fine_tuned_evaluators(evaluators)})
+    yield check_answers(reported, sets.asked)
+
+
+def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
+    """Return whether every cell of the grid was trained, with the reasons of those that were not."""
+    undone = [cell for cell in cells if cell.status != "done"]
+    named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
+    return _outcome("all_cells_done", not undone, "; ".join(named), applies=bool(cells))
+
+
+def check_learning(
+    cells: Sequence[Cell], test_sets: Sequence[TestSet], *, left_out: Collection[str] = ()
+) -> Iterator[CheckOutcome]:
+    """Yield whether evaluators beat the largest class after full, then by challenge set whether any is at chance.
+
+    `left_out`: evaluators that need not. The numbers name trained evaluators that cannot be asked, because rows are too
+    few, or probabilities are needed and they give none.
+    """
+    judged = [cell for cell in cells if cell.evaluator not in left_out]
+    trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
+    natural = over_largest_class(judged, test_sets)
+    unasked = _unasked(name for name in trained if name not in natural)
+    for one in natural.values():
+        yield _better_than_largest_class(one, unasked)
+    elsewhere = over_largest_class_elsewhere(judged, test_sets)
+    challenges = [one.name for one in test_sets if one.challenge]
+    unasked = _unasked(
+        f"{name} on {one}" for one in challenges for name in trained if name not in elsewhere.get(one, {})
+    )
+    for test_set, found in elsewhere.items():
+        yield _not_at_chance(test_set, list(found.values()), unasked)
+
+
+def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
+    """Return whether no evaluator answers a natural test set with one class almost alone."""
+    collapsed = one_answer_names(one_answers(cells, test_sets))
+    found = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
+    natural = any(not one.challenge for one in test_sets)
+    applies = natural and any(cell.predictions is not None for cell in cells)
+    return _outcome("more_than_one_answer", not collapsed, found, applies=applies)
+
+
+def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
+    advice = "" if one.beaten else ". Do not judge by it: train it longer, on more seeds or on more rows"
+    found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
+    return _outcome("better_than_largest_class", one.beaten, found, subject=one.evaluator, numbers=unasked)
+
+
+def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
+    """Return the outcome of one challenge set.
+
+    Evaluators under the largest class are named, but are no failure: a shortcut that misleads there makes them so. Nor
+    are those that have too few rows to tell; the check is skipped if that is all of them.
+    """
+    at_chance = [one for one in found if one.at_chance]
+    groups = {
+        "at chance": at_chance,
+        "worse than that": [one for one in found if one.margin.high < 0],
+        "better": [one for one in found if one.beaten],
+    }
+    for one in found:
+        if one.too_few:
+            groups.setdefault(f"cannot be told from {one.rival} (too few {one.too_few})", []).append(one)
+    margins = ". ".join(
+        f"{words[0].upper()}{words[1:]}: {one.evaluator} ({_margin_text(one)})"
+        for words, each in groups.items()
+        for one in each
+    )
+    advice = (
+        ". A train set moves such a model from one class to another. Read its accuracy on "
+        f"{test_set} by gold label, and judge by another evaluator or set"
+    )
+    said = f"{margins}{advice if at_chance else ''}"
+    applies = not all(one.too_few for one in found)
+    return _outcome("not_at_chance", not at_chance, said, subject=test_set, applies=applies, numbers=unasked)
+
+
+def _margin_text(one: OverLargestClass, of: str = "") -> str:
+    rival = f"{one.rival} gets {percent(one.largest)} %"
+    return f"{percent(one.accuracy)} %{of}; {rival}, difference {bounds_text(one.margin)}"
+
+
+def _unasked(names: Iterable[str]) -> dict[str, str]:
+    joined = ", ".join(names)
+    return {"cannot_be_asked_of": joined} if joined else {}
+
+
+def _outcome(name: str, passed: bool, found: str, **fields: Any) -> CheckOutcome:
+    return CheckOutcome("evaluators", name, ASKS[name], passed, found, **fields)
+
+
+_READ = ("raw_dataset", "challenge_sets", "control_sets")
+EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, EvaluatorCheckSettings)

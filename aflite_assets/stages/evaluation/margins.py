@@ -1,0 +1,39 @@
+"""Margins of single trainings over the largest class of the natural test sets, for weak models."""
+
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import over_largest_class
+from aflite_assets.data.examples import Examples
+
+
+def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:
+    """By split `largest_class` in [0, 1], and `low` and `high` in points of one training's accuracy over it.
+
+    `predictions`: as published. Splits of which it cannot be asked are left out.
+    """
+    cell = Cell(name, "full", None, 0, 0, "done", None, predictions)
+    found = {test_set.name: over_largest_class([cell], [test_set]).get(name) for test_set in tests}
+    return {
+        split: {"largest_class": one.largest, "low": one.margin.low, "high": one.margin.high}
+        for split, one in found.items()
+        if one is not None
+    }
+
+
+def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[TestSet]:
+    """The dataset's splits but those left out, with what judging by them needs."""
+    rows = without_inputs(everything)
+    return [
+        TestSet(split, False, one.row_ids, one.labels, one.label_names, {}, groups=one.groups)
+        for split in rows.table["split"].unique().to_pylist()
+        if split not in left_out and len(one := rows.in_split(split))
+    ]
+
+
+def without_inputs(everything: Examples) -> Examples:
+    """The same rows without texts, images or features: rows of a split are copied, whatever they hold."""
+    needed = [name for name in ("row_id", "split", "label", "group") if name in everything.table.column_names]
+    return Examples(everything.table.select(needed), everything.label_names)

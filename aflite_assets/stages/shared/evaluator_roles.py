@@ -1,0 +1,53 @@
+"""What evaluators are for: those that see a part of the input, and those that go on training after the train set."""
+
+from collections.abc import Mapping
+
+from aflite_assets.analysis.inputs.forgettables import SecondPhase
+from aflite_assets.analysis.inputs.records import Cell, FineTuned
+from aflite_assets.analysis.train_sets import is_forgettable_set
+from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, OneStageSpec
+from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.wording import counted
+
+
+def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageSpec]:
+    """What every evaluator is trained with on the train set."""
+    recipes = recipes_of(evaluators)
+    return {
+        name: recipes[name].settings if isinstance(settings, FineTunedSpec) else settings
+        for name, settings in evaluators.items()
+    }
+
+
+def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
+    """The evaluators that are given one text of a pair only."""
+    return tuple(name for name, stage in first_stages(evaluators).items() if getattr(stage, "inputs", None) is not None)
+
+
+def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
+    """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
+    recipes = recipes_of(evaluators).items()
+    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
+
+
+def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
+    """The evaluators that go on with rows of weak models, in their order."""
+    return {
+        name: SecondPhase(
+            recipe.start,
+            tuple(stage.rows for stage in recipe.stages),
+            recipe.forgettable[0].weak_model,
+            recipe.forgettable[0].set_name,
+            tuple(
+                f"{counted(stage.settings.epochs, 'epoch')} at rate {stage.settings.learning_rate:g}"
+                for stage in recipe.stages
+            ),
+        )
+        for name, recipe in recipes_of(evaluators).items()
+        if recipe.forgettable
+    }
+
+
+def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
+    """Whether a cell stands in the tables of forgettable rows alone."""
+    return cell.evaluator in phases or is_forgettable_set(cell.train_set)

@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
-from aflite_assets.analysis.inputs.row_facts import ROW_FACTS, RowFacts
+from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
@@ -318,7 +318,7 @@ HOSTILE = (
 )
 
 
-def planted_facts(filtered: FilteredSet, *, label: int = 1) -> RowFacts:
+def planted_facts(filtered: FilteredSet, *, label: int = 1) -> pa.Table:
     """Scores that rise to the last one; of removed rows the class `label` given instead, and kept row 1199 as nearest.
 
     Row 0 is suspected to be of class `label`.
@@ -342,7 +342,7 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> RowFacts:
         [0.875 if row["row_id"] == 0 else None for row in rows],
     )
     arrays = [pa.array(values, field.type) for values, field in zip(columns, ROW_FACTS, strict=True)]
-    return RowFacts(pa.table(arrays, ROW_FACTS))
+    return pa.table(arrays, ROW_FACTS)
 
 
 def word_cue(column: str, word: str, label_name: str) -> Cue:

@@ -10,18 +10,32 @@ from typing import TypeVar
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
 from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
+from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
+from aflite_assets.analysis.comparisons.headlines import Headline, headlines
+from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.planted import PLANTED
+from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
+from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.trainings import TRAININGS, trainings
+from aflite_assets.checks import CheckOutcome
 
 _Record = TypeVar("_Record")
 
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
+    (TRAININGS, trainings),
     (SCORES, seed_scores),
     (ACCURACIES, accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
+    (DATA_MAPS, data_map_means),
+    (ANSWER_PICKS, answer_picks),
+    (PLANTED, lambda data: data.planted),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
@@ -30,11 +44,20 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 class Analysis:
     """The numbers of one report.
 
-    `tables`: the records of each tidy table by its name.
+    `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
+    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered. `cues`: by
+    representation, what marks the rows that filtering removed.
     """
 
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
+    cues: Mapping[str, tuple[Cue, ...]]
+    verdicts: tuple[FilteringVerdict, ...]
+    judging: Judging
+    primary: PrimaryComparison
+    headlines: tuple[Headline, ...]
+    rankings: tuple[RankingPair, ...]
+    checks: tuple[CheckOutcome, ...]
 
     def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
         """The records of a table, in its order; none where nothing was computed."""
@@ -48,4 +71,14 @@ def analyse(data: BenchmarkData) -> Analysis:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    return Analysis(dataset_facts(data), {table.name: tuple(make(data)) for table, make in TABLES})
+    return Analysis(
+        facts=dataset_facts(data),
+        tables={table.name: tuple(make(data)) for table, make in TABLES},
+        verdicts=filtering_verdicts(data),
+        judging=judging(data),
+        primary=primary(data),
+        headlines=tuple(one for name in data.representations for one in headlines(data, name)),
+        rankings=data.rankings,
+        checks=data.checks,
+        cues=data.cues,
+    )

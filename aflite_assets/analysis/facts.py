@@ -6,8 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
+from aflite_assets.analysis.inputs.forgettables import LearntRows, WeakModelFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import control
+from aflite_assets.analysis.scores.questions import question_counts, questions_of
+from aflite_assets.analysis.scores.subsets import subsets_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,7 @@ class TestSetFacts:
     `filtered_rows`: of these, the rows that each filter kept, by representation; only of splits that it did not leave
     alone. `groups`: how many groups the rows form, None where every row is its own. `class_map`: the set's class that
     each class of the dataset counts as, None for none; None for the whole where both have the same classes.
+    `part_rows`: the rows of every part of a challenge set (`subsets.subsets_of`); empty for natural sets.
     """
 
     __test__ = False  # no test class
@@ -34,26 +39,27 @@ class TestSetFacts:
     adds_probabilities: bool
     category_columns: tuple[str, ...]
     filtered_rows: Mapping[str, int]
+    part_rows: tuple[int, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class FilteringFacts:
-    """One filtering: its settings, why it stopped, its warnings, and `control`, what filtered is judged against.
+class FilteringFacts(FilterOutcome):
+    """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is judged against.
 
-    `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
-    least, by_chance, in [0, 1]).
+    `train_questions`: of how many questions the train rows are answers, or None if they are no answers. `cutoffs`: the
+    cut-off score of each iteration, None if nothing was removed by one. `splits` of all its rows, `rows_left_alone` of
+    splits that did not take part, and rows with a `suspected_labels`.
     """
 
-    representation: str
     settings: Mapping[str, object]
-    stop_reason: str
     warnings: tuple[str, ...]
     control: str
-    train_rows: int
-    kept_rows: int
-    runs: int
-    kept_jaccard: Mapping[str, float] | None
+    train_questions: int | None
+    cutoffs: tuple[float | None, ...]
+    splits: tuple[str, ...]
+    rows_left_alone: int
+    suspected_labels: int
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,38 @@ class EvaluatorFacts:
 
 
 @dataclass(frozen=True)
+class WeakTrainingFacts:
+    """One training of a weak model: its name in tables and on the page, and the `sets` of rows drawn from it.
+
+    `sets` is None for trainings of other seeds, whose rows are not used.
+    """
+
+    name: str
+    weak_model: str
+    seed: int
+    sets: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
-    `sample_rows`: of the sample that was filtered, None where all train rows were.
+    `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
+    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, None where all train rows
+    were. `split_questions`: of how many questions the rows of each split are answers; empty if rows are no answers.
+    `evidence_tables`: how many tables of evidence there are.
     """
 
     name: str
     title: str
     description: str
     label_names: tuple[str, ...]
+    text_columns: Mapping[str, str]
+    right_label: str | None
     split_rows: Mapping[str, int]
+    split_questions: Mapping[str, int]
+    weak_models: Mapping[str, WeakModelFacts]
+    evidence_tables: int
     warmup_rows: int
     sample_rows: int | None
     notes: tuple[str, ...]
@@ -92,6 +119,7 @@ class DatasetFacts:
     missing_sets: Mapping[str, str]
     filterings: tuple[FilteringFacts, ...]
     evaluators: tuple[EvaluatorFacts, ...]
+    weak_trainings: tuple[WeakTrainingFacts, ...]
     fine_tuned: Mapping[str, FineTuned]
     families: Mapping[str, str]
     architectures: Mapping[str, str]
@@ -109,6 +137,29 @@ class DatasetFacts:
         """Names of the evaluators that were trained on a train set and nothing else."""
         return tuple(one.name for one in self.evaluators if one.plain)
 
+    @property
+    def judging_evaluators(self) -> tuple[str, ...]:
+        """Names of the evaluators that filters may be judged by, if they learn something."""
+        return tuple(one.name for one in self.evaluators if one.judging)
+
+    @property
+    def challenge_sets(self) -> tuple[str, ...]:
+        """Names of the challenge sets, in their order."""
+        return tuple(one.name for one in self.test_sets if one.challenge)
+
+    @property
+    def natural_sets(self) -> tuple[str, ...]:
+        """Names of the test sets that are splits of the dataset, in their order."""
+        return tuple(one.name for one in self.test_sets if not one.challenge)
+
+    def filtering(self, representation: str) -> FilteringFacts:
+        """The filtering with this representation.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {one.representation: one for one in self.filterings}[representation]
+
     def test_set(self, name: str) -> TestSetFacts:
         """The test set of this name.
 
@@ -125,7 +176,14 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         title=data.title,
         description=data.description,
         label_names=data.label_names,
+        text_columns={
+            name: data.source.named(name) for name in ("text", "text_pair") if name in data.examples.table.column_names
+        },
+        right_label=None if data.source.right is None else data.label_names[data.source.right],
         split_rows=data.split_rows,
+        split_questions=question_counts(data),
+        weak_models={} if data.forgettables is None else data.forgettables.models,
+        evidence_tables=len(data.evidence),
         warmup_rows=data.warmup_rows,
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
         notes=data.notes,
@@ -134,6 +192,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
+        weak_trainings=() if data.forgettables is None else _weak_trainings(data.forgettables.learnt),
         fine_tuned=data.fine_tuned,
         families=data.families,
         architectures=data.architectures,
@@ -164,22 +223,24 @@ def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
         adds_probabilities=one.adds_probabilities,
         category_columns=tuple(one.categories),
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
+        part_rows=tuple(int(part.mask.sum()) for part in subsets_of(one)) if one.challenge else (),
         notes=one.notes,
     )
 
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     train = one.rows.filter(pc.equal(one.rows["split"], "train"))
+    facts = data.row_facts.get(one.representation)
     return FilteringFacts(
-        representation=one.representation,
+        **vars(filter_outcome(one)),
         settings=one.settings,
-        stop_reason=one.stop_reason,
         warnings=one.warnings,
         control=control(data, one.representation),
-        train_rows=train.num_rows,
-        kept_rows=int(pc.sum(train["kept"]).as_py() or 0),
-        runs=one.runs,
-        kept_jaccard=one.kept_jaccard,
+        train_questions=questions_of(data, train["row_id"].to_numpy()),
+        cutoffs=tuple(row.cutoff for row in filter_table(one)),
+        splits=tuple(one.rows["split"].unique().to_pylist()),
+        rows_left_alone=int((~one.entered).sum()),
+        suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
     )
 
 
@@ -192,4 +253,18 @@ def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
         judging=name in data.judging_evaluators,
         held_back=data.held_back.get(name),
         meaning=None if tuned is None else tuned.meaning,
+    )
+
+
+def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
+    """The trainings, called by their weak model, with the seed if it has several."""
+    models = [one.weak_model for one in learnt]
+    return tuple(
+        WeakTrainingFacts(
+            name=one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}",
+            weak_model=one.weak_model,
+            seed=one.seed,
+            sets=None if one.sets is None else tuple(one.sets),
+        )
+        for one in learnt
     )

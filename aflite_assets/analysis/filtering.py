@@ -1,7 +1,7 @@
 """What filtering did, by iteration and in the end: counts, shares of classes, predictability."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -9,11 +9,6 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.analysis.inputs.score_counts import bin_edges, binned
-
-if TYPE_CHECKING:
-    pass
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -52,6 +47,44 @@ def largest_class_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
     pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
     return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
+
+
+@dataclass(frozen=True)
+class FilterOutcome:
+    """How many train rows a filtering kept, why it stopped, and what became of representation bias.
+
+    `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
+    least, by_chance, in [0, 1]). `bias`: representation bias in the first and in the last of its `passes`;
+    `largest_class`: the share of the largest class among the rows of the pool that entered the last pass. Both lie in
+    [0, 1], and are None if there was no pass.
+    """
+
+    representation: str
+    stop_reason: str
+    train_rows: int
+    kept_rows: int
+    runs: int
+    kept_jaccard: Mapping[str, float] | None
+    passes: int
+    bias: tuple[float, float] | None
+    largest_class: float | None
+
+
+def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
+    """Count the kept train rows of a filtered set and read its first and last pass."""
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    passes = filter_table(filtered)
+    return FilterOutcome(
+        filtered.representation,
+        filtered.stop_reason,
+        train.num_rows,
+        _rows(train["kept"]),
+        filtered.runs,
+        filtered.kept_jaccard,
+        len(passes),
+        (passes[0].representation_bias, passes[-1].representation_bias) if passes else None,
+        largest_class_by_iteration(filtered)[-1] if passes else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -120,9 +153,3 @@ def class_shares(filtered: FilteredSet, classes: int) -> np.ndarray:
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
-
-
-def removed_train_rows(filtered: FilteredSet) -> int:
-    """How many train rows filtering removed."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    return int(pc.sum(pc.invert(train["kept"])).as_py() or 0)

@@ -12,7 +12,7 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, 
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
 from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.analysis.scores.groups import cell_groups, cells_of, control
-from aflite_assets.analysis.scores.judges import judges, masters
+from aflite_assets.analysis.scores.judges import beats_majority, judging
 from aflite_assets.analysis.scores.subsets import Subset, compared_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
 
@@ -80,8 +80,8 @@ def paired_differences(data: BenchmarkData, representation: str) -> tuple[Paired
 def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
 
-    The one given, else the first evaluator that can judge (`judges.judges`), on the first challenge set, or without one
-    on the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
+    The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
+    split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
     no such evaluator or set. Evaluators without a finished training of filtered and of its control come last. Before
     them come those that get no more of that set than its largest class, whatever they are trained on: what they have
     not learnt to do no train set makes better or worse.
@@ -89,13 +89,13 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     if data.primary is not None:
         return data.primary
     free = free_sets(data)
-    able = judges(data) if free else ()
+    able = judging(data).judges if free else ()
     if not able:
         return None
     test_set = next(one for one in data.test_sets if one.name == free[0])
     missing = {name: _without_result(data, name, test_set) for name in able}
     best = [name for name in able if missing[name] == min(missing.values())]
-    return next((name for name in best if masters(data, name, test_set)), best[0]), free[0]
+    return next((name for name in best if beats_majority(data, name, test_set)), best[0]), free[0]
 
 
 def passed_over(data: BenchmarkData) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def passed_over(data: BenchmarkData) -> tuple[str, ...]:
     primary = primary_comparison(data) if data.primary is None else None
     if primary is None:
         return ()
-    able, test_set = judges(data), next(one for one in data.test_sets if one.name == primary[1])
+    able, test_set = judging(data).judges, next(one for one in data.test_sets if one.name == primary[1])
     missing = _without_result(data, primary[0], test_set)
     before = able[: able.index(primary[0])]
     return tuple(name for name in before if _without_result(data, name, test_set) > missing)

@@ -1,65 +1,38 @@
 """The verdict on one filtering, from a report's records: gathers what the rules of `scores.dataset_verdict` need."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.paired import (
     PairedDifference,
     finished_trainings,
-    label_mean,
     paired_differences,
 )
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet, Unit
-from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, holm
+from aflite_assets.analysis.intervals import contrast_interval, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import (
-    Code,
     Comparison,
     DatasetVerdict,
-    Shortfall,
     VerdictEvidence,
     dataset_verdict,
 )
-from aflite_assets.analysis.rules.enough import lacking
-from aflite_assets.analysis.rules.verdicts import Claim, Verdict, judge
 from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
-from aflite_assets.analysis.scores.judges import judges
-
-_STRONGEST_FIRST: tuple[Code, ...] = (
-    "shortcut_found_helps",
-    "shortcut_found_harms",
-    "shortcut_found",
-    "learnable_no_shortcut_shown",
-    "class_balance_only",
-    "nothing_found",
-    "cannot_tell",
-)
+from aflite_assets.analysis.scores.judges import judging
 
 
-@cached_per_record
-def filtering_verdict(data: BenchmarkData, representation: str) -> DatasetVerdict:
-    """The verdict on the dataset as filtered with one representation.
+def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
+    """Return the verdict on the dataset as filtered once.
 
     Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
         DataError: predictions do not fit their test sets.
     """
-    comparisons, primary = _comparisons(data, representation)
-    cues = tuple(cue for cue in data.cues.get(representation, ()) if cue.counts and cue.shown)
-    filtered = next(one for one in data.filtered if one.representation == representation)
+    comparisons, primary = _comparisons(data, filtered.representation)
+    cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)
     return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons, primary))
-
-
-def strongest_verdict(data: BenchmarkData) -> str | None:
-    """The representation whose verdict says most: a shortcut that one of them shows is there. None without any."""
-    order = {code: place for place, code in enumerate(_STRONGEST_FIRST)}
-    names = data.representations
-    return min(names, key=lambda name: order[filtering_verdict(data, name).code]) if names else None
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
@@ -77,56 +50,6 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
     return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups)
 
 
-def whole_difference(
-    data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
-) -> CrossedInterval | None:
-    """The accuracy of an evaluator trained on filtered less that of one trained on `against`, on a whole test set.
-
-    None where either has no result, or there is no such test set.
-    """
-    found = _whole(data, representation, evaluator, against, test_set)
-    return None if found is None else crossed_interval(*found)
-
-
-def judged_against(
-    data: BenchmarkData, representation: str, evaluator: str, against: str, test_sets: Sequence[str]
-) -> dict[str, tuple[CrossedInterval, Verdict]]:
-    """Filtered less `against` on these whole sets, judged together (`verdicts.judge`); only sets with a result.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    found: dict[str, tuple[CrossedInterval, Claim]] = {}
-    for test in data.test_sets:
-        sides = _whole(data, representation, evaluator, against, test.name) if test.name in test_sets else None
-        if sides is not None:
-            interval, by_label = crossed_interval(*sides), label_mean(sides[0], sides[1], test)
-            found[test.name] = interval, Claim(interval, len(test.row_ids), "whole sets", label_mean=by_label)
-    verdicts = judge([claim for _, claim in found.values()], smallest_effect=data.smallest_effect)
-    return {name: (found[name][0], verdict) for name, verdict in zip(found, verdicts, strict=True)}
-
-
-def whole_lacking(
-    data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
-) -> Shortfall | None:
-    """What this difference has too little of to say anything; None where it says something or is not there."""
-    found = _whole(data, representation, evaluator, against, test_set)
-    return None if found is None else lacking(*found)
-
-
-def _whole(
-    data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray | None] | None:
-    test = next((one for one in data.test_sets if one.name == test_set), None)
-    if test is None or not len(test.row_ids):
-        return None
-    first, second = (
-        finished_trainings(data, cells_of(data, evaluator, name, None if name == "full" else representation), test)
-        for name in ("filtered", against)
-    )
-    return (first, second, test.groups) if first and second else None
-
-
 def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Comparison, ...], Comparison | None]:
     """Filtered against its control on the whole sets outside the pool, of models trained on a train set alone."""
     against = control(data, representation)
@@ -141,7 +64,7 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
         and one.evaluator in data.plain_evaluators
         and one.test_set not in pooled
     ]
-    able = judges(data)
+    able = judging(data).judges
     contrasts = {
         place: contrast
         for place, one in enumerate(differences)

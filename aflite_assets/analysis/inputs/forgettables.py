@@ -53,16 +53,6 @@ class Agreement:
     jaccard_by_chance: float | None
 
 
-@dataclass(frozen=True)
-class LearntRow:
-    """How one row was learnt: of `presentations` `right` ones, forgotten `events` times; the sets that it is in."""
-
-    events: int
-    right: int
-    presentations: int
-    sets: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class LearntRows:
     """How train rows were learnt in one training of a weak model.
@@ -91,30 +81,10 @@ class LearntRows:
 
     def places(self, row_ids: np.ndarray) -> np.ndarray:
         """Where these rows stand, int64; -1 for rows that it was not trained on."""
-        return _places(self.row_ids, row_ids)
-
-    def of(self, row_ids: np.ndarray) -> list[LearntRow | None]:
-        """Of each of these rows, in their order; None of rows that it was not trained on."""
-        places = self.places(row_ids)
-        inside = {name: (_places(rows, row_ids) >= 0).tolist() for name, rows in (self.sets or {}).items()}
-        return [
-            None
-            if place < 0
-            else LearntRow(
-                int(self.events[place]),
-                int(self.right[place]),
-                int(self.presentations[place]),
-                tuple(name for name, held in inside.items() if held[number]),
-            )
-            for number, place in enumerate(places.tolist())
-        ]
-
-
-def _places(known: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    if not len(known):
-        return np.full(len(wanted), -1)
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[places] == wanted, places, -1)
+        if not len(self.row_ids):
+            return np.full(len(row_ids), -1)
+        places = np.minimum(np.searchsorted(self.row_ids, row_ids), len(self.row_ids) - 1)
+        return np.where(self.row_ids[places] == row_ids, places, -1)
 
 
 @dataclass(frozen=True)
@@ -190,15 +160,6 @@ class Forgettables:
     positive: int | None = None
     thresholds: tuple[ThresholdCurve, ...] = ()
     learnt: tuple[LearntRows, ...] = ()
-
-    @property
-    def training_names(self) -> tuple[str, ...]:
-        """What the trainings of `learnt` are called: their weak model, with the seed where it has several."""
-        models = [one.weak_model for one in self.learnt]
-        return tuple(
-            one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}"
-            for one in self.learnt
-        )
 
     @property
     def starts(self) -> tuple[str, ...]:

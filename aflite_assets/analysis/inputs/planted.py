@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.text import count, listed, one_line, percent
 from aflite_assets.wording import truncate
 
@@ -46,6 +47,9 @@ class PlantedRemoval:
         """The counts and then the shares."""
         shares = ("precision", "precision_by_chance", "recall", "recall_by_chance")
         return asdict(self) | {name: getattr(self, name) for name in shares}
+
+
+PLANTED = TidyTable("planted", PlantedRemoval)
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:

@@ -3,19 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import Cue
-from aflite_assets.analysis.inputs.data_map import DataMap
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.rankings import RankingPair
-from aflite_assets.analysis.inputs.row_facts import RowFacts
-from aflite_assets.analysis.inputs.row_information import RowInformation
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
@@ -35,6 +32,9 @@ _ITERATION_COLUMNS = (
     "representation_bias",
     "rows_never_held_out",
 )  # fmt: skip
+DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness", "row_id", "kept")
+"""The first five as in the tables that Swayamdipta et al. 2020 write."""
+
 _ROW_COLUMNS = (
     "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
 )  # fmt: skip
@@ -204,6 +204,29 @@ class EvidenceTable:
 
 
 @dataclass(frozen=True, eq=False)
+class DataMap:
+    """The data map of an evaluator trained on all train rows, beside what one representation's filter kept.
+
+    `table` has `DATA_MAP_COLUMNS`: guid is the source's id, index the row's place in the table, `kept` null for rows
+    that never entered the filter. `seeds` and `epochs`: trainings averaged over, and epochs of each; 0 for a map that
+    is `given` with the dataset, whose evaluator is none of ours.
+
+    Raises:
+        InvalidInputError: a column is missing.
+    """
+
+    evaluator: str
+    representation: str
+    seeds: int
+    epochs: int
+    table: pa.Table
+    given: bool = False
+
+    def __post_init__(self) -> None:
+        require_columns(self.table, DATA_MAP_COLUMNS, f"data map of {self.evaluator!r}")
+
+
+@dataclass(frozen=True, eq=False)
 class BenchmarkData:
     """Everything that one report shows.
 
@@ -220,9 +243,10 @@ class BenchmarkData:
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
     known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
-    `row_information`: PVI, one per natural test set and evaluator that gives probabilities.
+    `row_information`: PVI of the natural test sets' rows (`rows.table.INFORMATION`), None without any.
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
-    representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
+    representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows
+    (`rows.table.ROW_FACTS`). `checks`: what was
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
     the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
     `settings_done`: what settings made of the source's rows, as they were asked to.
@@ -263,11 +287,11 @@ class BenchmarkData:
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
-    row_facts: Mapping[str, RowFacts] = field(default_factory=dict)
+    row_facts: Mapping[str, pa.Table] = field(default_factory=dict)
     checks: tuple[CheckOutcome, ...] = ()
     partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
-    row_information: tuple[RowInformation, ...] = ()
+    row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
     settings_done: tuple[str, ...] = ()
     forgettables: Forgettables | None = None
@@ -311,7 +335,15 @@ class BenchmarkData:
         return whole or self.plain_evaluators
 
 
-def units_text(test_sets: Iterable[TestSet]) -> str:
+class HasUnit(Protocol):
+    """A test set, or its facts."""
+
+    @property
+    def unit(self) -> Unit:
+        """What its numbers count."""
+
+
+def units_text(test_sets: Iterable[HasUnit]) -> str:
     """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
     units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
     return " or ".join(units) or "rows"

@@ -20,6 +20,7 @@ NOT_BY_LABEL = "not surely in the mean over gold labels"
 """Why a difference on all rows is open though its own interval and p-value show it."""
 
 Family = Literal["primary", "whole sets", "parts of sets"]
+Side = Literal["above", "below", "open"]
 Bar = Literal["not run", "not the control", "about weights", "took part in the filter", "chosen by the filter"]
 
 
@@ -48,7 +49,7 @@ class Verdict:
     verdict.
     """
 
-    side: Literal["above", "below", "open"] | None
+    side: Side | None
     why: str | None
     family: Family | None = None
     adjusted_p: float | None = None

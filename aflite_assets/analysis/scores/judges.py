@@ -1,6 +1,6 @@
 """Which evaluators can judge a filter: those that learnt something, and have not the make of the filter's own model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from aflite_assets.analysis.scores.groups import cells_of, control, headline_spl
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
-"""A model that gives one class to this share of a test set is named in the cautions."""
+"""A model that gives one class to at least this share of a test set is named in the cautions."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,47 @@ class OverLargestClass:
 
 
 @dataclass(frozen=True)
-class Doubts:
-    """What speaks against judging by an evaluator; nothing where all is empty.
+class OneAnswer:
+    """An evaluator and train set of which a training gives one class to nearly all rows of a natural test set."""
 
-    `learnt`: None where it beats the largest class, or where that cannot be asked. `one_answer`: the train sets of the
-    comparison after which it gives one class almost alone. `made_of`: the representations whose model has its make.
+    evaluator: str
+    train_set: str
+    representation: str | None
+
+
+@dataclass(frozen=True)
+class JudgeCaveats:
+    """What speaks against judging filters by an evaluator; nothing does if all fields are empty.
+
+    `behind`: its margin over the largest class if that is not surely above zero, otherwise None. `one_answer`: train
+    sets of the comparison after which it gives nearly all rows one class. `made_of`: representations whose model has
+    its make.
     """
 
-    learnt: OverLargestClass | None
+    behind: OverLargestClass | None
     one_answer: tuple[str, ...]
     made_of: tuple[str, ...]
 
     @property
     def disqualified(self) -> bool:
-        """Whether nothing can be concluded from it; its make alone is a reservation."""
-        return self.learnt is not None or bool(self.one_answer)
+        """Return True if nothing can be concluded from the evaluator; its make alone does not disqualify it."""
+        return self.behind is not None or bool(self.one_answer)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The evaluators that filters are judged by, and the evidence for and against every evaluator.
+
+    `judges`: those that see whole inputs and learnt something, evaluators of another make than the models that filtered
+    first; empty if all are disqualified. `margins` over the largest class on the natural test set of headlines,
+    `challenge_margins` the same on challenge sets. `caveats` by evaluator.
+    """
+
+    judges: tuple[str, ...]
+    margins: tuple[OverLargestClass, ...]
+    challenge_margins: tuple[OverLargestClass, ...]
+    one_answer: tuple[OneAnswer, ...]
+    caveats: Mapping[str, JudgeCaveats]
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
@@ -178,46 +204,75 @@ def _largest_share(labels: np.ndarray) -> float:
     return float(np.bincount(labels).max() / len(labels)) if len(labels) else 1.0
 
 
-def same_kind(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """Evaluators with the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
+def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
+    """Return the evaluators and train sets of `one_answer_cells`, each once.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    cells = one_answer_cells(trained, test_sets)
+    return tuple(dict.fromkeys(OneAnswer(cell.evaluator, cell.train_set, cell.representation) for cell in cells))
+
+
+def same_kind(
+    evaluators: Iterable[str], representations: Sequence[str], kinds: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Map evaluators to the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
     related = {}
-    for name in data.evaluators:
+    for name in evaluators:
         kind = kinds.get(f"evaluators.{name}")
-        adversaries = [
-            representation
-            for representation in data.representations
-            if kind and kinds.get(f"representations.{representation}") == kind
-        ]
+        adversaries = [one for one in representations if kind and kinds.get(f"representations.{one}") == kind]
         if adversaries:
             related[name] = adversaries
     return related
 
 
 @cached_per_record
-def doubts(data: BenchmarkData, evaluator: str) -> Doubts:
-    """What speaks against judging the filters by this evaluator."""
-    behind = over_largest_class(data.cells, data.test_sets).get(evaluator)
-    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
-    own = [cell for cell in data.cells if cell.evaluator == evaluator and cell.train_set in compared]
-    collapsed = dict.fromkeys(cell.train_set for cell in one_answer_cells(own, data.test_sets))
-    return Doubts(
-        None if behind is None or behind.beaten else behind,
-        tuple(collapsed),
-        tuple(same_kind(data, data.families).get(evaluator, ())),
+def judging(data: BenchmarkData) -> Judging:
+    """Find the evaluators to judge filters by.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    margins = over_largest_class(data.cells, data.test_sets)
+    elsewhere = over_largest_class_elsewhere(data.cells, data.test_sets)
+    collapsed = one_answers(data.cells, data.test_sets)
+    made_of = same_kind(data.evaluators, data.representations, data.families)
+    compared = _compared_sets(data)
+    caveats = {
+        name: JudgeCaveats(
+            None if name not in margins or margins[name].beaten else margins[name],
+            tuple(
+                dict.fromkeys(one.train_set for one in collapsed if one.evaluator == name and one.train_set in compared)
+            ),
+            tuple(made_of.get(name, ())),
+        )
+        for name in data.evaluators
+    }
+    fit = [name for name in data.judging_evaluators if not caveats[name].disqualified]
+    return Judging(
+        tuple(sorted(fit, key=lambda name: bool(caveats[name].made_of))),
+        tuple(margins.values()),
+        tuple(one for by_evaluator in elsewhere.values() for one in by_evaluator.values()),
+        collapsed,
+        caveats,
     )
 
 
-def masters(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
-    """Whether it is surely better on a test set than its largest class, trained on full or on either compared set.
+def _compared_sets(data: BenchmarkData) -> set[str]:
+    return {"full", "filtered", *(control(data, name) for name in data.representations)}
 
-    True where rows are too few to tell.
+
+def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
+    """Return True if the evaluator surely beats a test set's largest class, trained on any of the compared sets.
+
+    True also if there are too few rows to tell.
 
     Raises:
         DataError: predictions do not fit the test set.
     """
     always = _always_the_largest(test_set)
-    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
-    asked = False
+    compared, asked = _compared_sets(data), False
     for train_set, representation in dict.fromkeys((c.train_set, c.representation) for c in data.cells):
         if train_set not in compared:
             continue
@@ -229,13 +284,3 @@ def masters(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
             if margin.low > 0:
                 return True
     return not asked
-
-
-def judges(data: BenchmarkData) -> tuple[str, ...]:
-    """The evaluators to judge by, the best placed first, of those that see whole inputs and learnt something.
-
-    Those of another make than the models that filtered come first, otherwise in their order; none where all are
-    disqualified.
-    """
-    fit = [name for name in data.judging_evaluators if not doubts(data, name).disqualified]
-    return tuple(sorted(fit, key=lambda name: bool(doubts(data, name).made_of)))

@@ -13,7 +13,6 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.predictions import MissingScore, match_predictions
 from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.wording import counted
 
 CREDIT = "credit"
 """Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
@@ -152,13 +151,12 @@ def question_counts(data: BenchmarkData) -> dict[str, int]:
     return {split: len(np.unique(examples.groups[splits == split])) for split in dict.fromkeys(splits.tolist())}
 
 
-def answers_text(data: BenchmarkData, row_ids: np.ndarray) -> str:
-    """What these rows (int64 ids) are, "answers of 98 questions"; empty where rows are no answers."""
+def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
+    """Count the questions that these rows (int64 ids) are answers of; return None if rows are no answers."""
     examples = data.examples
     if data.source.right is None or examples.groups is None:
-        return ""
-    asked = len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
-    return f"answers of {counted(asked, 'question')}"
+        return None
+    return len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
 
 
 def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:

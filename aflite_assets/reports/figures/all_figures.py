@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, means_text
+from aflite_assets.analysis.rows.measured import DATA_MAPS
+from aflite_assets.analysis.rows.table import row_tables
 from aflite_assets.reports.figures import representation_figures as figures
-from aflite_assets.reports.figures.data_map import data_map_picture
+from aflite_assets.reports.figures.data_map import data_map_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples
 from aflite_assets.reports.figures.filtering_figures import (
@@ -63,7 +66,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
             pictures[f"examples.{name}"] = _grid(data, filtered)
         shown = similarity_pictures(data.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
-    pictures |= {f"data_map.{one.name}": data_map_picture(one) for one in data.data_maps}
+    pictures |= dict(data_map_pictures(analyse(data).of(DATA_MAPS), row_tables(data).data_maps))
     pictures |= dict(length_pictures(data))
     pictures |= forgettable_pictures(data)
     return pictures

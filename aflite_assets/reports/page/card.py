@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow.compute as pc
 import yaml
 
-from aflite_assets.analysis.filtering import still_predicted
+from aflite_assets.analysis.filtering import filter_outcome, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
-from aflite_assets.reports.sentences.still_predicted import still_predicted_sentence
-from aflite_assets.reports.sentences.summary import filtering_sentence
+from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 from aflite_assets.text import count, listed, one_line, percent, value_text
 from aflite_assets.wording import truncate
 
@@ -241,7 +240,7 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
     return "\n".join(
         [
             f"### Representation {escape_markdown(filtered.representation)}\n",
-            f"{escape_markdown(filtering_sentence(filtered))}\n",
+            f"{escape_markdown(filtering_sentence(filter_outcome(filtered)))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
             removed_by_class(filtered, label_names),
             _test_rows(filtered),

@@ -10,12 +10,13 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets import text
-from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.learning_curve import choice_text, sample_text
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
+from aflite_assets.analysis.rows.table import row_tables
 from aflite_assets.analysis.scores.main_table import main_table
-from aflite_assets.analysis.scores.questions import question_counts
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
@@ -30,9 +31,9 @@ from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.papers.record import Kind
 from aflite_assets.reports.sentences import wording
-from aflite_assets.reports.sentences.section_lines import section_lines
-from aflite_assets.reports.sentences.summary import cautions, findings
+from aflite_assets.reports.sentences.summary import findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts
+from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.listings import (
     check_table,
@@ -76,14 +77,15 @@ def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_
     page = _without_rows(data, seed)
     if not data.filtered:
         return page
-    browser = row_browser(data, budget=most_bytes - len(page.encode()), seed=seed)
+    browser = row_browser(analyse(data), row_tables(data), budget=most_bytes - len(page.encode()), seed=seed)
     shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
     return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
 
 
 def _without_rows(data: BenchmarkData, seed: int) -> str:
     scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
-    verdicts = verdict_texts(data)
+    analysis = analyse(data)
+    verdicts = verdict_texts(analysis)
     places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
@@ -91,13 +93,13 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
         .render(
             data=data,
             verdicts=verdicts,
-            lines=section_lines(data),
-            questions=question_counts(data),
-            browser_options=_browser_options(data),
+            lines=section_lines(analysis),
+            questions=analysis.facts.split_questions,
+            browser_options=_browser_options(analysis.facts),
             rows_mark=Markup(_ROWS),
             shown_rows_mark=Markup(_SHOWN_ROWS),
-            findings=findings(data),
-            cautions=cautions(data),
+            findings=findings(analysis),
+            cautions=cautions(analysis),
             tables={kind: make(data) for kind, make in SHOWN.items()},
             checks=check_table(data),
             papers={
@@ -115,7 +117,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             sample=_sample(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
             forgotten={name: _uri(picture) for name, picture in forgettable_pictures(data).items()},
-            maps=[_uri(report_pictures(data)[f"data_map.{one.name}"]) for one in data.data_maps],
+            maps=[_uri(picture) for name, picture in report_pictures(data).items() if name.startswith("data_map.")],
             curves=_uri(report_pictures(data)["filtering_curves"]),
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
@@ -167,18 +169,16 @@ def _headline(data: BenchmarkData, representation: str) -> dict[str, dict[str, s
     }
 
 
-def _browser_options(data: BenchmarkData) -> dict[str, object]:
+def _browser_options(facts: DatasetFacts) -> dict[str, object]:
     """What the browser's filters offer."""
     return {
-        "filterings": data.representations,
-        "labels": data.label_names,
-        "splits": list(
-            dict.fromkeys(split for one in data.filtered for split in one.rows["split"].unique().to_pylist())
-        ),
-        "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
-        "outside": any(not one.entered.all() for one in data.filtered),
-        "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
-        "trainings": () if data.forgettables is None else data.forgettables.training_names,
+        "filterings": facts.representations,
+        "labels": facts.label_names,
+        "splits": list(dict.fromkeys(split for one in facts.filterings for split in one.splits)),
+        "iterations": max((len(one.cutoffs) - 1 for one in facts.filterings), default=0),
+        "outside": any(one.rows_left_alone for one in facts.filterings),
+        "suspected": any(one.suspected_labels for one in facts.filterings),
+        "trainings": [one.name for one in facts.weak_trainings],
     }
 
 

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.falls import falls
-from aflite_assets.analysis.comparisons.headlines import headlines
-from aflite_assets.analysis.comparisons.paired import primary_comparison
+from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.json_values import JsonValue, to_json
+from aflite_assets.analysis.trainings import TRAININGS
 from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.sentences.summary import plain_summary
-from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
+from aflite_assets.reports.sentences.verdict import verdict_json, verdict_texts
 from aflite_assets.reports.tables.all_tables import long_forms
 
 SCHEMA_VERSION = 3
@@ -26,19 +25,22 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
 
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
+    analysis = analyse(data)
     return {
         "schema_version": SCHEMA_VERSION,
-        "dataset": _dataset(data),
-        "verdict": verdict_json(data),
+        "dataset": _dataset(data, analysis),
+        "verdict": verdict_json(analysis),
         "notes": [*data.notes, *data.settings_done],
-        "summary": list(plain_summary(data)),
-        "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
+        "summary": list(plain_summary(analysis)),
+        "representations": {
+            filtered.representation: _representation(data, analysis, filtered) for filtered in data.filtered
+        },
         "tables": {form.name: to_json(form.records(data)) for form in long_forms(data)},
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
         "fine_tuned": to_json(data.fine_tuned),
-        "cells": [_cell(cell) for cell in data.cells],
+        "cells": to_json(analysis.of(TRAININGS)),
         "evidence": [
             {
                 "title": evidence.title,
@@ -52,7 +54,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
     }
 
 
-def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
+def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
     return {
         "name": data.name,
         "title": data.title,
@@ -79,9 +81,14 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
             for test_set in data.test_sets
         ],
         "missing_sets": dict(data.missing_sets),
-        "primary_comparison": to_json(primary_comparison(data)),
+        "primary_comparison": _primary(analysis),
         "smallest_effect": data.smallest_effect,
     }
+
+
+def _primary(analysis: Analysis) -> JsonValue:
+    primary = analysis.primary
+    return None if primary.evaluator is None else [primary.evaluator, primary.test_set]
 
 
 def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
@@ -92,12 +99,14 @@ def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
     return dict(zip(label_names, targets, strict=True))
 
 
-def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:
+def _representation(data: BenchmarkData, analysis: Analysis, filtered: FilteredSet) -> dict[str, JsonValue]:
     edges, kept, removed = predictability_counts(filtered)
+    headlines = [one for one in analysis.headlines if one.representation == filtered.representation]
+    verdicts = {one.representation: one for one in verdict_texts(analysis)}
     return {
-        "headlines": to_json(headlines(data, filtered.representation)),
-        "verdict": to_json(verdict_text(data, filtered.representation)),
-        "falls": to_json(falls(data, filtered.representation)),
+        "headlines": to_json(headlines),
+        "verdict": to_json(verdicts[filtered.representation]),
+        "falls": to_json([one.fall for one in headlines]),
         "iterations": to_json(filter_table(filtered)),
         "largest_class": to_json(largest_class_by_iteration(filtered)),
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
@@ -114,8 +123,3 @@ def _similarity(one: ClassSimilarity) -> JsonValue:
         for block in one.blocks
     }
     return to_json({"label": one.name, **blocks})
-
-
-def _cell(cell: Cell) -> JsonValue:
-    names = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
-    return {name: to_json(getattr(cell, name)) for name in names}

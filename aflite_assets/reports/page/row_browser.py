@@ -1,30 +1,23 @@
 """The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import filter_table
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.analysis.inputs.row_facts import ROW_FACTS, RowFacts
-from aflite_assets.analysis.inputs.source_rows import place_text
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.json_values import to_json
-from aflite_assets.data.examples import Examples
-from aflite_assets.data.words import WORD, character_counts, word_counts
-from aflite_assets.errors import DataError
-from aflite_assets.reports.figures.example_rows import short_vector
+from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.reports.figures.interactive import script_json
-from aflite_assets.reports.figures.thumbnails import thumbnail_uri
-from aflite_assets.reports.page.row_learning import Learning
-from aflite_assets.reports.page.row_questions import Questions, places_by_id, short_text
-from aflite_assets.text import count, printable, signed_points
+from aflite_assets.reports.page.row_questions import Questions
+from aflite_assets.reports.page.row_values import RowValues, marked_words, measured_texts
+from aflite_assets.text import count, printable
 from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
@@ -36,14 +29,16 @@ MOST_SUSPECTS = 200
 Side = Literal["kept", "removed", "outside"]
 """Of the filter: outside are the rows of splits that it left alone."""
 
-_SIDES: tuple[Side, ...] = ("kept", "removed", "outside")
+_STATUS: Mapping[Side, str] = {"kept": "kept", "removed": "removed", "outside": "not filtered"}
 
 _AT_ONCE = 200
-_THUMBNAIL = 64
 _MOST_SCORES = 100
-_OUTCOME = ["row_id", "removed_in_iteration", "predictability", "label_probability"]
-_MOST_VALUES = 100
-"""Features of a row that are listed by name; `rows.parquet` has all."""
+_DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label"]
+_FACTS = [
+    "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
+    "predicted_instead", "predicted_instead_share", "nearest_kept", "nearest_similarity", "suggested_label",
+    "suggested_probability",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,15 +80,15 @@ class RowBrowser:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One row of one filtering: its place in `filtered.rows`, and where it is shown: its share of its side's draw."""
+    """One row of one filtering, and where it is shown: its share of its side's draw."""
 
     number: int
     side: Side
-    place: int
+    row_id: int
     shown_at: float
 
 
-def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
+def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
     """Rows of every filtering, drawn from (seed, row) alone, so that filterings share them where they can.
 
     `budget`: bytes of JSON at most; where the rows are larger, fewer of each side are shown. `most`: of either side.
@@ -101,14 +96,16 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
     Raises:
         DataError: a row of a filtering is not among the examples.
     """
-    parts = _RowParts(data)
-    chosen: list[list[tuple[float, str]]] = [[] for _ in data.filtered]
+    names = analysis.facts.representations
+    draw = _Draw([tables.read(name).select(_DRAWN_BY) for name in names], seed, most)
+    entries = list(draw.entries())
+    parts = _RowParts(analysis, tables, entries)
+    chosen: list[list[tuple[float, str]]] = [[] for _ in names]
     counts: Counter[tuple[int, Side]] = Counter()
     left, full = budget - 64_000, False
-    entries = _drawn(data, seed, most)
-    while (block := list(islice(entries, _AT_ONCE))) and not full:
-        facts = parts.load(block)
-        for entry, fact in zip(block, facts, strict=True):
+    waiting = iter(entries)
+    while (block := list(islice(waiting, _AT_ONCE))) and not full:
+        for entry, fact in zip(block, parts.load(block), strict=True):
             piece, size = parts.piece(entry, fact)
             if size > left:
                 full = True
@@ -116,45 +113,78 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
             left -= size
             chosen[entry.number].append((entry.shown_at, piece))
             counts[entry.number, entry.side] += 1
-    filterings = [_filtering(one, pieces) for one, pieces in zip(data.filtered, map(_in_order, chosen), strict=True)]
+    filterings = map(_filtering, analysis.facts.filterings, map(_in_order, chosen))
     frame = to_json(
         {
-            "labels": [printable(name) for name in data.label_names],
-            "columns": [printable(data.source.named(name)) for name in parts.columns],
+            "labels": [printable(name) for name in analysis.facts.label_names],
+            "columns": [printable(name) for name in analysis.facts.text_columns.values()],
             "words": parts.words,
             "questions": parts.questions.shown,
-            "trainings": parts.learning.shown,
+            "trainings": [
+                {"name": one.name} | ({} if one.sets is None else {"sets": one.sets})
+                for one in analysis.facts.weak_trainings
+            ],
             "filterings": [],
         }
     )
     head = script_json(frame).removesuffix("[]}")
     text = f'{head}[{",".join(filterings)}],"rows":[{",".join(parts.rows)}]}}'
-    return RowBrowser(text, tuple(_shown(data, counts, full=full, most=most)))
+    return RowBrowser(text, tuple(_shown(names, draw, counts, full=full, most=most)))
 
 
-def _drawn(data: BenchmarkData, seed: int, most: int) -> Iterator[_Entry]:
-    """Entries in the order in which they are shown while there is room: filterings and sides in turn."""
-    known = np.sort(data.examples.row_ids)
-    for one in data.filtered:
-        if not np.isin(one.rows["row_id"].to_numpy(), known).all():
-            raise DataError(
-                f"rows of the filtered set of {one.representation!r} are not in the dataset; materialise "
-                "filtered_sets again"
-            )
-    ranks = np.random.default_rng(seed).permutation(len(known))
-    suspects = _surest(data)
-    first = ranks.copy()
-    first[np.searchsorted(known, suspects)] = np.arange(len(suspects)) - len(suspects)
-    sides: list[list[_Entry]] = []
-    for number, one in enumerate(data.filtered):
-        places_known = np.searchsorted(known, one.rows["row_id"].to_numpy())
-        for side, inside in _sides(one).items():
-            places = np.flatnonzero(inside)
-            chosen = places[np.argsort(first[places_known[places]], kind="stable")][:most]
-            shown_at = ranks[places_known[chosen]].argsort().argsort() / max(len(chosen), 1)
-            sides.append([_Entry(number, side, *pair) for pair in zip(chosen.tolist(), shown_at.tolist(), strict=True)])
-    for turn in zip_longest(*sides):
-        yield from (entry for entry in turn if entry is not None)
+class _Draw:
+    """Which rows are shown, in which order, by a few columns of each representation's rows."""
+
+    def __init__(self, drawn_by: Sequence[pa.Table], seed: int, most: int) -> None:
+        self._most = most
+        self.row_ids = [table["row_id"].to_numpy() for table in drawn_by]
+        self.sides = list(map(_sides, drawn_by))
+        self.suspects = _surest(drawn_by)
+        rows = 1 + max((int(ids.max()) for ids in self.row_ids if len(ids)), default=-1)
+        self._ranks = np.random.default_rng(seed).permutation(rows)
+        """By row id."""
+
+    def entries(self) -> Iterator[_Entry]:
+        """Rows in the order in which they are shown while there is room: filterings and sides in turn."""
+        first = self._ranks.copy()
+        first[self.suspects] = np.arange(len(self.suspects)) - len(self.suspects)
+        sides: list[list[_Entry]] = []
+        for number, (row_ids, masks) in enumerate(zip(self.row_ids, self.sides, strict=True)):
+            for side, inside in masks.items():
+                chosen = row_ids[inside]
+                chosen = chosen[np.argsort(first[chosen])][: self._most]
+                shown_at = self._ranks[chosen].argsort().argsort() / max(len(chosen), 1)
+                pairs = zip(chosen.tolist(), shown_at.tolist(), strict=True)
+                sides.append([_Entry(number, side, *pair) for pair in pairs])
+        for turn in zip_longest(*sides):
+            yield from (entry for entry in turn if entry is not None)
+
+
+def _sides(rows: pa.Table) -> dict[Side, np.ndarray]:
+    """Which of the rows are of which side, bool; without the last where the filter left no split alone."""
+    masks = {side: pc.equal(rows["status"], _STATUS[side]).to_numpy() for side in get_args(Side)}
+    return {side: mask for side, mask in masks.items() if side != "outside" or mask.any()}
+
+
+def _surest(drawn_by: Sequence[pa.Table]) -> np.ndarray:
+    """Ids of the rows whose labels are the likeliest to be wrong, in order; at most `MOST_SUSPECTS` of a filtering."""
+    found: dict[int, None] = {}
+    for rows in drawn_by:
+        suspected = rows.filter(pc.is_valid(rows["suggested_label"]))
+        own = pc.fill_null(suspected["label_probability"], 1.0).to_numpy()
+        found |= dict.fromkeys(suspected["row_id"].to_numpy()[np.argsort(own, kind="stable")][:MOST_SUSPECTS].tolist())
+    return np.array(list(found), np.int64)
+
+
+def _shown(
+    names: Sequence[str], draw: _Draw, counts: Mapping[tuple[int, Side], int], *, full: bool, most: int
+) -> Iterator[Shown]:
+    for number, (name, row_ids, masks) in enumerate(zip(names, draw.row_ids, draw.sides, strict=True)):
+        suspected = np.isin(row_ids, draw.suspects)
+        for side, inside in masks.items():
+            rows, shown = int(inside.sum()), counts.get((number, side), 0)
+            suspects = min(int((inside & suspected).sum()), shown)
+            yield Shown(name, side, shown, rows, full and shown < min(rows, most), suspects)
 
 
 def _in_order(pieces: list[tuple[float, str]]) -> list[str]:
@@ -162,109 +192,88 @@ def _in_order(pieces: list[tuple[float, str]]) -> list[str]:
     return [piece for _, piece in sorted(pieces, key=lambda one: one[0])]
 
 
-def _sides(one: FilteredSet) -> dict[Side, np.ndarray]:
-    """Which of the rows are of which side, bool; without the last where the filter left no split alone."""
-    kept = one.rows["kept"].to_numpy(zero_copy_only=False)
-    masks = (kept & one.entered, ~kept & one.entered, ~one.entered)
-    return {side: mask for side, mask in zip(_SIDES, masks, strict=True) if side != "outside" or mask.any()}
-
-
-def _surest(data: BenchmarkData) -> np.ndarray:
-    """Ids of the rows whose labels are the likeliest to be wrong, in order; at most `MOST_SUSPECTS` of a filtering."""
-    found: dict[int, None] = {}
-    for one in data.filtered:
-        facts = data.row_facts.get(one.representation, RowFacts(ROW_FACTS.empty_table()))
-        row_ids = one.rows["row_id"].to_numpy()
-        places = np.flatnonzero(pc.is_valid(facts.of(row_ids)["suggested_label"]).to_numpy())
-        own = pc.fill_null(one.rows["label_probability"].cast(pa.float64()), 1.0).to_numpy()[places]
-        found |= dict.fromkeys(row_ids[places[np.argsort(own, kind="stable")][:MOST_SUSPECTS]].tolist())
-    return np.array(list(found), np.int64)
-
-
-def _shown(data: BenchmarkData, counts: Mapping[tuple[int, Side], int], *, full: bool, most: int) -> Iterator[Shown]:
-    surest = _surest(data)
-    for number, one in enumerate(data.filtered):
-        suspected = np.isin(one.rows["row_id"].to_numpy(), surest)
-        for side, inside in _sides(one).items():
-            rows, shown = int(inside.sum()), counts.get((number, side), 0)
-            suspects = min(int((inside & suspected).sum()), shown)
-            yield Shown(one.representation, side, shown, rows, full and shown < min(rows, most), suspects)
-
-
-def _filtering(one: FilteredSet, pieces: Sequence[str]) -> str:
+def _filtering(one: FilteringFacts, pieces: Sequence[str]) -> str:
     threshold = one.settings.get("threshold")
     head = script_json(
         to_json(
             {
                 "name": one.representation,
                 "threshold": threshold if isinstance(threshold, int | float) else None,
-                "cutoffs": [row.cutoff for row in filter_table(one)],
+                "cutoffs": one.cutoffs,
                 "groups": one.settings.get("remove") == "groups",
-                "step": _step(len(filter_table(one))),
+                "step": _step(one),
             }
         )
     )
     return f'{head.removesuffix("}")},"rows":[{",".join(pieces)}]}}'
 
 
-def _step(iterations: int) -> int:
+def _step(one: FilteringFacts) -> int:
     """Every how many iterations a score is shown."""
-    return max(1, -(-iterations // _MOST_SCORES))
+    return max(1, -(-len(one.cutoffs) // _MOST_SCORES))
+
+
+class _Lines:
+    """Lines of the table of rows that may be shown of one representation, found by row id."""
+
+    def __init__(self, table: pa.Table, row_ids: Sequence[int], *, with_questions: bool) -> None:
+        """`row_ids` are drawn; their nearest kept rows and all answers of their questions come along."""
+        inside = pc.is_in(table["row_id"], pa.array(row_ids, pa.int64()))
+        drawn = table.filter(inside)
+        inside = pc.or_(inside, pc.is_in(table["row_id"], drawn["nearest_kept"]))
+        self._answers: dict[int, list[dict[str, Any]]] = {}
+        self._group_of: dict[int, int] = {}
+        if with_questions and "group" in table.column_names:
+            asked = pc.is_in(table["group"], drawn["group"])
+            names = ["row_id", "group", "label", "predictability", "text", "text_pair"]
+            answers = table.select([name for name in names if name in table.column_names]).filter(asked)
+            for answer in answers.sort_by("row_id").to_pylist():
+                self._answers.setdefault(answer["group"], []).append(answer)
+                self._group_of[answer["row_id"]] = answer["group"]
+        self.table = table.filter(inside)
+        self._places = {row_id: place for place, row_id in enumerate(self.table["row_id"].to_pylist())}
+
+    def of(self, row_ids: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
+        """The lines of these rows, in their order."""
+        table = self.table if columns is None else self.table.select(columns)
+        return table.take(pa.array([self._places[row_id] for row_id in row_ids], pa.int64()))
+
+    def answers(self, row_id: int) -> list[dict[str, Any]]:
+        """All answers of the row's question, in the source's order; empty if the row is no answer."""
+        return self._answers.get(self._group_of.get(row_id, -1), [])
 
 
 class _RowParts:
     """The rows of the page, each once whichever filtering shows it, and of each filtering what it says of them."""
 
-    def __init__(self, data: BenchmarkData) -> None:
-        self._data = data
+    def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
         self._places: dict[int, int] = {}
         self._loaded: dict[int, str] = {}
-        self._steps = [_step(len(filter_table(one))) for one in data.filtered]
-        names = data.examples.table.column_names
+        self._steps = list(map(_step, analysis.facts.filterings))
         self.rows: list[str] = []
-        self.columns = [name for name in ("text", "text_pair") if name in names]
-        self._attributes = [name for name in names if name.startswith("attribute.")]
-        self.words = _words(data)
-        self.questions = Questions(data)
-        self.learning = Learning(data)
-        self._texts = {data.source.named(name): name for name in self.columns}
-        self._measured = _measured(data)
-        self._marked = {
-            (self._texts.get(word["column"], word["column"]), word["word"]): number
-            for number, word in enumerate(self.words)
-        }
+        self.words = marked_words(analysis)
+        self.questions = Questions(analysis)
+        asked = analysis.facts.right_label is not None
+        self._lines = [
+            _Lines(tables.read(name), [one.row_id for one in entries if one.number == number], with_questions=asked)
+            for number, name in enumerate(analysis.facts.representations)
+        ]
+        ids = [one.table["row_id"].to_numpy() for one in self._lines]
+        measured = measured_texts(analysis, tables, np.unique(np.concatenate([np.empty(0, np.int64), *ids])))
+        self._values = RowValues(analysis.facts, self.words, measured, tables.image)
 
     def load(self, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
         """Read what these entries are about, at once; what is known of each."""
         known: dict[_Entry, dict[str, Any]] = {}
-        for number, one in enumerate(self._data.filtered):
+        for number, lines in enumerate(self._lines):
             mine = [entry for entry in entries if entry.number == number]
-            rows = one.rows.take([entry.place for entry in mine])
-            facts = self._data.row_facts.get(one.representation, RowFacts(ROW_FACTS.empty_table()))
-            outcome = rows.select(_OUTCOME).to_pylist()
-            more = facts.of(rows["row_id"].to_numpy()).to_pylist() if mine else []
-            known |= {entry: {**a, **b} for entry, a, b in zip(mine, outcome, more, strict=True)}
-        facts_in_order = [known[entry] for entry in entries]
-        wanted = dict.fromkeys(
-            row_id
-            for fact in facts_in_order
-            for row_id in (fact["row_id"], fact["nearest_kept"])
-            if row_id is not None and row_id not in self._loaded
-        )
-        examples = self._data.examples.select(list(wanted))
-        places = self._data.source.of(examples.row_ids).to_pylist()
-        lengths = [_lengths(examples.table[name]) for name in self.columns]
-        learnt = self.learning.of(examples.row_ids)
-        for position, row_id in enumerate(wanted):
-            row = self._row(examples, position)
-            if lengths:
-                row["lengths"] = [each[position] for each in lengths]
-            if learnt[position] is not None:
-                row["learnt"] = learnt[position]
-            if place := place_text(places[position]):
-                row["place"] = printable(place)
-            self._loaded[row_id] = script_json(to_json(row))
-        return facts_in_order
+            facts = lines.of([entry.row_id for entry in mine], _FACTS).to_pylist()
+            known |= dict(zip(mine, facts, strict=True))
+            ids = (row_id for fact in facts for row_id in (fact["row_id"], fact["nearest_kept"]))
+            wanted = [row_id for row_id in dict.fromkeys(ids) if row_id is not None and row_id not in self._loaded]
+            rows = self._values.of(lines.of(wanted))
+            self._loaded |= {row["id"]: script_json(row) for row in rows}
+        return [known[entry] for entry in entries]
 
     def piece(self, entry: _Entry, fact: Mapping[str, Any]) -> tuple[str, int]:
         """What one filtering says of a row, as JSON, and how much the page grows by it."""
@@ -275,134 +284,40 @@ class _RowParts:
                 self.rows.append(self._loaded[row_id])
                 size += len(self._loaded[row_id]) + 1
         found = self._fact(entry, fact)
-        question, grown = self.questions.of(fact["row_id"])
-        if question is not None:
-            found["question"] = question
-            found["picked"] = self.questions.picked(entry.number, question)
-        piece = script_json(to_json(found))
-        return piece, size + grown + len(piece) + 1
+        if answers := self._lines[entry.number].answers(fact["row_id"]):
+            found["question"], is_new = self.questions.of(answers)
+            found["picked"] = self.questions.picked(answers)
+            size += len(script_json(self.questions.shown[-1]["answers"])) + 16 if is_new else 0
+        piece = script_json(found)
+        return piece, size + len(piece) + 1
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
-        score = fact["predictability"]
+        score, instead, nearest = (fact[name] for name in ("predictability", "predicted_instead", "nearest_kept"))
         scores = fact["predictability_by_iteration"]
-        instead, nearest = fact["predicted_instead"], fact["nearest_kept"]
         found: dict[str, Any] = {"row": self._places[fact["row_id"]], "kept": entry.side == "kept"}
         if entry.side == "outside":
             found["outside"] = True
         if fact["removed_in_iteration"] is not None:
             found["removed"] = fact["removed_in_iteration"]
-        if score is not None and score == score:
-            found["score"] = round(score, 3)
+        if (rounded := _rounded(score, 3)) is not None:
+            found["score"] = rounded
         if scores is not None:
             step = self._steps[entry.number]
             thinned = scores[::step] + (scores[-1:] if (len(scores) - 1) % step else [])
-            found["scores"] = [None if each is None else round(each, 3) for each in thinned]
+            found["scores"] = [_rounded(each, 3) for each in thinned]
             found["passes"] = len(scores)
         if instead is not None:
             shares = fact["predicted_instead_share"]
-            found["instead"] = [[label, round(share, 4)] for label, share in zip(instead, shares, strict=True)]
+            pairs = zip(map(self._values.label, instead), shares, strict=True)
+            found["instead"] = [[label, round(share, 4)] for label, share in pairs]
         if nearest is not None:
-            found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"] or 0.0, 3)]
+            found["nearest"] = [self._places[nearest], _rounded(fact["nearest_similarity"] or 0.0, 3)]
         if fact["suggested_label"] is not None:
-            found["suggested"] = fact["suggested_label"]
+            found["suggested"] = self._values.label(fact["suggested_label"])
             probabilities = (fact["label_probability"], fact["suggested_probability"])
-            found["probabilities"] = [None if each is None else round(each, 4) for each in probabilities]
+            found["probabilities"] = [_rounded(each, 4) for each in probabilities]
         return found
 
-    def _row(self, examples: Examples, position: int) -> dict[str, Any]:
-        table = examples.table
-        row: dict[str, Any] = {
-            "id": int(examples.row_ids[position]),
-            "split": printable(table["split"][position].as_py()),
-            "label": int(examples.labels[position]),
-        }
-        if self.columns:
-            row["texts"] = [self._marked_text(name, table[name][position].as_py()) for name in self.columns]
-        elif examples.modality == "features":
-            row |= self._numbers(examples.features[position])
-        else:
-            row |= _image(examples, position)
-        if "annotator_labels" in table.column_names:
-            row["annotators"] = table["annotator_labels"][position].as_py() or []
-        values = ((name.removeprefix("attribute."), table[name][position].as_py()) for name in self._attributes)
-        if measured := [f"{name}: {say(row['id'])}" for name, places, say in self._measured if row["id"] in places]:
-            row["models"] = measured
-        if attributes := [[printable(name), short_text(str(value))] for name, value in values if value is not None]:
-            row["attributes"] = attributes
-        return row
 
-    def _numbers(self, features: np.ndarray) -> dict[str, Any]:
-        """The features in the source's units: in short, and by name where the source has names."""
-        source = self._data.source
-        values = source.original(features)
-        found: dict[str, Any] = {"vector": short_vector(values, names=source.features)}
-        if source.features is not None:
-            named = zip(source.features[:_MOST_VALUES], values.tolist(), strict=False)
-            found["values"] = [[printable(name), f"{value:.6g}"] for name, value in named]
-        return found
-
-    def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
-        """The text in pieces: as it is, or [number of the word, piece] where a word marks removed rows."""
-        shown = short_text(text or "")
-        pieces: list[str | list[Any]] = []
-        end = 0
-        for found in WORD.finditer(shown):
-            number = self._marked.get((column, found[0].lower()))
-            if number is not None:
-                pieces += [shown[end : found.start()], [number, found[0]]]
-                end = found.end()
-        return [piece for piece in (*pieces, shown[end:]) if piece]
-
-
-def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
-    """Words and characters of each text, as the evidence counts them; None for a null."""
-    counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
-    return [None if words != words else [int(words), int(characters)] for words, characters in counts]
-
-
-def _words(data: BenchmarkData) -> list[dict[str, Any]]:
-    """The words that mark removed rows, each with the filterings that it is shown for and the class it goes with."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, name in enumerate(data.representations):
-        for cue in data.cues.get(name, ()):
-            if cue.kind == "word" and cue.shown:
-                word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
-                shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
-                label = None if cue.label_name is None else printable(cue.label_name)
-                word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
-    return list(found.values())
-
-
-def _measured(data: BenchmarkData) -> list[tuple[str, Mapping[int, int], Callable[[int], str]]]:
-    """Of every evaluator that measured rows: its name, the places of the rows, and what it says of one by its id."""
-    found: list[tuple[str, Mapping[int, int], Callable[[int], str]]] = []
-    for one in data.row_information:
-        places = places_by_id(one.row_ids)
-        found.append((one.evaluator, places, partial(_information, one.values, places)))
-    named: set[str] = set()
-    for each in data.data_maps:
-        if each.evaluator not in named:  # the values are the same beside every filtering
-            named.add(each.evaluator)
-            places = places_by_id(each.table["row_id"].to_numpy())
-            columns = [each.table[name].to_numpy() for name in ("confidence", "variability", "correctness")]
-            found.append((each.evaluator, places, partial(_on_map, columns, places)))
-    return found
-
-
-def _information(values: np.ndarray, places: Mapping[int, int], row_id: int) -> str:
-    return f"the input told it {signed_points(float(values[places[row_id]]))} bits of the label (PVI)"
-
-
-def _on_map(columns: Sequence[np.ndarray], places: Mapping[int, int], row_id: int) -> str:
-    confidence, variability, correctness = (float(column[places[row_id]]) for column in columns)
-    return (
-        f"confidence {confidence:.2f}, variability {variability:.2f}, correctness {correctness:.2f} over its training"
-    )
-
-
-def _image(examples: Examples, position: int) -> dict[str, str]:
-    try:
-        uri = thumbnail_uri(examples.image_bytes(position), side=_THUMBNAIL, quality=80)
-    except DataError as error:
-        return {"problem": printable(str(error))}
-    return {"problem": "the image cannot be decoded"} if uri is None else {"image": uri}
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None or value != value else round(value, digits)

@@ -3,36 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import free_sets, passed_over
-from aflite_assets.analysis.comparisons.verdict_evidence import (
-    filtering_verdict,
-    strongest_verdict,
-    whole_difference,
-    whole_lacking,
-)
-from aflite_assets.analysis.filtering import removed_train_rows
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, StatedDifference
+from aflite_assets.analysis.comparisons.primary import Lack
+from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.inputs.cues import Cue, class_text, cue_text, marked_text, telling
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
-from aflite_assets.analysis.scores.groups import control, headline_split
-from aflite_assets.analysis.scores.judges import doubts, judges, over_largest_class_elsewhere
-from aflite_assets.analysis.scores.questions import answers_text
 from aflite_assets.reports.sentences.which_rows import gains_text, use_text
-from aflite_assets.reports.sentences.wording import bounds_text
+from aflite_assets.reports.sentences.wording import answers_text, bounds_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
 
 _MOST_CUES = 2
-_TOO_FEW = "too few"
-_GIVES_AWAY = 0.9
-"""A word that stands with one class in so large a share of its rows is named in the verdict's line."""
 
 _OPENINGS: dict[Code, str] = {
     "cannot_tell": "Cannot tell",
@@ -63,43 +48,35 @@ class VerdictText:
     details: tuple[Detail, ...]
 
 
-@cached_per_record
-def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
-    """The line and the sentences under it.
+def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
+    """Word the verdict on every filtering, the one that says most first."""
+    return tuple(verdict_text(analysis, one) for one in analysis.verdicts)
 
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
-    """
-    verdict = filtering_verdict(data, representation)
-    filtered = next(one for one in data.filtered if one.representation == representation)
-    sentence = f"{_OPENINGS[verdict.code]}: {_because(data, representation, verdict)}{_reservation(data, verdict)}"
+
+def verdict_text(analysis: Analysis, one: FilteringVerdict) -> VerdictText:
+    """Word one verdict: the line and the sentences under it."""
+    code, filtering = one.verdict.code, analysis.facts.filtering(one.representation)
+    sentence = f"{_OPENINGS[code]}: {_because(analysis, one)}{_reservation(analysis, one.verdict)}"
     details = (
-        _removed(data, filtered, verdict),
-        *_cost(data, representation, verdict),
-        *_gain(data, representation, verdict),
-        Detail(use_text(data, representation, verdict), "paired"),
+        _removed(filtering, one, analysis.facts.label_names),
+        *_cost(analysis, one),
+        *_gain(analysis, one, filtering.control),
+        Detail(use_text(analysis.facts, one), "paired"),
     )
-    return VerdictText(representation, verdict.code, sentence, details)
+    return VerdictText(one.representation, code, sentence, details)
 
 
-def verdict_texts(data: BenchmarkData) -> tuple[VerdictText, ...]:
-    """Of every filtering, the one that says most first."""
-    strongest = strongest_verdict(data)
-    return tuple(verdict_text(data, name) for name in sorted(data.representations, key=lambda name: name != strongest))
-
-
-def verdict_json(data: BenchmarkData) -> JsonValue:
-    """The verdict that says most as `code`, `sentence`, `details` and `evidence`; None where nothing was filtered."""
-    texts = verdict_texts(data)
-    if not texts:
+def verdict_json(analysis: Analysis) -> JsonValue:
+    """The verdict that says most as `code`, `sentence`, `details` and `evidence`; None if nothing was filtered."""
+    if not analysis.verdicts:
         return None
-    verdict = filtering_verdict(data, texts[0].representation)
+    verdict, text = analysis.verdicts[0].verdict, verdict_texts(analysis)[0]
     return to_json(
         {
-            "representation": texts[0].representation,
-            "code": texts[0].code,
-            "sentence": texts[0].sentence,
-            "details": [detail.text for detail in texts[0].details],
+            "representation": text.representation,
+            "code": text.code,
+            "sentence": text.sentence,
+            "details": [detail.text for detail in text.details],
             "lacking": verdict.shortfalls,
             "gains": verdict.gains,
             "evidence": verdict.evidence,
@@ -107,8 +84,8 @@ def verdict_json(data: BenchmarkData) -> JsonValue:
     )
 
 
-def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
-    bias = verdict.evidence.bias
+def _because(analysis: Analysis, one: FilteringVerdict) -> str:
+    verdict, bias = one.verdict, one.verdict.evidence.bias
     if bias is None:
         return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
     rows = bias.rows
@@ -125,13 +102,13 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
             f"shuffled labels.{explained}{_beside(verdict)}"
         )
     if verdict.shortcut:
-        return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, data, representation)}."
+        return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, analysis, one.representation)}."
     if verdict.shortfalls:
         return _lacking(rows, verdict.shortfalls, verdict.evidence.primary)
     return (
         f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
         f"{percent(rows.shuffled_labels)} %. "
-        f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
+        f"{_giveaway(one.giveaway) or 'The task may simply be easy.'}"
     )
 
 
@@ -156,18 +133,12 @@ def _beside(verdict: DatasetVerdict) -> str:
     return ""
 
 
-def _giveaway(data: BenchmarkData, representation: str) -> str:
+def _giveaway(cue: Cue | None) -> str:
     """The hint that stands with one class almost alone, which may be a shortcut as well; empty without one."""
-    pure = [
-        cue
-        for cue in telling(data.cues.get(representation, ()))
-        if cue.shown and not cue.counts and cue.class_share is not None and cue.class_share >= _GIVES_AWAY
-    ]
-    if not pure:
+    if cue is None:
         return ""
-    most = max(pure, key=lambda cue: cue.rows)
-    which = "one of them" if most.alike else "it"
-    return f"But look at {most.text}, {class_text(most)}: if {which} should not matter, it is a shortcut."
+    which = "one of them" if cue.alike else "it"
+    return f"But look at {cue.text}, {class_text(cue)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:
@@ -179,13 +150,13 @@ def _shortcut(verdict: DatasetVerdict) -> str:
     )
 
 
-def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
+def _primary(primary: Comparison | None, analysis: Analysis, representation: str) -> str:
     """What the primary comparison adds; that help cannot be judged where there is none."""
     if primary is None:
-        return f"Whether filtering helps cannot be judged, as {no_primary(data)}"
+        return f"Whether filtering helps cannot be judged, as {no_primary(analysis)}"
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
-        against = control(data, representation)
+        against = analysis.facts.filtering(representation).control
         same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
         return f"“{primary.evaluator}” is {points} points {where}"
@@ -195,27 +166,32 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
     return f"Whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
 
 
-def no_primary(data: BenchmarkData) -> str:
+_LACKS: dict[Lack, str] = {
+    "took part in the filter": "all test rows took part in the filter",
+    "nothing learnt": "no evaluator learnt enough to judge by, as the checks say",
+    "not trained": "nothing was trained that could be compared",
+}
+
+
+def no_primary(analysis: Analysis) -> str:
     """Why there is no primary comparison."""
-    if data.primary is not None and data.primary[1] in data.missing_sets:
-        return f"the primary comparison is on {data.primary[1]}, which is not available"
-    if data.primary is None and data.test_sets and data.plain_evaluators:
-        if not free_sets(data):
-            return "all test rows took part in the filter"
-        if not judges(data):
-            return "no evaluator learnt enough to judge by, as the checks say"
-    return "nothing was trained that could be compared"
+    primary = analysis.primary
+    if primary.lack == "set not available":
+        return f"the primary comparison is on {primary.test_set}, which is not available"
+    return _LACKS[primary.lack]
 
 
-def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
+def _reservation(analysis: Analysis, verdict: DatasetVerdict) -> str:
     """What speaks against the evaluator of the primary comparison; nothing where nothing does."""
     primary = verdict.evidence.primary
     if primary is None or primary.shares_the_cost:
         return ""
-    against, name = doubts(data, primary.evaluator), f"“{primary.evaluator}”"
-    if against.learnt is not None:
+    against, name = analysis.judging.caveats.get(primary.evaluator), f"“{primary.evaluator}”"
+    if against is None:
+        return ""
+    if against.behind is not None:
         return (
-            f" But {name} is not surely better than {against.learnt.rival} on “{against.learnt.test_set}”, so the "
+            f" But {name} is not surely better than {against.behind.rival} on “{against.behind.test_set}”, so the "
             "primary comparison says little."
         )
     if against.one_answer:
@@ -246,39 +222,21 @@ def _lacking(bias: Excess, shortfalls: Sequence[Shortfall], primary: Comparison 
     )
 
 
-def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict) -> Detail:
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    gone = removed_train_rows(filtered)
+def _removed(filtering: FilteringFacts, one: FilteringVerdict, label_names: tuple[str, ...]) -> Detail:
+    gone = filtering.train_rows - filtering.kept_rows
     if not gone:
-        return Detail(
-            f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"
-        )
-    answers = answers_text(data, train["row_id"].to_numpy())
-    rows = f"{counted(train.num_rows, 'train row')}{', ' if answers else ''}{answers}"
-    text = f"Removed: {count(gone)} of {rows} ({percent(gone / train.num_rows)} %)"
-    text += _moved_class(train, data.label_names)
-    tested = data.cues.get(filtered.representation, ())
-    marks = _marks([cue for cue in tested if cue.shown], verdict, data.label_names) if tested else ""
+        whole = f"filtered is the whole set of {counted(filtering.train_rows, 'train row')}"
+        return Detail(f"Removed: nothing; {whole}.", "filtering")
+    rows = f"{counted(filtering.train_rows, 'train row')}{answers_text(filtering.train_questions)}"
+    text = f"Removed: {count(gone)} of {rows} ({percent(gone / filtering.train_rows)} %)"
+    if one.moved_class is not None:
+        name, before, after = one.moved_class
+        text += f"; {truncate(one_line(name), 40)} went from {percent(before)} to {percent(after)} % of the rows"
+    marks = _marks(one.shown_cues, one.verdict, label_names) if one.tested_cues else ""
     return Detail(f"{text}{marks}.", "evidence")
 
 
-def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
-    """The class whose share of the train rows moved most, where it moved by five points or more."""
-    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False).astype(bool)
-    if not kept.any():
-        return ""
-    moves = [
-        (float((labels[kept] == label).mean() - (labels == label).mean()), label) for label in range(len(label_names))
-    ]
-    move, label = max(moves, key=lambda pair: abs(pair[0]))
-    if abs(move) < 0.05:
-        return ""
-    before = float((labels == label).mean())
-    name = truncate(one_line(label_names[label]), 40)
-    return f"; {name} went from {percent(before)} to {percent(before + move)} % of the rows"
-
-
-def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...]) -> str:
+def _marks(cues: Sequence[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...]) -> str:
     if not cues:
         return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
@@ -293,33 +251,26 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     return f". More frequent among them than among random rows: {shown}{further}{hints}"
 
 
-def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
+def _cost(analysis: Analysis, one: FilteringVerdict) -> Iterator[Detail]:
     """Filtered against all train rows, on the dataset's own test rows."""
-    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
-    evaluator = _evaluator(data, verdict)
-    if natural is None or not data.judging_evaluators:
+    facts = analysis.facts
+    if not facts.natural_sets or not facts.judging_evaluators:
         return
-    if evaluator is None:
+    if one.verdict.evidence.primary is None and not analysis.judging.judges:
         yield Detail("Against all rows: no evaluator learnt enough to compare, as the checks say.", "checks")
-        return
-    said = _sentence(data, representation, evaluator, "full", natural)
-    if said is not None:
-        yield Detail(f"Against all rows: {said}.", "accuracy")
+    elif one.on_natural is not None:
+        yield Detail(f"Against all rows: {_sentence(analysis, one.on_natural)}.", "accuracy")
 
 
-def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
+def _gain(analysis: Analysis, one: FilteringVerdict, control: str) -> Iterator[Detail]:
     """Filtered against its control where the primary comparison is made."""
-    primary, against = verdict.evidence.primary, control(data, representation)
-    if primary is None:
+    primary, stated, full = one.verdict.evidence.primary, one.on_primary, one.on_primary_full
+    if primary is None or stated is None:
         return
-    said = _sentence(data, representation, primary.evaluator, against, primary.test_set)
-    whole = _short(data, representation, primary.evaluator, "full", primary.test_set)
-    if said is not None:
-        beside = "" if whole is None else f". Instead of all rows: {whole}"
-        matched = " of its class sizes" if against == "random_matched" else ""
-        chance = _chance_there(data, representation, primary.evaluator, against, primary.test_set)
-        further = f"{_shift(primary)}{chance}{passed_over_text(data)}"
-        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{further}", "paired")
+    beside = "" if full is None else f". Instead of all rows: {_short(analysis, full)}"
+    matched = " of its class sizes" if control == "random_matched" else ""
+    further = f"{_shift(primary)}{_chance_there(analysis, stated)}{passed_over_text(analysis)}"
+    yield Detail(f"Against as many random rows{matched}: {_sentence(analysis, stated)}{beside}.{further}", "paired")
 
 
 def _shift(primary: Comparison) -> str:
@@ -330,18 +281,18 @@ def _shift(primary: Comparison) -> str:
     return f" Where each gold label weighs the same it is {points} points (95 % [{low}, {high}]), so nothing follows."
 
 
-def passed_over_text(data: BenchmarkData) -> str:
-    """Which evaluators the primary comparison would be made with first; empty where it is."""
-    names = [f"“{name}”" for name in passed_over(data)]
+def passed_over_text(analysis: Analysis) -> str:
+    """Which evaluators the primary comparison would be made with first; empty if it is made with the first."""
+    names = [f"“{name}”" for name in analysis.primary.passed_over]
     verbs = "comes first and has" if len(names) == 1 else "come first and have"
     return f" {listed(names)} {verbs} no result of filtered or of its control." if names else ""
 
 
-def _chance_there(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str:
+def _chance_there(analysis: Analysis, stated: StatedDifference) -> str:
     """That no difference means little where the model, trained on all rows, does no better than the largest class."""
-    over = over_largest_class_elsewhere(data.cells, data.test_sets).get(test_set, {}).get(evaluator)
-    interval = whole_difference(data, representation, evaluator, against, test_set)
-    if over is None or interval is None or not interval.low <= 0 <= interval.high:
+    margins = {(one.evaluator, one.test_set): one for one in analysis.judging.challenge_margins}
+    over = margins.get((stated.evaluator, stated.test_set))
+    if over is None or not stated.interval.low <= 0 <= stated.interval.high:
         return ""
     if over.too_few:
         return (
@@ -353,41 +304,27 @@ def _chance_there(data: BenchmarkData, representation: str, evaluator: str, agai
     return f" Trained on all rows it is at chance there ({percent(over.accuracy)} %), so that says little."
 
 
-def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
-    primary = verdict.evidence.primary
-    return primary.evaluator if primary is not None else next(iter(judges(data)), None)
+def _sentence(analysis: Analysis, stated: StatedDifference) -> str:
+    """Filtered against a train set on a test set."""
+    said, pool = _short(analysis, stated), ""
+    if analysis.facts.test_set(stated.test_set).pooled:
+        pool = ", whose rows were in the filter's pool"
+    if stated.lacking is not None:
+        return f"on “{stated.test_set}”{pool}{',' if pool else ''} “{stated.evaluator}” has {said}"
+    return (
+        f"trained on filtered instead of {stated.against}, “{stated.evaluator}” is {said} on “{stated.test_set}”{pool}"
+    )
 
 
-def _sentence(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
-    """Filtered against a train set on a test set; None without a result."""
-    said = _short(data, representation, evaluator, against, test_set)
-    if said is None:
-        return None
-    pooled = ", whose rows were in the filter's pool" if _is_pooled(data, test_set) else ""
-    if said.startswith(_TOO_FEW):
-        return f"on “{test_set}”{pooled}{',' if pooled else ''} “{evaluator}” has {said}"
-    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”{pooled}"
-
-
-def _short(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
-    """The difference with its interval; where that says nothing, what there is too little of."""
-    interval = whole_difference(data, representation, evaluator, against, test_set)
-    if interval is None:
-        return None
-    few = whole_lacking(data, representation, evaluator, against, test_set)
+def _short(analysis: Analysis, stated: StatedDifference) -> str:
+    """The difference with its interval; if that says nothing, what there is too little of."""
+    few, interval = stated.lacking, stated.interval
     if few is not None:
-        what = "questions" if few.what == "rows" and _by_question(data, test_set) else few.what
-        return f"{_TOO_FEW} {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
+        by_question = few.what == "rows" and analysis.facts.test_set(stated.test_set).unit == "question"
+        what = "questions" if by_question else few.what
+        return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
     difference = round(interval.difference, 1)
     if difference == 0:
         return f"as good ({bounds_text(interval)})"
     side = "above" if difference > 0 else "below"
     return f"{signed_points(abs(difference))} points {side} ({bounds_text(interval)})"
-
-
-def _is_pooled(data: BenchmarkData, test_set: str) -> bool:
-    return any(one.name == test_set and one.pooled for one in data.test_sets)
-
-
-def _by_question(data: BenchmarkData, test_set: str) -> bool:
-    return any(one.name == test_set and one.unit == "question" for one in data.test_sets)

@@ -1,27 +1,17 @@
 """The last sentence under a verdict: which rows to train and to test on, and what of that is shown."""
 
-from collections.abc import Sequence
-
-from aflite_assets.analysis.comparisons.paired import free_sets
-from aflite_assets.analysis.comparisons.verdict_evidence import judged_against
-from aflite_assets.analysis.filtering import removed_train_rows
+from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict
+from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.cues import telling
-from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict
-from aflite_assets.analysis.scores.groups import control
 from aflite_assets.text import listed, signed_points
 
 _MOST_GAINS = 2
 
 
-def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
-    """Which rows to train and test on, by the verdict's code.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    code, primary = verdict.code, verdict.evidence.primary
-    filtered = next(one for one in data.filtered if one.representation == representation)
+def use_text(facts: DatasetFacts, one: FilteringVerdict) -> str:
+    """Which rows to train and test on, by the verdict's code."""
+    verdict, code, primary = one.verdict, one.verdict.code, one.verdict.evidence.primary
     if code in ("nothing_found", "class_balance_only") and (verdict.evidence.cues or verdict.gains):
         return _though(verdict)
     if code == "nothing_found":
@@ -32,13 +22,14 @@ def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
     if code == "cannot_tell":
         return "Use: all rows until it can be told."
-    if not removed_train_rows(filtered):
+    filtering = facts.filtering(one.representation)
+    if filtering.kept_rows == filtering.train_rows:
         return "Use: all rows. Nothing was removed, so there is no other train set to compare."
     if code == "learnable_no_shortcut_shown":
         return "Use: all rows for training. What was kept is hard for this representation, not more right."
-    if code == "shortcut_found_helps" and primary is not None:
-        return _helps(data, representation, primary, verdict.evidence.comparisons)
-    tests = _filtered_test_rows(data, representation)
+    if code == "shortcut_found_helps" and primary is not None and one.against_all_rows is not None:
+        return _helps(facts, one, primary, one.against_all_rows)
+    tests = _filtered_test_rows(facts, one.representation)
     if code == "shortcut_found_harms":
         shown = "; the filtered test rows show how much a model leans on the shortcut" if tests else ""
         return f"Use: all rows for training{shown}."
@@ -52,7 +43,7 @@ def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         )
     needed = (
         "add an evaluator that learns the task"
-        if free_sets(data)
+        if any(not test.pooled for test in facts.test_sets)
         else "add a challenge set or hold rows out of the filter (evaluation_rows: kept)"
     )
     return f"Use: {lead if tests else 'all rows'}. To judge training, {needed}."
@@ -73,88 +64,53 @@ def gains_text(verdict: DatasetVerdict) -> str:
     return listed([f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains], _MOST_GAINS)
 
 
-def _filtered_test_rows(data: BenchmarkData, representation: str) -> bool:
+def _filtered_test_rows(facts: DatasetFacts, representation: str) -> bool:
     """Whether there are test rows that filtering kept, and others that it removed."""
-    kept = (one.kept[representation] for one in data.test_sets if representation in one.kept)
-    return any(bool(rows.any() and not rows.all()) for rows in kept)
+    return any(0 < one.filtered_rows.get(representation, 0) < one.rows for one in facts.test_sets)
 
 
-def _helps(data: BenchmarkData, representation: str, primary: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Where filtered beats its control, by what is shown against all rows."""
-    whole = judged_against(data, representation, primary.evaluator, "full", (primary.test_set,))
-    side = whole[primary.test_set][1].side if whole else None
+def _helps(facts: DatasetFacts, one: FilteringVerdict, primary: Comparison, whole: AgainstAllRows) -> str:
+    """Which rows to use if filtered beats its control, by what is shown against all rows."""
+    where, side = primary.test_set, whole.side
     if not primary.challenge:
         than = {"above": ", and than all rows", "below": "; all rows are better still"}
         return (
-            f"Use: on “{primary.test_set}” filtered is better than as many random rows"
+            f"Use: on “{where}” filtered is better than as many random rows"
             f"{than.get(side or '', '; against all rows nothing is shown')}. These rows were drawn from the same data: "
             "a challenge set would show more."
         )
     if side == "above":
+        lost = [f"“{name}” ({signed_points(-points)} points)" for name, points in whole.worse]
+        elsewhere = f" On {listed(lost, _MOST_GAINS)} all rows are better too." if lost else ""
         return (
-            f"Use: filtered to train for rows like those of “{primary.test_set}”, all rows where the shortcut holds."
-            f"{_random_too(data, representation, primary.evaluator, primary.test_set)}"
-            f"{_but_elsewhere(data, representation, primary)}"
+            f"Use: filtered to train for rows like those of “{where}”, all rows where the shortcut holds."
+            f"{_random_too(whole, where)}{elsewhere}"
         )
-    better = _better_than_full(data, representation, primary, comparisons)
-    if better is not None:
+    if whole.best is not None:
+        name, points = whole.best
         rest = (
-            f"Use all rows elsewhere: on “{primary.test_set}” they are better still."
+            f"Use all rows elsewhere: on “{where}” they are better still."
             if side == "below"
-            else f"On “{primary.test_set}” nothing is shown against all rows."
+            else f"On “{where}” nothing is shown against all rows."
         )
         return (
-            f"Use: filtered for training where the shortcut misleads, as on “{better[0]}” ({better[1]} points above "
-            f"all rows).{_random_too(data, representation, primary.evaluator, better[0])} {rest}"
+            f"Use: filtered for training where the shortcut misleads, as on “{name}” ({signed_points(points)} points "
+            f"above all rows).{_random_too(whole, name)} {rest}"
         )
     if side == "below":
-        tests = ", and tests models that lean on the shortcut" if _filtered_test_rows(data, representation) else ""
+        tests = ", and tests models that lean on the shortcut" if _filtered_test_rows(facts, one.representation) else ""
         return (
-            f"Use: all rows for training, since they are better still on “{primary.test_set}”. Filtered is for where "
-            f"as few rows are all you can use{tests}."
+            f"Use: all rows for training, since they are better still on “{where}”. Filtered is for where as few rows "
+            f"are all you can use{tests}."
         )
     return (
-        f"Use: filtered rather than as many random rows, since it is better on “{primary.test_set}”. Against all rows "
-        "nothing is shown there."
+        f"Use: filtered rather than as many random rows, since it is better on “{where}”. Against all rows nothing is "
+        "shown there."
     )
 
 
-def _random_too(data: BenchmarkData, representation: str, evaluator: str, test_set: str) -> str:
-    """That plain random rows are not shown to be worse, where the control is another: fewer rows alone may do it."""
-    if control(data, representation) == "random":
-        return ""
-    found = judged_against(data, representation, evaluator, "random", (test_set,))
-    if not found or found[test_set][1].side == "above":
+def _random_too(whole: AgainstAllRows, test_set: str) -> str:
+    """That plain random rows are not shown to be worse, if the control is another: fewer rows alone may do it."""
+    if test_set not in whole.random_as_good:
         return ""
     return " As many plain random rows are not shown to be worse there: try them first."
-
-
-def _but_elsewhere(data: BenchmarkData, representation: str, primary: Comparison) -> str:
-    """The other challenge sets on which all rows are better than filtered."""
-    others = [one.name for one in data.test_sets if one.challenge and one.name != primary.test_set]
-    lost = [
-        f"“{name}” ({signed_points(-interval.difference)} points)"
-        for name, (interval, verdict) in judged_against(data, representation, primary.evaluator, "full", others).items()
-        if verdict.side == "below"
-    ]
-    return f" On {listed(lost, _MOST_GAINS)} all rows are better too." if lost else ""
-
-
-def _better_than_full(
-    data: BenchmarkData, representation: str, primary: Comparison, comparisons: Sequence[Comparison]
-) -> tuple[str, str] | None:
-    """The challenge set where filtered is most surely better than all rows, and its points; None without one.
-
-    Asked only of sets where this evaluator is better than its control, all of them judged together.
-    """
-    asked = [
-        one.test_set
-        for one in comparisons
-        if one.challenge and one.evaluator == primary.evaluator and one.verdict.side == "above"
-    ]
-    found = [
-        (interval.low, name, signed_points(interval.difference))
-        for name, (interval, verdict) in judged_against(data, representation, primary.evaluator, "full", asked).items()
-        if verdict.side == "above"
-    ]
-    return max(found)[1:] if found else None

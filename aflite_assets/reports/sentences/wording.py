@@ -1,8 +1,11 @@
 """How differences and names of train sets are put into words, and what the words of a report mean."""
 
+from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.train_sets import earlier_name
 from aflite_assets.text import DASH, signed_points
+from aflite_assets.wording import counted
 
 _AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
 
@@ -73,28 +76,44 @@ GLOSSARY = {
 }
 
 
-def paired_text(interval: CrossedInterval) -> str:
+Bounded = CrossedInterval | Difference
+"""A difference in points with its 95 % interval, as a record of its own or as a row of the tidy table."""
+
+
+def paired_text(one: Bounded) -> str:
     """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
-    difference = round(interval.difference, 1)
+    difference = round(one.difference or 0.0, 1)
     side = "no difference" if difference == 0 else f"{signed_points(abs(difference))} points "
     side += "" if difference == 0 else ("above" if difference > 0 else "below")
-    return f"{side}, {bounds_text(interval)}"
+    return f"{side}, {bounds_text(one)}"
 
 
-def bounds_text(interval: CrossedInterval) -> str:
+def bounds_text(one: Bounded) -> str:
     """The bounds in points, and what they leave out where there is one training: "95 % [0.5, 3.5]"."""
-    of = "95 %" if interval.counts_training else "95 % of test rows alone"
-    return f"{of} [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+    return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {_bounds(one)}"
 
 
-def interval_points(interval: CrossedInterval | None) -> str:
+def interval_points(one: Bounded | None) -> str:
     """A difference in points with its interval: "2.0 [0.5, 3.5]"; a dash for none."""
-    if interval is None:
+    if one is None or one.difference is None:
         return DASH
-    alone = "" if interval.counts_training else ", rows alone"
-    return (
-        f"{signed_points(interval.difference)} [{signed_points(interval.low)}, {signed_points(interval.high)}]{alone}"
-    )
+    return f"{signed_points(one.difference)} {_bounds(one)}{'' if one.counts_training else ', rows alone'}"
+
+
+def _bounds(one: Bounded) -> str:
+    low, high = (DASH if bound is None else signed_points(bound) for bound in (one.low, one.high))
+    return f"[{low}, {high}]"
+
+
+def judged_text(one: Verdict | Difference) -> str:
+    """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
+    side = "no verdict" if one.side is None else one.side
+    return side if one.why is None else f"{side}: {one.why}"
+
+
+def answers_text(questions: int | None) -> str:
+    """What rows are that answer so many questions: ", answers of 98 questions"; empty if rows are no answers."""
+    return "" if questions is None else f", answers of {counted(questions, 'question')}"
 
 
 def train_set_meaning(name: str) -> str:

@@ -7,6 +7,7 @@ from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
     OverLargestClass,
+    one_answers,
     over_largest_class,
     over_largest_class_elsewhere,
 )
@@ -106,7 +107,7 @@ def check_learning(
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
     """Return whether no evaluator answers a natural test set with one class almost alone."""
-    collapsed = one_answer_names(cells, test_sets)
+    collapsed = one_answer_names(one_answers(cells, test_sets))
     found = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     natural = any(not one.challenge for one in test_sets)
     applies = natural and any(cell.predictions is not None for cell in cells)

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.analysis.inputs.row_information import RowInformation
 from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.checks import CheckOutcome, failed_lines
 from aflite_assets.data.examples import Examples
@@ -37,14 +37,14 @@ from aflite_assets.stages.report.model_families import (
     model_families,
 )
 from aflite_assets.stages.report.rankings import read_rankings
-from aflite_assets.stages.report.row_facts import read_row_facts
-from aflite_assets.stages.report.row_statistics import (
+from aflite_assets.stages.report.rows import (
     data_maps,
     information_tables,
+    read_row_facts,
+    read_source_rows,
     row_information,
     write_row_statistics,
 )
-from aflite_assets.stages.report.source_rows import read_source_rows
 from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets
 from aflite_assets.stages.shared.evaluator_roles import (
     fine_tuned_evaluators,
@@ -139,13 +139,14 @@ def run(
 
     The page itself holds plotly's script, and is kept once.
     """
+    from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
-    from aflite_assets.reports.page.row_table import ROWS_FILE, write_rows
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
-    verdicts = verdict_texts(data)
+    verdicts = verdict_texts(analyse(data))
     write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
@@ -275,7 +276,7 @@ def _evidence(
     inputs: BenchmarkReportInputs,
     source: SourceRows,
     tests: AskedSets,
-    information: tuple[RowInformation, ...],
+    information: pa.Table | None,
     filtered: tuple[FilteredSet, ...],
 ) -> tuple[EvidenceTable, ...]:
     return (

@@ -8,14 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.comparisons.verdict_evidence import filtering_verdict
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.verdict_evidence import dataset_verdict_on
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.sentences.summary import comparison_sentence
-from aflite_assets.reports.sentences.verdict import verdict_text
+from aflite_assets.analysis.rules.dataset_verdict import DatasetVerdict
+from aflite_assets.reports.sentences.comparisons import comparison_sentence
 from tests.planted_reports import done_cell
-from tests.reports.sentences.test_verdict import WORD, started, with_cues
+from tests.reports.sentences.test_verdict import WORD, started, verdict_text, with_cues
 
 ROWS = 300
+
+
+def verdict_on(data: BenchmarkData) -> DatasetVerdict:
+    return dataset_verdict_on(data, data.filtered[0])
 
 
 def uneven_set(ones: int, name: str = "odd") -> TestSet:
@@ -62,7 +67,7 @@ def shifted(
 def test_answers_that_move_to_the_larger_gold_label_are_no_gain(
     planted: BenchmarkData, shares: Mapping[str, float], ones: int, seeds: int
 ) -> None:
-    verdict = filtering_verdict(shifted(planted, shares, ones=ones, seeds=seeds), "roberta")
+    verdict = verdict_on(shifted(planted, shares, ones=ones, seeds=seeds))
     primary = verdict.evidence.primary
     assert primary is not None
     assert primary.difference is not None
@@ -86,14 +91,14 @@ def test_the_report_says_that_answers_may_just_have_moved(planted: BenchmarkData
     assert verdict_text(with_cues(data, WORD), "roberta").sentence.endswith(
         "Whether filtering helps is open (linear on odd; answers may just have moved between classes)."
     )
-    compared = comparison_sentence(data, "roberta")
+    compared = comparison_sentence(analyse(data), "roberta")
     assert "open (not surely in the mean over gold labels) (linear trained on" in compared
     assert "Answers may just have moved between classes, whose rows are uneven there." in compared
 
 
 def test_answers_that_move_to_the_smaller_gold_label_are_no_harm(planted: BenchmarkData) -> None:
     data = shifted(planted, {"full": 0.5, "random": 0.05, "filtered": 0.95}, ones=180)
-    verdict = filtering_verdict(with_cues(data, WORD), "roberta")
+    verdict = verdict_on(with_cues(data, WORD))
     assert verdict.evidence.primary is not None
     assert verdict.evidence.primary.difference is not None
     assert verdict.evidence.primary.difference < -10
@@ -101,7 +106,7 @@ def test_answers_that_move_to_the_smaller_gold_label_are_no_harm(planted: Benchm
 
 
 def test_on_even_gold_labels_their_mean_is_the_same_comparison(planted: BenchmarkData) -> None:
-    primary = filtering_verdict(with_cues(started(planted), WORD), "roberta").evidence.primary
+    primary = verdict_on(with_cues(started(planted), WORD)).evidence.primary
     assert primary is not None
     assert primary.label_mean is not None
     assert primary.label_mean[0] == primary.difference == pytest.approx(11)
@@ -128,10 +133,10 @@ def without_cue(planted: BenchmarkData) -> BenchmarkData:
 
 def test_gains_count_only_of_evaluators_that_may_judge(planted: BenchmarkData) -> None:
     data = without_cue(planted)
-    both = filtering_verdict(data, "roberta")
+    both = verdict_on(data)
     assert [(one.evaluator, one.test_set) for one in both.gains] == [("part", "odd")]
     assert both.code.startswith("shortcut_found")
-    alone = filtering_verdict(replace(data, partial_inputs=("part",)), "roberta")
+    alone = verdict_on(replace(data, partial_inputs=("part",)))
     assert (alone.code, alone.gains) == ("learnable_no_shortcut_shown", ())
     barred = next(one for one in alone.evidence.comparisons if (one.evaluator, one.test_set) == ("part", "odd"))
     assert (barred.verdict.side, barred.may_judge, barred.beyond_natural) == ("above", False, None)

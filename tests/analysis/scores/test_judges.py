@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.judges import doubts, judges, one_answer_cells, over_largest_class
+from aflite_assets.analysis.scores.judges import judging, one_answer_cells, over_largest_class
 from aflite_assets.analysis.scores.questions import question_predictions, question_set
 
 FAMILIES = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
@@ -115,18 +115,18 @@ def test_a_set_of_few_rows_does_not_show_one_class_alone(planted: BenchmarkData)
 
 def test_judges_learnt_something_and_those_of_another_make_come_first(planted: BenchmarkData) -> None:
     data = with_other(planted)
-    assert judges(data) == ("linear", "other")
-    assert judges(replace(data, families=FAMILIES)) == ("other", "linear")
-    assert doubts(replace(data, families=FAMILIES), "linear").made_of == ("roberta",)
+    assert judging(data).judges == ("linear", "other")
+    assert judging(replace(data, families=FAMILIES)).judges == ("other", "linear")
+    assert judging(replace(data, families=FAMILIES)).caveats["linear"].made_of == ("roberta",)
     for train_set in ("full", "random", "filtered"):
-        assert judges(without_learning(data, "linear", train_set)) == ("other",)
-    assert doubts(without_learning(data, "linear", "filtered"), "linear").one_answer == ("filtered",)
-    assert judges(without_learning(data, "linear", "single_pass_model")) == ("linear", "other")
+        assert judging(without_learning(data, "linear", train_set)).judges == ("other",)
+    assert judging(without_learning(data, "linear", "filtered")).caveats["linear"].one_answer == ("filtered",)
+    assert judging(without_learning(data, "linear", "single_pass_model")).judges == ("linear", "other")
     neither = without_learning(without_learning(data, "linear", "full"), "other", "full")
-    assert judges(neither) == ()
-    assert doubts(neither, "linear").disqualified
+    assert judging(neither).judges == ()
+    assert judging(neither).caveats["linear"].disqualified
     # better of the filter's own make than one that learnt nothing
-    assert judges(without_learning(replace(data, families=FAMILIES), "other", "full")) == ("linear",)
+    assert judging(without_learning(replace(data, families=FAMILIES), "other", "full")).judges == ("linear",)
 
 
 def test_of_questions_the_rival_is_guessing_one_of_the_answers() -> None:

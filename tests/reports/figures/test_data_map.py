@@ -1,4 +1,4 @@
-"""The data map's record and picture: columns, colours of both sides, words for those who do not see it."""
+"""The data map's picture: colours of both sides, and words for those who do not see it."""
 
 import io
 
@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.analysis.inputs.data_map import DataMap
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.figures.data_map import data_map_picture
-from aflite_assets.reports.figures.drawing import MAX_BYTES
+from aflite_assets.analysis.inputs.records import DataMap
+from aflite_assets.analysis.rows.measured import data_map_means
+from aflite_assets.reports.figures.data_map import data_map_pictures
+from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
+from tests.planted_reports import hand_written_benchmark
 
 
 def table_of(rows: int) -> pa.Table:
@@ -37,11 +38,19 @@ def coloured(png: bytes) -> tuple[float, float]:
     return float((difference > 60).mean()), float((difference < -60).mean())
 
 
+def picture_of(table: pa.Table, *, seeds: int = 1, epochs: int = 1) -> Picture:
+    """The picture made as for a report, from the means that `analysis` computes."""
+    data = hand_written_benchmark(data_maps=(DataMap("net", "given", seeds, epochs, table),))
+    ((name, picture),) = data_map_pictures(tuple(data_map_means(data)), {("given", "net"): table})
+    assert name == "data_map.given.net"
+    return picture
+
+
 @pytest.mark.parametrize("rows", [41, 8_001])
 def test_both_sides_are_drawn_and_said(rows: int) -> None:
-    picture = data_map_picture(DataMap("net", "given", 3, 5, table_of(rows)))
+    picture = picture_of(table_of(rows), seeds=3, epochs=5)
     assert len(picture.png) < MAX_BYTES
-    legend = data_map_picture(DataMap("net", "given", 3, 5, table_of(rows).slice(0, 0))).png
+    legend = picture_of(table_of(rows).slice(0, 0)).png
     for drawn, in_legend in zip(coloured(picture.png), coloured(legend), strict=True):
         assert drawn > 1.5 * in_legend > 0
     sampled = ", a random sample of 3,000" if rows > 3_000 else ""
@@ -52,18 +61,9 @@ def test_both_sides_are_drawn_and_said(rows: int) -> None:
 
 
 def test_the_same_rows_are_drawn_again() -> None:
-    one = DataMap("net", "given", 1, 1, table_of(4_001))
-    assert data_map_picture(one).png == data_map_picture(one).png
+    assert picture_of(table_of(4_001)).png == picture_of(table_of(4_001)).png
 
 
 def test_a_map_without_removed_rows_says_none() -> None:
-    table = table_of(9)
-    kept = table.set_column(6, "kept", pa.array([True] * 9))
-    one = DataMap("net", "given", 1, 1, kept)
-    assert one.mean("confidence", kept=False) is None
-    assert "Removed rows have mean confidence none" in data_map_picture(one).alt
-
-
-def test_a_missing_column_is_named() -> None:
-    with pytest.raises(InvalidInputError, match=r"data map of 'net': the table lacks \['guid'\]"):
-        DataMap("net", "given", 1, 1, table_of(5).drop_columns(["guid"]))
+    kept = table_of(9).set_column(6, "kept", pa.array([True] * 9))
+    assert "Removed rows have mean confidence none" in picture_of(kept).alt

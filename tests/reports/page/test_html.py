@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, plotly_script
@@ -108,7 +109,7 @@ def test_page_shows_the_tables_numbers(page: Page, planted: BenchmarkData) -> No
     assert "78.0 ±0.0 over 3 seeds [75.3, 80.5]" in words
     assert "failed: loss became NaN in epoch 2" in words
     assert "not run" in words
-    for sentence in plain_summary(planted):
+    for sentence in plain_summary(analyse(planted)):
         assert sentence in words
 
 

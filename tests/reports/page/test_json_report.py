@@ -5,11 +5,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.headlines import headlines
 from aflite_assets.analysis.filtering import filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
-from aflite_assets.reports.sentences.summary import headlines, plain_summary
+from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.tables.all_tables import LONG_FORMS
 
 
@@ -20,7 +22,7 @@ def test_json_equals_the_tables(planted: BenchmarkData) -> None:
     assert written["tables"] == {form.name: form.table(planted).to_pylist() for form in LONG_FORMS}
     assert roberta["iterations"] == to_json(filter_table(planted.filtered[0]))
     assert roberta["headlines"] == to_json(headlines(planted, "roberta"))
-    assert written["summary"] == list(plain_summary(planted))
+    assert written["summary"] == list(plain_summary(analyse(planted)))
 
 
 def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:

@@ -13,7 +13,6 @@ from PIL import Image
 
 from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.analysis.inputs.row_facts import RowFacts
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.page.html import render_report
@@ -204,14 +203,14 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     rows = one.rows.set_column(names.index("split"), "split", pa.array(splits))
     rows = rows.set_column(names.index("label_probability"), "label_probability", pa.array(0.5 - ids / 3000))
     suspects = pa.array(np.where(ids < 3, 1, -1), mask=ids >= 3)
-    table = facts.table.set_column(6, "suggested_label", suspects)
+    table = facts.set_column(6, "suggested_label", suspects)
     table = table.set_column(7, "suggested_probability", pa.array(np.full(1200, 0.5, np.float32), mask=ids >= 3))
     examples = with_rows.examples.table
     examples = examples.set_column(2, "split", pa.array(np.where(np.arange(1400) >= 1000, "fresh", "train")))
     data = replace(
         with_rows,
         filtered=(replace(one, rows=rows, settings={**one.settings, "evaluation_rows": {"fresh": "kept"}}),),
-        row_facts={"roberta": RowFacts(table)},
+        row_facts={"roberta": table},
         examples=Examples(examples, with_rows.label_names),
     )
     page = open_page(render_report(data), address="#rows", viewport={"width": 1280, "height": 900})

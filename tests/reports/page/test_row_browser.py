@@ -3,29 +3,33 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.row_facts import RowFacts
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
+from aflite_assets.analysis.rows.table import INFORMATION, row_table, row_tables, write_rows
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import DataError
 from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, row_browser
-from aflite_assets.reports.page.row_table import row_table, write_rows
+from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
 
 
+def browse(data: BenchmarkData, **options: Any) -> RowBrowser:
+    return row_browser(analyse(data), row_tables(data), **{"budget": BUDGET, "seed": 0, **options})
+
+
 def read(data: BenchmarkData, **options: Any) -> dict[str, Any]:
-    browser = row_browser(data, **{"budget": BUDGET, "seed": 0, **options})
-    found: dict[str, Any] = json.loads(browser.json)
+    found: dict[str, Any] = json.loads(browse(data, **options).json)
     return found
 
 
@@ -62,20 +66,20 @@ def _left_alone(data: BenchmarkData, *, suspects: int = 0) -> BenchmarkData:
     rows = rows.set_column(rows.column_names.index("label_probability"), "label_probability", pa.array(ids % 97 / 97))
     examples = data.examples.table.set_column(2, "split", pa.array(np.where(np.arange(1400) >= 1000, "fresh", "train")))
     suspected = pa.array(ids < suspects)
-    table = facts.table.set_column(6, "suggested_label", pc.if_else(suspected, 1, None).cast(pa.int64()))
+    table = facts.set_column(6, "suggested_label", pc.if_else(suspected, 1, None).cast(pa.int64()))
     table = table.set_column(7, "suggested_probability", pc.if_else(suspected, 0.5, None).cast(pa.float32()))
     settings = {**one.settings, "evaluation_rows": {"fresh": "kept"}}
     return replace(
         data,
         filtered=(replace(one, rows=rows, settings=settings),),
         examples=Examples(examples, data.label_names),
-        row_facts={"roberta": RowFacts(table)},
+        row_facts={"roberta": table},
     )
 
 
 def test_rows_of_a_split_that_was_left_alone_are_on_neither_side(with_rows: BenchmarkData) -> None:
     data = _left_alone(with_rows)
-    browser = row_browser(data, budget=BUDGET, seed=0)
+    browser = browse(data)
     assert [(one.side, one.shown, one.rows) for one in browser.shown] == [
         ("kept", 202, 202),
         ("removed", 798, 798),
@@ -98,7 +102,7 @@ def test_rows_of_a_split_that_was_left_alone_are_on_neither_side(with_rows: Benc
 
 def test_the_surest_label_errors_are_shown_whatever_is_drawn(with_rows: BenchmarkData) -> None:
     data = _left_alone(with_rows, suspects=300)
-    browser = row_browser(data, budget=BUDGET, seed=0, most=150)
+    browser = browse(data, most=150)
     found = json.loads(browser.json)
     facts = {found["rows"][fact["row"]]["id"]: fact for fact in found["filterings"][0]["rows"]}
     surest = sorted(range(300), key=lambda row: (row % 97, row))[:MOST_SUSPECTS]
@@ -123,19 +127,6 @@ def test_rows_say_how_weak_models_learnt_them(with_weak_models: BenchmarkData) -
     assert by_id[7]["learnt"] == [[0, 3, 3, []], [0, 3, 3, []]]
     assert "learnt" not in by_id[1000]
     assert read(replace(with_weak_models, forgettables=None))["trainings"] == []
-
-
-def test_the_table_of_rows_counts_how_often_each_was_forgotten(with_weak_models: BenchmarkData) -> None:
-    (one,) = with_weak_models.filtered
-    table = row_table(with_weak_models, one)
-    names = [name for name in table.column_names if ".bow." in name]
-    assert names == [f"{count}.bow.{seed}" for seed in (0, 1) for count in ("forgotten", "right", "presentations")]
-    assert [list(row.values()) for row in table.select(names).take([5, 8, 1000]).to_pylist()] == [
-        [1, 1, 3, 0, 3, 3],
-        [0, 0, 3, 0, 3, 3],
-        [None] * 6,
-    ]
-    assert row_table(with_weak_models, None).schema == table.schema
 
 
 def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkData) -> None:
@@ -225,7 +216,7 @@ def test_a_row_of_multiple_choice_has_its_whole_question_and_who_picked_what(
 
 
 def test_a_random_sample_of_either_side_is_shown_and_said(with_rows: BenchmarkData) -> None:
-    browser = row_browser(with_rows, budget=BUDGET, seed=3, most=50)
+    browser = browse(with_rows, seed=3, most=50)
     facts = json.loads(browser.json)["filterings"][0]["rows"]
     assert [sum(fact["kept"] == side for fact in facts) for side in (True, False)] == [50, 50]
     assert [one.text for one in browser.shown] == [
@@ -233,8 +224,8 @@ def test_a_random_sample_of_either_side_is_shown_and_said(with_rows: BenchmarkDa
         "50 of 798 removed rows, 1 of them as its label is suspected, the others drawn at random",
     ]
     assert not any(one.left_out_for_size for one in browser.shown)
-    assert browser.json == row_browser(with_rows, budget=BUDGET, seed=3, most=50).json
-    assert browser.json != row_browser(with_rows, budget=BUDGET, seed=4, most=50).json
+    assert browser.json == browse(with_rows, seed=3, most=50).json
+    assert browser.json != browse(with_rows, seed=4, most=50).json
 
 
 def test_filterings_share_rows(with_rows: BenchmarkData) -> None:
@@ -249,9 +240,9 @@ def test_filterings_share_rows(with_rows: BenchmarkData) -> None:
 
 def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: Any, image_examples: Any) -> None:
     data = make_planted(examples=image_examples(1400))
-    whole = row_browser(data, budget=BUDGET, seed=0)
+    whole = browse(data)
     assert len(whole.json) > 400_000
-    browser = row_browser(data, budget=300_000, seed=0)
+    browser = browse(data, budget=300_000, seed=0)
     assert len(browser.json) <= 300_000
     kept, removed = browser.shown
     assert kept.left_out_for_size
@@ -265,7 +256,7 @@ def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: An
 
 
 def test_hostile_text_cannot_leave_the_script_that_holds_it(hostile: BenchmarkData) -> None:
-    text = row_browser(hostile, budget=BUDGET, seed=0).json
+    text = browse(hostile).json
     assert text.isascii()
     assert not set("<>&") & set(text)
     row = json.loads(text)["rows"][0]
@@ -275,7 +266,7 @@ def test_hostile_text_cannot_leave_the_script_that_holds_it(hostile: BenchmarkDa
         hostile.examples.table.set_column(4, "text", pa.array(["a\u2028b\u2029c<!--</script>"] * 1400)),
         hostile.label_names,
     )
-    text = row_browser(replace(hostile, examples=separators), budget=BUDGET, seed=0).json
+    text = browse(replace(hostile, examples=separators)).json
     assert "\u2028" not in text
     assert "".join(map(str, json.loads(text)["rows"][0]["texts"][0])).startswith("a\u2028b\u2029c<!--</")
 
@@ -286,38 +277,29 @@ def test_long_texts_are_cut_and_long_filterings_thinned(with_rows: BenchmarkData
     assert found["rows"][0]["texts"][0] == ["x" * 2_000 + " … (345 more characters)"]
 
 
-def test_rows_of_another_version_are_refused(with_rows: BenchmarkData) -> None:
-    fewer = with_rows.examples.select(range(100, 1300))
-    with pytest.raises(DataError, match="rows of the filtered set of 'roberta' are not in the dataset"):
-        row_browser(replace(with_rows, examples=fewer), budget=BUDGET, seed=0)
-
-
-def test_the_table_of_all_rows_reads_by_itself(with_rows: BenchmarkData, tmp_path: Any) -> None:
-    pandas = pytest.importorskip("pandas")
-    write_rows(with_rows, tmp_path / "rows.parquet")
-    rows = pandas.read_parquet(tmp_path / "rows.parquet")
-    assert len(rows) == 1200
-    assert list(rows.columns[:6]) == ["representation", "row_id", "source_id", "split", "label", "text"]
-    row = rows[rows.row_id == 343].iloc[0]
-    assert (row.label, row.kept, row.removed_in_iteration, row["attribute.genre"]) == ("neutral", False, 3, "travel")
-    assert list(row.predicted_instead) == ["neutral", "contradiction"]
-    assert np.isnan(row.predictability_by_iteration[0])
-    assert len(row.predictability_by_iteration) == 4
-    assert row.nearest_kept == 1199
-    assert rows[rows.suggested_label.notna()].row_id.tolist() == [0]
-    assert rows[rows.row_id == 0].suggested_label.item() == "neutral"
-
-
-def test_images_and_annotators_in_the_table_of_rows(
-    make_planted: Callable[..., BenchmarkData], image_examples: Callable[..., Examples]
+def test_the_files_of_rows_alone_make_the_browser(
+    with_weak_models: BenchmarkData, make_planted: Callable[..., BenchmarkData], tmp_path: Path
 ) -> None:
-    table = image_examples(1400).table
-    labels = pa.array([[0, 1], None] * 700, pa.list_(pa.int64()))
-    examples = Examples(table.append_column("annotator_labels", labels), ("a", "b", "c"))
-    data = make_planted(examples=examples, cells=(), test_sets=(), label_names=("a", "b", "c"))
-    rows = row_table(data, data.filtered[0])
-    assert rows["image"].type == pa.string()
-    assert rows["image"].null_count == 1200  # the dataset holds the images themselves
-    assert rows["annotator_labels"][:2].to_pylist() == [["a", "b"], None]
-    assert rows["predictability_by_iteration"].null_count == 1200
-    assert row_table(data, None).schema == rows.schema
+    one = with_weak_models.filtered[0]
+    two = replace(with_weak_models, filtered=(one, replace(one, representation="other")), cells=())
+    path = tmp_path / "rows.parquet"
+    write_rows(two, path)
+    stored = replace(row_tables(two), read=lambda name: pq.read_table(path, filters=[("representation", "=", name)]))
+    again = row_browser(analyse(two), stored, budget=BUDGET, seed=0, most=70)
+    assert again.json == browse(two, most=70).json
+    assert again.shown == browse(two, most=70).shown
+
+
+def test_rows_say_what_evaluators_measured_of_them(with_rows: BenchmarkData) -> None:
+    columns = [["net"] * 3 + ["bow"], ["test"] * 4, [5, 6, 5000, 5], [0] * 4, [1.25, None, 2.0, -0.04], [3] * 4]
+    information = pa.table([pa.array(v, f.type) for v, f in zip(columns, INFORMATION, strict=True)], INFORMATION)
+    points = {"guid": ["a"], "index": [0], "confidence": [0.5], "variability": [0.25], "correctness": [1.0]}
+    table = pa.table({**points, "row_id": [5], "kept": [True]})
+    maps = (DataMap("net", "roberta", 1, 2, table),)
+    rows = {row["id"]: row for row in read(replace(with_rows, row_information=information, data_maps=maps))["rows"]}
+    assert rows[5]["models"] == [
+        "net: the input told it 1.2 bits of the label (PVI)",
+        "bow: the input told it 0.0 bits of the label (PVI)",
+        "net: confidence 0.50, variability 0.25, correctness 1.00 over its training",
+    ]
+    assert "models" not in rows[6]  # its class has no train rows, so that its PVI is unknown

@@ -5,24 +5,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.paired import paired_differences
-from aflite_assets.analysis.filtering import largest_class_by_iteration
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet
-from aflite_assets.reports.sentences.summary import (
-    cautions,
-    comparison_sentence,
-    filtering_sentence,
-    findings,
-    plain_summary,
-)
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.reports.sentences.comparisons import comparison_sentence
+from aflite_assets.reports.sentences.summary import findings, plain_summary
+from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import paired_text
+from tests.rooms import PACKAGE, imports
 
 
 def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:
     primary = next(one for one in paired_differences(planted, "roberta") if one.primary)
     assert primary.interval is not None
-    assert comparison_sentence(planted, "roberta") in findings(planted)
-    assert comparison_sentence(planted, "roberta") == (
+    assert comparison_sentence(analyse(planted), "roberta") in findings(analyse(planted))
+    assert comparison_sentence(analyse(planted), "roberta") == (
         "Primary comparison of representation roberta: above (linear trained on filtered instead of "
         f"random, on hans: {paired_text(primary.interval)}). Rows chosen this way train better there than as many "
         "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
@@ -31,7 +28,7 @@ def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:
 
 
 def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: BenchmarkData) -> None:
-    said = comparison_sentence(replace(planted, primary=("linear", "test")), "roberta")
+    said = comparison_sentence(analyse(replace(planted, primary=("linear", "test"))), "roberta")
     assert (
         "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
         "out. Only a test set where a shortcut is absent or misleads shows a gain."
@@ -39,21 +36,21 @@ def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: Be
 
 
 def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make_planted: Any) -> None:
-    small = comparison_sentence(replace(planted, smallest_effect=20.0), "roberta")
+    small = comparison_sentence(analyse(replace(planted, smallest_effect=20.0)), "roberta")
     assert small.startswith("Primary comparison of representation roberta: open (under 20 points) (")
     natural = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
-    assert comparison_sentence(replace(planted, test_sets=natural), "roberta") == (
+    assert comparison_sentence(analyse(replace(planted, test_sets=natural)), "roberta") == (
         "Primary comparison of representation roberta: none, as the rows of every test set took part in the filter; a "
         "challenge set can be judged, or a split with evaluation_rows: kept."
     )
     pooled = replace(planted, test_sets=natural, primary=("linear", "test"))
-    assert comparison_sentence(pooled, "roberta").startswith(
+    assert comparison_sentence(analyse(pooled), "roberta").startswith(
         "Primary comparison of representation roberta: none (took part in the filter) (linear trained "
         "on filtered instead of random, on test: 2.4 points above, 95 % ["
     )
-    assert "none, as nothing was trained" in comparison_sentence(make_planted(cells=()), "roberta")
+    assert "none, as nothing was trained" in comparison_sentence(analyse(make_planted(cells=())), "roberta")
     gone = make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"})
-    assert comparison_sentence(gone, "roberta") == (
+    assert comparison_sentence(analyse(gone), "roberta") == (
         "Primary comparison of representation roberta: none, as the primary comparison is on gone, which is not "
         "available."
     )
@@ -62,7 +59,7 @@ def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make
 def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData) -> None:
     test, validation, hans = planted.test_sets
     sets = (replace(test, pooled=True), validation, replace(hans, groups=np.arange(300) // 3))
-    said = cautions(replace(planted, test_sets=sets))
+    said = cautions(analyse(replace(planted, test_sets=sets)))
     assert (
         "The rows of test entered the filter's pool, so they took part in choosing the train rows: differences on "
         "them are shown and support no verdict."
@@ -72,12 +69,16 @@ def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData
 
 def test_missing_results_are_named(planted: BenchmarkData) -> None:
     assert "forest on test: nothing to compare yet, because there is no result for random and filtered." in findings(
-        planted
+        analyse(planted)
     )
 
 
 def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> None:
-    said = [line for line in findings(by_hand) if line.startswith("p, trained on filtered against as many random rows")]
+    said = [
+        line
+        for line in findings(analyse(by_hand))
+        if line.startswith("p, trained on filtered against as many random rows")
+    ]
     assert len(said) == 2
     pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and one.whole]
     assert [one.interval is None for one in pairs] == [False] * 3
@@ -99,7 +100,7 @@ def test_gold_labels_that_go_opposite_ways_are_not_no_difference(planted: Benchm
 
     cells = (cell("random", 0, 0), cell("random", 0, 1), cell("filtered", 1, 0), cell("filtered", 1, 1))
     data = replace(planted, test_sets=(hans,), cells=cells)
-    (said,) = [line for line in findings(data) if line.startswith("linear, trained on filtered against")]
+    (said,) = [line for line in findings(analyse(data)) if line.startswith("linear, trained on filtered against")]
     low, high = "[\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0]", "[100.0, 100.0]"
     assert (
         "both tested on the same rows. The gold labels of hans go in opposite directions: 100.0 points below, 95 % "
@@ -112,34 +113,18 @@ def test_gold_labels_that_go_opposite_ways_are_not_no_difference(planted: Benchm
 def test_without_filtered_test_rows_pairs_are_on_all_rows(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     test, odd = by_hand.test_sets
     data = make_by_hand(test_sets=(replace(test, kept={}), odd))
-    said = findings(data)
+    said = findings(analyse(data))
     assert any(line.startswith("p, trained on filtered") and "16.7 points below" in line for line in said)
     assert not [line for line in said if "filtered rows" in line or "hard to predict" in line]
-    assert not [line for line in cautions(data) if "by construction" in line]
+    assert not [line for line in cautions(analyse(data)) if "by construction" in line]
 
 
 def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
-    assert not [line for line in findings(planted) if line.startswith("forest, trained on filtered against")]
-
-
-def test_filtering_sentence(planted: BenchmarkData) -> None:
-    assert filtering_sentence(planted.filtered[0]) == (
-        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
-        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %. The "
-        "largest class makes up 33.3 % of the rows left in the pool."
-    )
-
-
-def test_the_largest_class_is_that_of_the_rows_left(planted: BenchmarkData) -> None:
-    filtered = planted.filtered[0]
-    rows = filtered.rows.to_pylist()
-    for iteration, share in enumerate(largest_class_by_iteration(filtered)):
-        left = [row["label"] for row in rows if row["kept"] or row["removed_in_iteration"] >= iteration]
-        assert share == max(left.count(c) for c in range(3)) / len(left)
+    assert not [line for line in findings(analyse(planted)) if line.startswith("forest, trained on filtered against")]
 
 
 def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
-    said = cautions(planted)
+    said = cautions(analyse(planted))
     full = "Trained with one seed only, so intervals against these count test rows alone and are too narrow: "
     assert f"{full}forest on full." in said
     assert not [line for line in said if "there is no verdict" in line]
@@ -157,15 +142,15 @@ def test_one_seed_of_what_is_compared_means_no_verdict(planted: BenchmarkData, t
         if cell.evaluator == "linear" and (cell.train_set, cell.seed > 0) != (train_set, True)
     )
     data = replace(planted, cells=cells)
-    said = [line for line in cautions(data) if "one seed only" in line.lower()]
+    said = [line for line in cautions(analyse(data)) if "one seed only" in line.lower()]
     if train_set == "full":
         assert said[0].endswith("are too narrow: linear on full.")
-        assert "Primary comparison of representation roberta: above" in comparison_sentence(data, "roberta")
+        assert "Primary comparison of representation roberta: above" in comparison_sentence(analyse(data), "roberta")
     else:
         assert said == [
             "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: linear."
         ]
-        assert "none (one seed)" in comparison_sentence(data, "roberta")
+        assert "none (one seed)" in comparison_sentence(analyse(data), "roberta")
 
 
 @pytest.mark.parametrize(("share", "named"), [(0.97, True), (0.9, False)])
@@ -176,27 +161,28 @@ def test_a_model_that_gives_one_answer_is_named(planted: BenchmarkData, share: f
     answers = np.where(np.arange(rows) % 100 < 100 * share, 2, 0)
     one_answer = replace(cell, predictions=cell.predictions.set_column(2, "predicted", pa.array(answers)))
     cells = tuple(one_answer if c is cell else c for c in planted.cells)
-    said = [line for line in cautions(replace(planted, cells=cells)) if "give one class" in line]
+    said = [line for line in cautions(analyse(replace(planted, cells=cells))) if "give one class" in line]
     assert bool(said) == named
     if named:
         assert said[0].endswith("learnt little: linear trained on filtered (roberta).")
 
 
+def test_sentences_are_made_of_records_alone() -> None:
+    folder = PACKAGE / "reports" / "sentences"
+    modules = {module for path in folder.glob("*.py") for _, module in imports(path)}
+    assert modules.isdisjoint({"numpy", "pyarrow", "pyarrow.compute", "aflite_assets.analysis.cached_per_record"})
+    assert [path.name for path in folder.glob("*.py") if "BenchmarkData" in path.read_text(encoding="utf-8")] == []
+
+
 def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_planted: Any) -> None:
     sets = tuple(s for s in planted.test_sets if s.name != "validation")
     calm = make_planted(cells=tuple(c for c in planted.cells if c.evaluator == "linear"), test_sets=sets)
-    assert len(cautions(calm)) == 2
-    assert "lower by construction" in cautions(calm)[0]
-    assert cautions(calm)[1] == "Parts of challenge sets with under 300 test rows: hans (11 of 11 parts)."
+    assert len(cautions(analyse(calm))) == 2
+    assert "lower by construction" in cautions(analyse(calm))[0]
+    assert cautions(analyse(calm))[1] == "Parts of challenge sets with under 300 test rows: hans (11 of 11 parts)."
 
 
 def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
-    said = plain_summary(make_planted(cells=()))
+    said = plain_summary(analyse(make_planted(cells=())))
     assert said[0].startswith("Cannot tell: the filter's result does not say what shuffled labels give")
     assert any(line.startswith("Filtering with representation roberta") for line in said)
-
-
-def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:
-    f = planted.filtered[0]
-    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows, {})
-    assert filtering_sentence(empty).endswith("stopped because the target size was reached.")

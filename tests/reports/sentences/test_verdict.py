@@ -9,18 +9,24 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.algorithm import ChanceScores
-from aflite_assets.analysis.comparisons.verdict_evidence import starting_excess, strongest_verdict
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.verdict_evidence import starting_excess
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.analysis.scores.questions import answers_text, question_counts
+from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.sentences.summary import comparison_sentence, findings
-from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
+from aflite_assets.reports.sentences.comparisons import comparison_sentence
+from aflite_assets.reports.sentences.summary import findings
+from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, verdict_texts
 from tests.planted_reports import ACCURACIES, done_cell, hans
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)
+
+
+def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
+    return next(one for one in verdict_texts(analyse(data)) if one.representation == representation)
 
 
 def started(data: BenchmarkData, *, bias: float = 0.75, chance: float = 0.34, copies: int = 4) -> BenchmarkData:
@@ -195,10 +201,10 @@ def test_rows_that_are_answers_are_counted_with_their_questions(planted: Benchma
     assert question_counts(planted) == {}
     (filtered,) = asked.filtered
     train = filtered.rows["row_id"].to_numpy()
-    assert (answers_text(asked, train[:6]), answers_text(planted, train)) == ("answers of 2 questions", "")
+    assert (questions_of(asked, train[:6]), questions_of(planted, train)) == (2, None)
     removed = verdict_text(with_cues(started(asked), WORD), "roberta").details[0].text
     assert removed.startswith("Removed: 798 of 1,200 train rows, answers of 300 questions (66.5 %). More")
-    assert findings(asked)[0].startswith(
+    assert findings(analyse(asked))[0].startswith(
         "Filtering with representation roberta kept 402 of 1,200 train rows, answers of 300 questions (33.5 %) and"
     )
 
@@ -409,10 +415,10 @@ def test_an_evaluator_without_a_result_is_passed_over_and_named(planted: Benchma
     assert text.sentence.endswith("“linear” is 11.0 points above random on “hans”.")
     said = " “forest” comes first and has no result of filtered or of its control."
     assert text.details[2].text.endswith(said)
-    assert "on hans: 11.0 points above, 95 % [" in (line := comparison_sentence(first, "roberta"))
+    assert "on hans: 11.0 points above, 95 % [" in (line := comparison_sentence(analyse(first), "roberta"))
     assert said in line
-    assert said not in comparison_sentence(planted, "roberta")
-    named = comparison_sentence(replace(first, primary=("forest", "hans")), "roberta")
+    assert said not in comparison_sentence(analyse(planted), "roberta")
+    named = comparison_sentence(analyse(replace(first, primary=("forest", "hans"))), "roberta")
     assert "none (not run) (forest" in named
     assert said not in named
 
@@ -433,21 +439,20 @@ def test_results_without_chance_say_so(planted: BenchmarkData) -> None:
 
 
 def test_the_json_has_code_sentence_and_evidence(planted: BenchmarkData) -> None:
-    written: Any = verdict_json(with_cues(started(planted), WORD))
+    written: Any = verdict_json(analyse(with_cues(started(planted), WORD)))
     assert (written["code"], written["representation"]) == ("shortcut_found_helps", "roberta")
     assert written["evidence"]["bias"]["rows"]["difference"] == pytest.approx(41.0, abs=0.01)
     assert written["evidence"]["cues"][0]["value"] == "not"
     assert written["evidence"]["primary"]["difference"] == pytest.approx(11.0)
     assert written["sentence"] == verdict_text(with_cues(started(planted), WORD), "roberta").sentence
-    assert verdict_json(replace(planted, filtered=(), cells=())) is None
+    assert verdict_json(analyse(replace(planted, filtered=(), cells=()))) is None
 
 
 def test_the_strongest_verdict_stands_first(planted: BenchmarkData) -> None:
     easy = started(planted, bias=0.33)
     both = replace(easy, filtered=(*easy.filtered, replace(started(planted).filtered[0], representation="other")))
     marked = replace(both, cues={"other": (WORD,)})
-    assert strongest_verdict(marked) == "other"
-    assert [text.representation for text in verdict_texts(marked)] == ["other", "roberta"]
+    assert [text.representation for text in verdict_texts(analyse(marked))] == ["other", "roberta"]
 
 
 def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:

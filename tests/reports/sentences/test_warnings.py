@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 
@@ -15,15 +16,15 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
         "evaluators.p": "huggingface_text roberta-large",
         "evaluators.q": "huggingface_text bert-large",
     }
-    said = [line for line in cautions(make_by_hand(families=families)) if "have the make" in line]
+    said = [line for line in cautions(analyse(make_by_hand(families=families))) if "have the make" in line]
     assert said == [
         "These evaluators have the make of a model that filtered, so the rows were chosen against them: p "
         "(as representation a). They fall more than others would. Judge by the others that see whole inputs: q."
     ]
-    partial = cautions(make_by_hand(families=families, partial_inputs=("q",)))
+    partial = cautions(analyse(make_by_hand(families=families, partial_inputs=("q",))))
     assert any(line.endswith("No evaluator of another make saw whole inputs; add one to judge by.") for line in partial)
     both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
-    assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
+    assert any("p (as representation a and b)." in line for line in cautions(analyse(make_by_hand(families=both))))
 
 
 def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_by_hand: Any) -> None:
@@ -39,7 +40,7 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
         "evaluators.p": "roberta",
         "evaluators.q": "roberta",
     }
-    said = cautions(make_by_hand(families=families, architectures=alike))
+    said = cautions(analyse(make_by_hand(families=families, architectures=alike)))
     assert [line for line in said if line.startswith("These evaluators")] == [
         "These evaluators have the make of a model that filtered, so the rows were chosen against them: q "
         "(as representation a). They fall more than others would. Judge by the others that see whole inputs: p.",
@@ -49,22 +50,22 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
 
 
 def test_shares_held_back_are_named(make_by_hand: Any) -> None:
-    said = [line for line in cautions(make_by_hand(held_back={"q": 0.05, "p": 0.125})) if "stopped by" in line]
+    said = [line for line in cautions(analyse(make_by_hand(held_back={"q": 0.05, "p": 0.125}))) if "stopped by" in line]
     assert said == [
         "Trained on about 87.5 % of the train rows that the tables name, and stopped by the rest: p.",
         "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: q.",
     ]
-    both = cautions(make_by_hand(held_back={"q": 0.05, "p": 0.05}))
+    both = cautions(analyse(make_by_hand(held_back={"q": 0.05, "p": 0.05})))
     assert "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: p and q." in both
 
 
 def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
-    assert not [line for line in cautions(by_hand) if "have the make" in line]
+    assert not [line for line in cautions(analyse(by_hand)) if "have the make" in line]
 
 
 def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
     assert SMALL_TEST_SET == 300
-    said = cautions(by_hand)
+    said = cautions(analyse(by_hand))
     assert (
         "Under 300 test rows, so wide intervals: test (6), odd (8), test filtered with a (3) and test filtered with b "
         "(4)." in said
@@ -74,7 +75,7 @@ def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
 
 def test_what_the_filter_warns_of_is_kept_in_mind(by_hand: BenchmarkData) -> None:
     warned = replace(by_hand, filtered=tuple(replace(one, warnings=("Class 0 moved.",)) for one in by_hand.filtered))
-    assert "Filter with a: Class 0 moved." in cautions(warned)
+    assert "Filter with a: Class 0 moved." in cautions(analyse(warned))
 
 
 def test_models_that_do_not_beat_the_largest_class_are_named(planted: BenchmarkData) -> None:
@@ -86,6 +87,6 @@ def test_models_that_do_not_beat_the_largest_class_are_named(planted: BenchmarkD
 
     torn = replace(planted, cells=tuple(map(one_class, planted.cells)))
     assert "Trained on full, not surely better than the largest class: linear (on test) and forest (on test)." in (
-        cautions(torn)
+        cautions(analyse(torn))
     )
-    assert not any("largest class" in line for line in cautions(planted))
+    assert not any("largest class" in line for line in cautions(analyse(planted)))

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.sentences.verdict import verdict_text
 from tests.planted_reports import done_cell, hans
-from tests.reports.sentences.test_verdict import WORD, started, with_cues
+from tests.reports.sentences.test_verdict import WORD, started, verdict_text, with_cues
 
 Shares = Mapping[str, tuple[float, float, float]]
 

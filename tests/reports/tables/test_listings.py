@@ -4,10 +4,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
-from aflite_assets.reports.sentences.section_lines import section_lines
+from aflite_assets.reports.sentences.summary import section_lines
 from aflite_assets.reports.tables.listings import (
     check_table,
     curve_table,
@@ -27,7 +28,7 @@ def test_checks_that_do_not_apply_are_skipped_and_stand_last(with_rows: Benchmar
 
 
 def test_the_line_of_the_checks_counts_those_that_apply(with_rows: BenchmarkData) -> None:
-    assert section_lines(with_rows)["checks"] == (
+    assert section_lines(analyse(with_rows))["checks"] == (
         "1 of 2 checks did not pass: better than largest class (roberta). 1 skipped, as they do not apply."
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.headlines import headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, fine_tuned_note
 from aflite_assets.analysis.intervals import wilson_interval
@@ -94,7 +95,7 @@ def test_fine_tuned_evaluators_stay_out_of_tables_about_train_sets_alone(tuned: 
     assert [table.of for table in zero_shot_tables(tuned)] == ["p", "q"] * 2
     assert [row.headings[0] for row in in_distribution_tables(tuned)[0].rows if not row.apart] == ["p", "q"]
     assert [one.evaluator for one in headlines(tuned, "a")] == ["p", "q"]
-    assert "p_odd" not in " ".join(plain_summary(tuned))
+    assert "p_odd" not in " ".join(plain_summary(analyse(tuned)))
     assert {row.evaluator for row in main_table(tuned, "a")} == {"p", "q", "p_odd"}
 
 

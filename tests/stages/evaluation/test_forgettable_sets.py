@@ -273,20 +273,21 @@ def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
     found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
     assert found is not None
-    assert found.training_names == ("bow", "own")
+    assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids
     for one in found.learnt:
         lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
                  if line["weak_model"] == one.weak_model}  # fmt: skip
-        rows = dict(zip(ids.tolist(), one.of(ids), strict=True))
-        assert {row_id for row_id, row in rows.items() if row is not None} == set(lines)
+        places = {
+            row_id: place for row_id, place in zip(ids.tolist(), one.places(ids).tolist(), strict=True) if place >= 0
+        }
+        assert set(places) == set(lines)
+        assert one.sets is not None
+        assert "random" not in one.sets
         for row_id, line in lines.items():
-            row = rows[row_id]
-            assert row is not None
-            assert (row.events, row.right) == (line["forgetting_events"], line["right"])
-            assert row.presentations == line["presentations"]
-            assert ("forgettable" in row.sets) == line["taken"]
-            assert "random" not in row.sets
+            counts = [values[places[row_id]] for values in (one.events, one.right, one.presentations)]
+            assert counts == [line["forgetting_events"], line["right"], line["presentations"]]
+            assert (row_id in one.sets["forgettable"]) == line["taken"]
     assert "highest_loss_10" in (found.learnt[0].sets or {})
     (agreement,) = found.agreement
     forgettable: list[set[int]] = [set(), set()]

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.second_phase import phase_differences
 from aflite_assets.analysis.inputs.forgettables import (
     Agreement,
@@ -20,7 +21,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.intervals import crossed_interval, paired_interval
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
-from aflite_assets.reports.sentences.section_lines import second_phase_line
+from aflite_assets.reports.sentences.comparisons import second_phase_line
 from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
 from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
 from aflite_assets.reports.tables.forgetting.two_phase import (
@@ -112,7 +113,7 @@ def forgotten(planted: BenchmarkData, done_cell: Callable[..., Cell]) -> Benchma
 def test_without_weak_models_there_is_nothing(planted: BenchmarkData) -> None:
     for make in (forgettable_tables, two_phase_tables, alone_tables, overlap_tables):
         assert make(planted) == ()
-    assert (second_phase_line(planted), forgettable_pictures(planted)) == (None, {})
+    assert (second_phase_line(analyse(planted)), forgettable_pictures(planted)) == (None, {})
     assert THRESHOLDS.records(planted) == []
 
 
@@ -141,7 +142,7 @@ def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(fo
     assert (start.verdict.side, start.verdict.why) == (None, "not the control")
     assert ("net_random", "net", "hans") in found
     assert ("net_random", "net_random", "hans") not in found
-    line = second_phase_line(forgotten)
+    line = second_phase_line(analyse(forgotten))
     assert line is not None
     assert line.startswith("“net_bow” is 18.0 points above “net_random” on “hans”;")
 
@@ -157,7 +158,7 @@ def test_where_nothing_was_found_the_line_says_so(forgotten: BenchmarkData) -> N
     )
     phases = {name: PHASES[name] for name in ("net_bow", "net_random")}
     nothing = replace(forgotten, forgettables=replace(forgettables, cells=same, phases=phases))
-    assert second_phase_line(nothing) == (
+    assert second_phase_line(analyse(nothing)) == (
         "No difference was found between second phases on forgettable rows and on as many random ones."
     )
 

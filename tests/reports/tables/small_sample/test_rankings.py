@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.rankings import RankingDifference, ranking_differences
 from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
@@ -17,7 +18,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
-from aflite_assets.reports.sentences.rankings import ranking_line, ranking_sentences
+from aflite_assets.reports.sentences.comparisons import ranking_line, ranking_sentences
 from aflite_assets.reports.tables.all_tables import long_forms, shown_tables
 from aflite_assets.reports.tables.small_sample.rankings import RANKING_OVERLAP, RANKINGS, ranking_tables
 from tests.page_sentences import long_sentences
@@ -98,7 +99,7 @@ def test_the_difference_is_the_planted_one_with_the_projects_interval(ranked: Be
 def test_an_interval_without_zero_names_the_better_ranking_and_others_show_nothing(ranked: BenchmarkData) -> None:
     assert [one.says for one in whole(ranked).values()] == ["no difference was shown"] * 2 + ["vocabulary is better"]
     assert [one.better for one in whole(ranked).values()] == [None, None, "vocabulary"]
-    assert ranking_line(ranked) == "3 comparisons on whole test sets: vocabulary is better in 1."
+    assert ranking_line(analyse(ranked)) == "3 comparisons on whole test sets: vocabulary is better in 1."
 
 
 def test_the_other_ranking_may_be_better(make_ranked: Callable[..., BenchmarkData]) -> None:
@@ -108,14 +109,14 @@ def test_the_other_ranking_may_be_better(make_ranked: Callable[..., BenchmarkDat
     assert found.interval.difference == pytest.approx(-15)
     assert found.interval.high < 0
     assert found.says == "predictability is better"
-    assert ranking_line(data) == "3 comparisons on whole test sets: predictability is better in 1."
+    assert ranking_line(analyse(data)) == "3 comparisons on whole test sets: predictability is better in 1."
 
 
 def test_one_seed_is_no_finding(make_ranked: Callable[..., BenchmarkData]) -> None:
     data = make_ranked(seeds=1)
     assert whole(data)["hans"].says == "vocabulary was better here, no finding: one seed"
     assert whole(data)["hans"].seeds == (1, 1)
-    assert ranking_line(data) == "3 comparisons on whole test sets: neither was found better."
+    assert ranking_line(analyse(data)) == "3 comparisons on whole test sets: neither was found better."
 
 
 def test_a_difference_under_the_smallest_effect_is_no_finding(make_ranked: Callable[..., BenchmarkData]) -> None:
@@ -142,7 +143,7 @@ def test_a_missing_side_is_said(make_ranked: Callable[..., BenchmarkData], ranke
     assert (found.interval, found.says, found.seeds) == (None, "not run", (3, 0))
     rows = [row for row in RANKINGS.table(data).to_pylist() if row["test_set"] == "hans" and row["column"] is None]
     assert [(row["seeds"], row["accuracy_against"], row["difference"]) for row in rows] == [(3, None, None)]
-    assert ranking_line(data) == "No evaluator was trained on both."
+    assert ranking_line(analyse(data)) == "No evaluator was trained on both."
 
 
 def test_earlier_sizes_are_compared_with_earlier_sizes(
@@ -157,7 +158,7 @@ def test_earlier_sizes_are_compared_with_earlier_sizes(
         ("filtered", "vocabulary is better"),
         ("filtered_600", "predictability is better"),
     ]
-    assert ranking_line(data) == (
+    assert ranking_line(analyse(data)) == (
         "6 comparisons on whole test sets: vocabulary is better in 1 and predictability is better in 1."
     )
 
@@ -218,7 +219,7 @@ def test_long_forms_have_what_the_tables_show(ranked: BenchmarkData) -> None:
 
 
 def test_sentences_say_the_overlap_and_what_was_found(ranked: BenchmarkData) -> None:
-    overlap, linear = ranking_sentences(ranked)
+    overlap, linear = ranking_sentences(analyse(ranked))
     assert overlap == (
         "Representation roberta was filtered twice, ranked by vocabulary and by predictability. Of the train rows that "
         "either kept, 33.3 % were kept by both. Two random sets of these sizes share 20.0 %."
@@ -246,7 +247,7 @@ def test_the_page_has_the_section_and_the_papers_table_once(
 
 
 def test_nothing_compared_is_no_table_no_sentence_and_no_section(planted: BenchmarkData) -> None:
-    assert ranking_tables(planted) == ranking_differences(planted) == ranking_sentences(planted) == ()
+    assert ranking_tables(planted) == ranking_differences(planted) == ranking_sentences(analyse(planted)) == ()
     assert not [name for name in shown_tables(planted) if "ranking" in name]
     assert not [form.name for form in long_forms(planted) if "ranking" in form.name]
     assert "ranking" not in json.dumps(report_json(planted))
@@ -257,7 +258,7 @@ def test_without_evaluators_the_overlap_stands_alone(make_ranked: Callable[..., 
     data = make_ranked(cells=())
     assert [one.of for one in ranking_tables(data)] == ["rows kept"]
     assert RANKINGS.table(data).num_rows == 0
-    assert len(ranking_sentences(data)) == 1
+    assert len(ranking_sentences(analyse(data))) == 1
     assert 'id="rankings"' in render_report(data)
 
 
@@ -265,7 +266,7 @@ def test_nothing_kept_has_no_overlap(make_ranked: Callable[..., BenchmarkData]) 
     empty = replace(PAIR, overlaps=(KeptOverlap("filtered", 10, 0, 0, 0, None, None),))
     data = make_ranked(rankings=(empty,))
     assert [cell.text for cell in ranking_tables(data)[-1].rows[0].cells] == ["10", "0", "0", "0"] + ["\N{EN DASH}"] * 2
-    assert ranking_sentences(data)[0].endswith("ranked by vocabulary and by predictability.")
+    assert ranking_sentences(analyse(data))[0].endswith("ranked by vocabulary and by predictability.")
 
 
 def test_hostile_names_are_escaped(ranked: BenchmarkData, make_ranked: Callable[..., BenchmarkData]) -> None:

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.filtering import still_predicted
+from aflite_assets.analysis.filtering import filter_outcome, still_predicted
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.sentences.still_predicted import still_predicted_sentence
+from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 
 
 @pytest.fixture
@@ -74,3 +74,17 @@ def test_why_rows_over_the_threshold_were_kept(
     assert still_predicted_sentence(still).startswith(
         f"50.0 % of kept train rows (1 of 2) are still predicted at or over the threshold of 0.7: {why}"
     )
+
+
+def test_filtering_sentence(planted: BenchmarkData) -> None:
+    assert filtering_sentence(filter_outcome(planted.filtered[0])) == (
+        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
+        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %. The "
+        "largest class makes up 33.3 % of the rows left in the pool."
+    )
+
+
+def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows, {})
+    assert filtering_sentence(filter_outcome(empty)).endswith("stopped because the target size was reached.")

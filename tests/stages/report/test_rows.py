@@ -1,6 +1,7 @@
-"""PVI and data maps of a kept walk: against the stored probabilities and dynamics they are made of."""
+"""What stored results say of single rows: facts by row id; PVI and data maps of a kept walk, against their sources."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.analysis.inputs.data_map import COLUMNS
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import DATA_MAP_COLUMNS, BenchmarkData
+from aflite_assets.analysis.rows.measured import data_map_means
+from aflite_assets.analysis.rows.table import published_information
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.figures.data_map import data_map_alt
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.report import row_statistics
+from aflite_assets.stages.report import rows as stored_rows
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
-from aflite_assets.stages.report.row_statistics import data_maps, given_map
+from aflite_assets.stages.report.rows import data_maps, given_map, row_facts
 from tests.compatibility.kept import small_specs, unpack_store
 
 (SPEC,) = (spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs")
@@ -39,12 +41,15 @@ def data(walk: Walk) -> BenchmarkData:
     return report_data(BenchmarkReportSettings.of(SPEC), BenchmarkReportInputs.of(walk), "kept_pairs")
 
 
+def of_linear(information: pa.Table) -> pa.Table:
+    return information.filter(pc.equal(information["evaluator"], "linear"))
+
+
 def test_pvi_is_that_of_the_stored_probabilities(walk: Walk, data: BenchmarkData) -> None:
-    assert {(one.evaluator, one.test_set, one.seeds) for one in data.row_information} == {
-        ("small", "test", 1),
-        ("linear", "test", 1),
-    }
-    (linear,) = (one for one in data.row_information if one.evaluator == "linear")
+    assert data.row_information is not None
+    measured = data.row_information.group_by(["evaluator", "test_set", "seeds"], use_threads=False).aggregate([])
+    assert [tuple(one.values()) for one in measured.to_pylist()] == [("small", "test", 1), ("linear", "test", 1)]
+    linear = of_linear(data.row_information)
     part = walk["evaluator_models"].part("linear.full.0")
     table = pq.read_table(part.file("predictions.parquet"), filters=[("test_set", "=", "test")])
     said = dict(zip(table["row_id"].to_pylist(), table["probabilities"].to_pylist(), strict=True))
@@ -53,10 +58,12 @@ def test_pvi_is_that_of_the_stored_probabilities(walk: Walk, data: BenchmarkData
     train = raw.in_split("train")
     labels = train.labels[~np.isin(train.row_ids, warmup)]
     shares = np.bincount(labels, minlength=3) / len(labels)
-    for row_id, label, value in zip(linear.row_ids.tolist(), linear.labels.tolist(), linear.values, strict=True):
-        assert value == pytest.approx(np.log2(said[row_id][label] / shares[label]), abs=1e-5)
+    for row in linear.to_pylist():
+        expected = np.log2(said[row["row_id"]][row["label"]] / shares[row["label"]])
+        assert row["pvi"] == pytest.approx(expected, abs=1e-5)
     published = pq.read_table(walk["benchmark_report"].file("pvi.parquet"))
-    assert published.equals(pa.concat_tables([one.table for one in data.row_information]))
+    assert published.equals(published_information(data.row_information))
+    assert published.schema.field("pvi").type == pa.float32()
 
 
 def test_means_of_pvi_are_evidence(data: BenchmarkData) -> None:
@@ -69,19 +76,20 @@ def test_means_of_pvi_are_evidence(data: BenchmarkData) -> None:
         ("small", None),
         ("linear", None),
     ]
-    (linear,) = (one for one in data.row_information if one.evaluator == "linear")
+    assert data.row_information is not None
+    linear = of_linear(data.row_information)["pvi"].to_numpy()
     (test,) = (one for one in data.test_sets if one.name == "test")
     overall = next(row for row in rows if row["evaluator"] == "linear" and row["label_name"] is None)
-    assert overall["kept_mean"] == pytest.approx(linear.values[test.kept["small"]].mean())
+    assert overall["kept_mean"] == pytest.approx(linear[test.kept["small"]].mean())
     assert overall["removed_rows"] == (~test.kept["small"]).sum()
 
 
 def test_data_maps_are_those_of_the_stored_dynamics(walk: Walk, data: BenchmarkData) -> None:
-    assert [one.name for one in data.data_maps] == ["small.small", "smaller.small"]
+    assert [(one.representation, one.evaluator) for one in data.data_maps] == [("small", "small"), ("smaller", "small")]
     first = data.data_maps[0]
     assert (first.seeds, first.epochs) == (1, 1)
     dynamics = pq.read_table(walk["evaluator_models"].part("small.full.0").file("dynamics.parquet")).sort_by("row_id")
-    assert first.table.column_names == list(COLUMNS)
+    assert first.table.column_names == list(DATA_MAP_COLUMNS)
     assert first.table["row_id"].to_pylist() == dynamics["row_id"].to_pylist()
     np.testing.assert_allclose(first.table["confidence"].to_numpy(), dynamics["label_probability"].to_numpy())
     np.testing.assert_array_equal(first.table["correctness"].to_numpy(), dynamics["correct"].to_numpy())
@@ -95,8 +103,9 @@ def test_data_maps_are_those_of_the_stored_dynamics(walk: Walk, data: BenchmarkD
 def test_data_maps_are_files_and_figures(walk: Walk, data: BenchmarkData) -> None:
     folder: Path = walk["benchmark_report"].path
     for one in data.data_maps:
-        assert pq.read_table(folder / "data_maps" / f"{one.name}.parquet").equals(one.table)
-        assert (folder / "figures" / f"data_map.{one.name}.png").read_bytes()[:4] == b"\x89PNG"
+        name = f"{one.representation}.{one.evaluator}"
+        assert pq.read_table(folder / "data_maps" / f"{name}.parquet").equals(one.table)
+        assert (folder / "figures" / f"data_map.{name}.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def rows_of_a_map(**columns: list[str | None]) -> Examples:
@@ -153,11 +162,58 @@ def test_a_given_map_is_drawn_where_no_training_was_recorded(walk: Walk, data: B
     with_map = Examples(table, raw.label_names)
     assert data_maps(walk["evaluator_models"], with_map, data.filtered)[0].evaluator == "small"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_statistics, "_full_parts", lambda models: {})
+        patch.setattr(stored_rows, "_full_parts", lambda models: {})
         maps = data_maps(walk["evaluator_models"], with_map, data.filtered)
-    assert [(one.name, one.given) for one in maps] == [("small.attributes", True), ("smaller.attributes", True)]
-    first = maps[0]
-    assert set(first.table["correctness"].to_pylist()) == {1.0}
-    assert first.entered.num_rows == pc.sum(pc.equal(data.filtered[0].rows["split"], "train")).as_py()
-    alt = data_map_alt(first)
-    assert alt.startswith(f"Data map given with the dataset, {first.entered.num_rows} train rows, confidence against")
+    names = [("small", "attributes"), ("smaller", "attributes")]
+    assert [(one.representation, one.evaluator, one.given) for one in maps] == [(*name, True) for name in names]
+    assert set(maps[0].table["correctness"].to_pylist()) == {1.0}
+    kept, removed = list(data_map_means(replace(data, data_maps=maps[:1])))
+    entered = pc.sum(pc.equal(data.filtered[0].rows["split"], "train")).as_py()
+    assert kept.rows + removed.rows == entered
+    assert data_map_alt(kept, removed).startswith(
+        f"Data map given with the dataset, {entered} train rows, confidence against"
+    )
+
+
+ROWS = pa.table(
+    {"row_id": pa.array([30, 10, 20], pa.int64()), "removed_in_iteration": pa.array([None, 0, 1], pa.int64())}
+)
+SCORES = [
+    (0, pa.table({"row_id": [20, 10], "predictability": pa.array([0.5, 1.0], pa.float32())})),
+    (1, pa.table({"row_id": [30, 20], "predictability": pa.array([0.25, 0.75], pa.float32())})),
+    (2, pa.table({"row_id": [30], "predictability": pa.array([0.125], pa.float32())})),
+]
+
+
+def test_scores_stand_in_the_iterations_that_a_row_entered() -> None:
+    table = row_facts(ROWS, SCORES)
+    assert table["row_id"].to_pylist() == [30, 10, 20]
+    assert table["predictability_by_iteration"].to_pylist() == [[None, 0.25, 0.125], [1.0], [0.5, 0.75]]
+    for name in table.column_names[2:]:
+        assert table[name].null_count == 3, name
+
+
+def test_what_else_is_stored_is_found_by_row() -> None:
+    instead = pa.table(
+        {
+            "row_id": [10, 30],
+            "label_1": pa.array([2, 1], pa.int64()),
+            "share_1": pa.array([0.5, 0.25], pa.float32()),
+            "label_2": pa.array([None, 0], pa.int64()),
+            "share_2": pa.array([None, 0.125], pa.float32()),
+        }
+    )
+    nearest = pa.table({"row_id": [20], "nearest_kept": [30], "similarity": pa.array([0.5], pa.float32())})
+    suspects = pa.table({"row_id": [30, 99], "suggested_label": [1, 2], "suggested_probability": [0.75, 0.5]})
+    table = row_facts(ROWS, SCORES, instead=instead, nearest=nearest, suspects=suspects)
+    assert table["predicted_instead"].to_pylist() == [[1, 0], [2], None]
+    assert table["predicted_instead_share"].to_pylist() == [[0.25, 0.125], [0.5], None]
+    assert table["nearest_kept"].to_pylist() == [None, None, 30]
+    assert table["nearest_similarity"].to_pylist() == [None, None, 0.5]
+    assert table["suggested_label"].to_pylist() == [1, None, None]
+    assert table["suggested_probability"].to_pylist() == [0.75, None, None]
+
+
+def test_without_stored_scores_or_rows_there_is_nothing() -> None:
+    assert row_facts(ROWS, [])["predictability_by_iteration"].null_count == 3
+    assert row_facts(ROWS.slice(0, 0), SCORES).num_rows == 0

@@ -1,0 +1,214 @@
+"""Every row of every filtering as one table: published as `rows.parquet`, and all that the page shows of rows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from aflite_assets.analysis.inputs.forgettables import LearntRows
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.circles import list_column
+
+ROWS_FILE = "rows.parquet"
+
+ROW_FACTS = pa.schema(
+    [
+        ("row_id", pa.int64()),
+        ("predictability_by_iteration", pa.list_(pa.float32())),
+        ("predicted_instead", pa.list_(pa.int64())),
+        ("predicted_instead_share", pa.list_(pa.float32())),
+        ("nearest_kept", pa.int64()),
+        ("nearest_similarity", pa.float32()),
+        ("suggested_label", pa.int64()),
+        ("suggested_probability", pa.float32()),
+    ]
+)
+"""Facts about the rows of one filtering beyond its outcome; all but the first are null where nothing is stored.
+
+`predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
+`predicted_instead`: the classes that classifiers gave most often in place of its label, with the share of its held-out
+predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: of a
+suspected label error the class that it may be, `suggested_probability` what models gave that class where they did not
+see the row, in [0, 1].
+"""
+
+INFORMATION = pa.schema(
+    [
+        ("evaluator", pa.string()),
+        ("test_set", pa.string()),
+        ("row_id", pa.int64()),
+        ("label", pa.int64()),
+        ("pvi", pa.float32()),
+        ("seeds", pa.int64()),
+    ]
+)
+"""Pointwise V-information in bits of natural test sets' rows under evaluators trained on full, mean over `seeds`.
+
+`pvi` is null for a class without train rows.
+"""
+
+_OUTCOME = {
+    "kept": pa.bool_(),
+    "removed_in_iteration": pa.int64(),
+    "predictability": pa.float32(),
+    "label_probability": pa.float32(),
+}
+_CLASSES = ("predicted_instead", "suggested_label")
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """The tables about single rows, made from a report's records or read from the files that they are published as.
+
+    `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
+    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`. `image` returns a
+    row's encoded image by its id, and raises a DataError if that cannot be read.
+    """
+
+    read: Callable[[str], pa.Table]
+    information: pa.Table
+    data_maps: Mapping[tuple[str, str], pa.Table]
+    image: Callable[[int], bytes]
+
+
+def row_tables(data: BenchmarkData) -> RowTables:
+    """The tables of a report's records; the rows of a representation are put together when they are read."""
+    filterings = {one.representation: one for one in data.filtered}
+    order = np.argsort(data.examples.row_ids, kind="stable")
+    ascending = data.examples.row_ids[order]
+    return RowTables(
+        lambda name: row_table(data, filterings[name]),
+        published_information(data.row_information),
+        {(one.representation, one.evaluator): one.table for one in data.data_maps},
+        lambda row_id: data.examples.image_bytes(int(order[np.searchsorted(ascending, row_id)])),
+    )
+
+
+def published_information(information: pa.Table | None) -> pa.Table:
+    """PVI with the columns and types that are published."""
+    return INFORMATION.empty_table() if information is None else information.cast(INFORMATION)
+
+
+def write_rows(data: BenchmarkData, path: Path) -> None:
+    """Write the rows of all representations to a Parquet file, one representation after the other.
+
+    Raises:
+        DataError: a row of a filtering is not among the examples.
+    """
+    with pq.ParquetWriter(path, row_table(data, None).schema, compression="zstd") as writer:
+        for filtered in data.filtered:
+            writer.write_table(row_table(data, filtered))
+
+
+def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
+    """The rows of one filtering as people read them; without rows where it is None.
+
+    Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
+    1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
+    image's file, null where the dataset holds the image itself), or the features in the source's units: a column
+    feature.<name> each where the source has names, else the list features; status (kept, removed, or not filtered: of a
+    split that the filter left alone, as in the published folder), kept, removed_in_iteration (null: it stayed),
+    predictability and label_probability (null: never held out), `ROW_FACTS` with classes by name, how weak models
+    learnt the row (`_learning`), and where the dataset has them group, annotator_labels (names) and its attributes.
+
+    Raises:
+        DataError: a row of the filtering is not among the examples.
+    """
+    rows = filtered.rows if filtered is not None else None
+    row_ids = np.empty(0, np.int64) if rows is None else rows["row_id"].to_numpy()
+    names = pa.array(data.label_names, pa.string())
+    inputs = _inputs(data, row_ids)
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {
+        "representation": pa.array([filtered.representation if filtered else ""] * len(row_ids), pa.string()),
+        "row_id": pa.array(row_ids, pa.int64()),
+    }
+    if data.source.places.num_rows:
+        places = data.source.of(row_ids)
+        columns |= {name: places[name] for name in places.column_names}
+    for name in inputs.column_names:
+        if name not in columns:
+            column = inputs[name]
+            columns[name] = _named(column, names) if name in ("label", "annotator_labels") else column
+    columns["status"] = pa.array([], pa.string()) if filtered is None else _status(filtered)
+    for name, kind in _OUTCOME.items():
+        columns[name] = pa.array([], kind) if rows is None else rows[name].cast(kind)
+    facts = data.row_facts.get(filtered.representation) if filtered is not None else None
+    found = (ROW_FACTS.empty_table() if facts is None else facts).cast(ROW_FACTS)
+    found = found.take(pc.index_in(columns["row_id"], value_set=found["row_id"]))
+    for name in ROW_FACTS.names[1:]:
+        columns[name] = _named(found[name], names) if name in _CLASSES else found[name]
+    return pa.table(columns | _learning(() if data.forgettables is None else data.forgettables.learnt, row_ids))
+
+
+def _status(filtered: FilteredSet) -> pa.Array:
+    kept = filtered.rows["kept"].to_numpy(zero_copy_only=False)
+    return pa.array(np.where(filtered.entered, np.where(kept, "kept", "removed"), "not filtered"), pa.string())
+
+
+def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
+    """How each training of a weak model learnt the rows, null where it lacks the row.
+
+    Per training `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`, int64: how often the row was
+    forgotten, right and presented. Of a training that sets are drawn from `forgettable_sets.<...>`: names of the row's.
+    """
+    counts: dict[str, pa.Array] = {}
+    sets: dict[str, pa.Array] = {}
+    for one in trainings:
+        name = f"{one.weak_model}.{one.seed}"
+        places = one.places(row_ids)
+        taken = pa.array(places, mask=places < 0)
+        for kind, values in (("forgotten", one.events), ("right", one.right), ("presentations", one.presentations)):
+            counts[f"{kind}.{name}"] = pa.array(values, pa.int64()).take(taken)
+        if one.sets is not None:
+            sets[f"forgettable_sets.{name}"] = _members(one.sets, row_ids, places < 0)
+    return counts | sets
+
+
+def _members(sets: Mapping[str, np.ndarray], row_ids: np.ndarray, unknown: np.ndarray) -> pa.Array:
+    """Names of the sets that each row is in, list<string>; null where `unknown`."""
+    inside = np.column_stack(
+        [np.isin(row_ids, rows) & ~unknown for rows in sets.values()] or [np.zeros((len(row_ids), 0), bool)]
+    )
+    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+    values = pa.array(list(sets), pa.string()).take(pa.array(np.nonzero(inside)[1]))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(unknown))
+
+
+def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
+    """The examples' columns for these rows, images as the paths of their files, features in the source's units."""
+    examples, table = data.examples, data.examples.table
+    if examples.modality == "features":
+        return _with_features(data, examples.select(row_ids))
+    if "image" in table.column_names:
+        place = table.column_names.index("image")
+        table = table.set_column(place, "image", pc.struct_field(table["image"], "path"))
+    return Examples(table, examples.label_names).select(row_ids).table
+
+
+def _with_features(data: BenchmarkData, rows: Examples) -> pa.Table:
+    source, table = data.source, rows.table
+    width = data.examples.features.shape[1]
+    values = source.original(rows.features.reshape(-1, width)).astype(np.float32)
+    place = table.column_names.index("features")
+    if source.features is None:
+        return table.set_column(place, "features", list_column(values))
+    table = table.remove_column(place)
+    for number, name in enumerate(source.features):
+        table = table.add_column(place + number, f"feature.{name}", pa.array(np.ascontiguousarray(values[:, number])))
+    return table
+
+
+def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
+    """Class numbers, or lists of them, as the classes' names; null stays null."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_list(array.type):
+        return names.take(array)
+    named = names.take(array.flatten())
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), named, mask=pc.is_null(array))

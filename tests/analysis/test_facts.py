@@ -1,0 +1,44 @@
+"""Facts of a dataset: those that the browser of rows reads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.analysis.facts import dataset_facts
+from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
+from tests.planted_reports import learnt_rows
+
+
+def test_trainings_have_their_seed_in_the_name_if_a_model_has_several(with_rows: BenchmarkData) -> None:
+    first, second = learnt_rows()
+    learnt = (first, second, replace(first, weak_model="lstm"))
+    forgettables = Forgettables({}, {}, (), pa.table({}), {}, (), learnt=learnt)
+    facts = dataset_facts(replace(with_rows, forgettables=forgettables))
+    assert [(one.name, one.sets) for one in facts.weak_trainings] == [
+        ("bow, seed 0", ("forgettable", "never_learnt")),
+        ("bow, seed 1", None),
+        ("lstm", ("forgettable", "never_learnt")),
+    ]
+    assert dataset_facts(with_rows).weak_trainings == ()
+
+
+def test_a_filtering_states_its_cutoffs_and_which_rows_it_left_alone(with_rows: BenchmarkData) -> None:
+    (one,) = with_rows.filtered
+    splits = pa.array(np.where(np.arange(1200) >= 1000, "fresh", "train"))
+    rows = one.rows.set_column(one.rows.column_names.index("split"), "split", splits)
+    data = replace(with_rows, filtered=(replace(one, rows=rows),))
+    (facts,) = dataset_facts(data).filterings
+    assert facts.cutoffs == tuple(one.iterations["cutoff"].to_pylist())
+    assert (facts.splits, facts.rows_left_alone, facts.suspected_labels) == (("train", "fresh"), 200, 1)
+    assert dataset_facts(replace(data, row_facts={})).filterings[0].suspected_labels == 0
+
+
+def test_columns_and_right_answers_have_the_names_of_the_source(with_rows: BenchmarkData) -> None:
+    assert dataset_facts(with_rows).text_columns == {"text": "text", "text_pair": "text_pair"}
+    source = SourceRows(NO_SOURCE.places, {"text": "premise"}, right=2)
+    facts = dataset_facts(replace(with_rows, source=source))
+    assert facts.text_columns == {"text": "premise", "text_pair": "text_pair"}
+    assert (facts.right_label, dataset_facts(with_rows).right_label) == ("contradiction", None)

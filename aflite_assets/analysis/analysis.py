@@ -10,9 +10,29 @@ from typing import TypeVar
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
 from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.forgettables import (
+    AGREEMENT,
+    EVENTS,
+    FORGETTABLE_CLASSES,
+    MINORITIES,
+    PHASE_AVERAGES,
+    THRESHOLDS,
+    WEAK_MODEL_ACCURACIES,
+    WEAK_MODELS,
+    agreement,
+    forgettable_classes,
+    forgetting_events,
+    minorities,
+    phase_averages,
+    thresholds,
+    weak_model_accuracies,
+    weak_models,
+)
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
+from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
 from aflite_assets.analysis.tidy import TidyTable
 
 _Record = TypeVar("_Record")
@@ -22,6 +42,16 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (ACCURACIES, accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
+    (ANNOTATORS, annotator_agreement),
+    (RANKING_OVERLAP, ranking_overlaps),
+    (WEAK_MODELS, weak_models),
+    (WEAK_MODEL_ACCURACIES, weak_model_accuracies),
+    (FORGETTABLE_CLASSES, forgettable_classes),
+    (EVENTS, forgetting_events),
+    (AGREEMENT, agreement),
+    (MINORITIES, minorities),
+    (THRESHOLDS, thresholds),
+    (PHASE_AVERAGES, phase_averages),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 

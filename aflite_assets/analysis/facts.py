@@ -1,13 +1,34 @@
 """What a report states of a dataset that is no row of a tidy table: names, settings, notes; as JSON and back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
-from aflite_assets.analysis.scores.groups import control
+from aflite_assets.analysis.inputs.forgettables import SecondPhase
+from aflite_assets.analysis.inputs.rankings import RankingPair
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
+from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
+from aflite_assets.analysis.scores.score_table import ranked_sets
+from aflite_assets.analysis.scores.subsets import category_parts, subsets_of, zero_shot_subsets
+
+PartName = tuple[str | None, str | None, str | None]
+"""The category column, category and gold label of a part of a challenge set; None for any."""
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """A part of a challenge set: its name, its `rows`, and which tables show it beside the whole set.
+
+    `side_by_side`: the one that has all challenge sets; `by_size`: the one by size of the train set.
+    """
+
+    name: PartName
+    rows: int
+    side_by_side: bool
+    by_size: bool
 
 
 @dataclass(frozen=True)
@@ -15,8 +36,10 @@ class TestSetFacts:
     """One test set: `rows` are its rows or questions (`unit`), as `inputs.records.TestSet` says.
 
     `filtered_rows`: of these, the rows that each filter kept, by representation; only of splits that it did not leave
-    alone. `groups`: how many groups the rows form, None where every row is its own. `class_map`: the set's class that
-    each class of the dataset counts as, None for none; None for the whole where both have the same classes.
+    alone. `parts`: those of a challenge set. `ranked`: whether top-5 accuracies are known. `own_laws`: the
+    representations that have other train sets than filtered with test rows of their own. `groups`: how many groups the
+    rows form, None where every row is its own. `class_map`: the set's class that each class of the dataset counts
+    as, None for none; None for the whole where both have the same classes.
     """
 
     __test__ = False  # no test class
@@ -35,14 +58,23 @@ class TestSetFacts:
     category_columns: tuple[str, ...]
     filtered_rows: Mapping[str, int]
     notes: tuple[str, ...]
+    parts: tuple[PartFacts, ...]
+    ranked: bool
+    own_laws: tuple[str, ...]
+
+    @cached_property
+    def part(self) -> Mapping[PartName, PartFacts]:
+        """The parts by their names."""
+        return {one.name: one for one in self.parts}
 
 
 @dataclass(frozen=True)
 class FilteringFacts:
     """One filtering: its settings, why it stopped, its warnings, and `control`, what filtered is judged against.
 
-    `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
-    least, by_chance, in [0, 1]).
+    `train_sets`: those that its tables show, in their order, each with the distinct numbers of rows that evaluators
+    were trained on. `train_rows` entered the filter and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`,
+    how alike they are (mean, least, by_chance, in [0, 1]).
     """
 
     representation: str
@@ -50,6 +82,7 @@ class FilteringFacts:
     stop_reason: str
     warnings: tuple[str, ...]
     control: str
+    train_sets: Mapping[str, tuple[int, ...]]
     train_rows: int
     kept_rows: int
     runs: int
@@ -73,10 +106,25 @@ class EvaluatorFacts:
 
 
 @dataclass(frozen=True)
+class RankingFacts:
+    """A filtering and `against`, which filtered the same representation by another ranking; `rankings` names both.
+
+    `differing`: the train sets of which the two kept different numbers of rows.
+    """
+
+    against: str
+    rankings: tuple[str, str]
+    differing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
-    `sample_rows`: of the sample that was filtered, None where all train rows were.
+    `sample_rows`: of the sample that was filtered, None where all train rows were. `phases`: evaluators that go on with
+    rows of weak models; by weak model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its
+    forgettable rows phases train on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by
+    representation the filterings that are compared with another of it.
     """
 
     name: str
@@ -98,6 +146,11 @@ class DatasetFacts:
     smallest_effect: float
     published: str | None
     provenance: Mapping[str, str]
+    phases: Mapping[str, SecondPhase]
+    untrained_weak_models: Mapping[str, str]
+    taken_rows: Mapping[str, int]
+    trained_alone: tuple[str, ...]
+    rankings: Mapping[str, RankingFacts]
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -109,17 +162,20 @@ class DatasetFacts:
         """Names of the evaluators that were trained on a train set and nothing else."""
         return tuple(one.name for one in self.evaluators if one.plain)
 
-    def test_set(self, name: str) -> TestSetFacts:
-        """The test set of this name.
+    @cached_property
+    def test_set(self) -> Mapping[str, TestSetFacts]:
+        """The test sets by their names."""
+        return {one.name: one for one in self.test_sets}
 
-        Raises:
-            KeyError: there is none.
-        """
-        return {one.name: one for one in self.test_sets}[name]
+    @cached_property
+    def filtering(self) -> Mapping[str, FilteringFacts]:
+        """The filterings by their representations."""
+        return {one.representation: one for one in self.filterings}
 
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """The facts of the records that a report is made of."""
+    ranked, forgettables = ranked_sets(data), data.forgettables
     return DatasetFacts(
         name=data.name,
         title=data.title,
@@ -130,7 +186,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
         notes=data.notes,
         settings_done=data.settings_done,
-        test_sets=tuple(_test_set(one, data.label_names) for one in data.test_sets),
+        test_sets=tuple(_test_set(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
@@ -140,10 +196,22 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         smallest_effect=data.smallest_effect,
         published=data.published,
         provenance=data.provenance,
+        phases={} if forgettables is None else forgettables.phases,
+        untrained_weak_models={} if forgettables is None else forgettables.failed,
+        taken_rows={} if forgettables is None else {name: one.taken for name, one in forgettables.models.items()},
+        trained_alone=()
+        if forgettables is None
+        else tuple(dict.fromkeys(cell.evaluator for cell in forgettables.cells if cell.train_set != "full")),
+        rankings={one.representation: _ranking(one) for one in data.rankings},
     )
 
 
-def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
+def _ranking(pair: RankingPair) -> RankingFacts:
+    differing = tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept)
+    return RankingFacts(pair.against, pair.rankings, differing)
+
+
+def _test_set(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
     targets = None if one.class_map is None else one.class_map.tolist()
     return TestSetFacts(
         name=one.name,
@@ -165,17 +233,34 @@ def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
         category_columns=tuple(one.categories),
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
         notes=one.notes,
+        parts=tuple(_parts(one)) if one.challenge else (),
+        ranked=ranked,
+        own_laws=tuple(dict.fromkeys(name for name, train_set in one.own_kept if train_set != "filtered")),
     )
+
+
+def _parts(one: TestSet) -> Iterator[PartFacts]:
+    beside, by_size = (
+        {(part.column, part.category, part.label) for part in each}
+        for each in (zero_shot_subsets(one), category_parts(one))
+    )
+    for part in subsets_of(one):
+        name = (part.column, part.category, part.label)
+        yield PartFacts(name, int(part.mask.sum()), name in beside, name in by_size)
 
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     train = one.rows.filter(pc.equal(one.rows["split"], "train"))
+    trained: dict[str, list[Cell]] = {}
+    for _, train_set, cells in cell_groups(data, one.representation):
+        trained.setdefault(train_set, []).extend(cells)
     return FilteringFacts(
         representation=one.representation,
         settings=one.settings,
         stop_reason=one.stop_reason,
         warnings=one.warnings,
         control=control(data, one.representation),
+        train_sets={name: train_rows(cells) for name, cells in trained.items()},
         train_rows=train.num_rows,
         kept_rows=int(pc.sum(train["kept"]).as_py() or 0),
         runs=one.runs,

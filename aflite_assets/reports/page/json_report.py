@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aflite_assets.analysis.analysis import TABLES, analyse
 from aflite_assets.analysis.comparisons.falls import falls
 from aflite_assets.analysis.comparisons.headlines import headlines
 from aflite_assets.analysis.comparisons.paired import primary_comparison
@@ -26,6 +27,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
 
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
+    analysis = analyse(data)
     return {
         "schema_version": SCHEMA_VERSION,
         "dataset": _dataset(data),
@@ -33,7 +35,10 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "notes": [*data.notes, *data.settings_done],
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
-        "tables": {form.name: to_json(form.records(data)) for form in long_forms(data)},
+        "tables": {
+            **{table.name: [to_json(table.as_row(one)) for one in analysis.of(table)] for table, _ in TABLES},
+            **{form.name: to_json(form.records(data)) for form in long_forms(data)},
+        },
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
@@ -53,6 +58,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
 
 
 def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
+    facts = analyse(data).facts
     return {
         "name": data.name,
         "title": data.title,
@@ -72,7 +78,7 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
                 "class_map": _class_map(test_set, data.label_names),
                 "collapse": test_set.collapse,
                 "category_columns": list(test_set.categories),
-                "notes": list(set_notes(test_set, data.label_names)),
+                "notes": list(set_notes(facts.test_set[test_set.name], data.label_names)),
                 "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
                 "took_part_in_the_filter": test_set.pooled,
             }

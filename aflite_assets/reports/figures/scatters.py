@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.headlines import Headline, headlines
+from aflite_assets.analysis.comparisons.falls import Headline, headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.scores.accuracy import Score
 from aflite_assets.reports.figures import representation_figures as figures

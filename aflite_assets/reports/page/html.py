@@ -16,7 +16,7 @@ from aflite_assets.analysis.inputs.learning_curve import choice_text, sample_tex
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.analysis.rows.table import row_tables
-from aflite_assets.analysis.scores.main_table import main_table
+from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
@@ -146,7 +146,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
 
 
 def _shown_train_sets(data: BenchmarkData) -> tuple[str, ...]:
-    return in_order(row.train_set for name in data.representations for row in main_table(data, name))
+    return in_order(train_set for name in data.representations for _, train_set, _ in cell_groups(data, name))
 
 
 def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures.scatters import _notes, scatter_caption, scatter_pictures
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.filtering import filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.json_values import to_json

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences
+from aflite_assets.analysis.comparisons.primary import primary_comparison
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.subsets import compared_subsets
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
@@ -92,7 +93,7 @@ def shown(data: BenchmarkData) -> dict[tuple[str, str, str], PairedDifference]:
 
 
 def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkData) -> None:
-    assert primary_comparison(planted) == ("linear", "hans")
+    assert primary_comparison(planted).chosen == ("linear", "hans")
     found = shown(replace(planted, primary=("linear", "test")))
     hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
     assert hans.interval is not None
@@ -112,11 +113,11 @@ def test_an_evaluator_that_cannot_do_the_challenge_set_does_not_judge_on_it(plan
     other = [replace(cell, evaluator="other") for cell in linear]
     families = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
     data = replace(planted, cells=(*linear, *other), families=families)
-    assert primary_comparison(data) == ("other", "hans")
+    assert primary_comparison(data).chosen == ("other", "hans")
     one_class = tuple(_one_class(cell, "hans") if cell.evaluator == "other" else cell for cell in data.cells)
-    assert primary_comparison(replace(data, cells=one_class)) == ("linear", "hans")
+    assert primary_comparison(replace(data, cells=one_class)).chosen == ("linear", "hans")
     neither = tuple(_one_class(cell, "hans") for cell in data.cells)
-    assert primary_comparison(replace(data, cells=neither)) == ("other", "hans")
+    assert primary_comparison(replace(data, cells=neither)).chosen == ("other", "hans")
 
 
 def _one_class(cell: Cell, test_set: str) -> Cell:
@@ -135,8 +136,8 @@ def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -
     found = shown(replace(planted, test_sets=sets))
     assert {one.verdict.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
     assert found["random", "hans", "all"].primary
-    assert primary_comparison(replace(planted, test_sets=sets)) == ("linear", "hans")
-    assert primary_comparison(replace(planted, test_sets=sets[:2])) is None
+    assert primary_comparison(replace(planted, test_sets=sets)).chosen == ("linear", "hans")
+    assert primary_comparison(replace(planted, test_sets=sets[:2])).chosen is None
     assert not any(one.primary for one in shown(replace(planted, test_sets=sets[:2])).values())
 
 

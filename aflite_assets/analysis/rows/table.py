@@ -16,6 +16,12 @@ from aflite_assets.data.synthetic.circles import list_column
 
 ROWS_FILE = "rows.parquet"
 
+PVI_FILE = "pvi.parquet"
+"""PVI of the rows of every natural test set; there if an evaluator gives probabilities."""
+
+DATA_MAPS_FOLDER = "data_maps"
+"""The folder of data maps, `<representation>.<evaluator>.parquet`; there if an evaluator records its training."""
+
 ROW_FACTS = pa.schema(
     [
         ("row_id", pa.int64()),
@@ -83,27 +89,40 @@ def row_tables(data: BenchmarkData) -> RowTables:
     ascending = data.examples.row_ids[order]
     return RowTables(
         lambda name: row_table(data, filterings[name]),
-        published_information(data.row_information),
+        INFORMATION.empty_table() if data.row_information is None else data.row_information.cast(INFORMATION),
         {(one.representation, one.evaluator): one.table for one in data.data_maps},
         lambda row_id: data.examples.image_bytes(int(order[np.searchsorted(ascending, row_id)])),
     )
 
 
-def published_information(information: pa.Table | None) -> pa.Table:
-    """Return PVI with the columns and types that are published."""
-    return INFORMATION.empty_table() if information is None else information.cast(INFORMATION)
-
-
-def write_rows(data: BenchmarkData, path: Path) -> None:
-    """Write the rows of all representations to a Parquet file, one representation after the other.
+def write_row_tables(data: BenchmarkData, folder: Path) -> None:
+    """Write `ROWS_FILE`, one representation after the other, and of what there is `PVI_FILE` and the data maps.
 
     Raises:
         DataError: a row of a filtering is not among the examples.
     """
-    without_rows = replace(data.filtered[0], rows=data.filtered[0].rows.slice(0, 0))
-    with pq.ParquetWriter(path, row_table(data, without_rows).schema, compression="zstd") as writer:
-        for filtered in data.filtered:
-            writer.write_table(row_table(data, filtered))
+    tables, first = row_tables(data), data.filtered[0]
+    schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
+    with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
+        for name in data.representations:
+            writer.write_table(tables.read(name))
+    if data.row_information is not None:
+        pq.write_table(tables.information, folder / PVI_FILE)
+    for names, table in tables.data_maps.items():
+        (folder / DATA_MAPS_FOLDER).mkdir(exist_ok=True)
+        pq.write_table(table, folder / DATA_MAPS_FOLDER / f"{'.'.join(names)}.parquet")
+
+
+def read_row_tables(folder: Path, image: Callable[[int], bytes]) -> RowTables:
+    """Return the tables that `write_row_tables` wrote; `image` as in `RowTables`."""
+    path = folder / PVI_FILE
+    maps = {file.stem.partition("."): file for file in sorted((folder / DATA_MAPS_FOLDER).glob("*.parquet"))}
+    return RowTables(
+        lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
+        pq.read_table(path) if path.is_file() else INFORMATION.empty_table(),
+        {(representation, evaluator): pq.read_table(file) for (representation, _, evaluator), file in maps.items()},
+        image,
+    )
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:

@@ -43,7 +43,6 @@ from aflite_assets.stages.report.rows import (
     read_row_facts,
     read_source_rows,
     row_information,
-    write_row_statistics,
 )
 from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets
 from aflite_assets.stages.shared.evaluator_roles import (
@@ -140,17 +139,16 @@ def run(
     The page itself holds plotly's script, and is kept once.
     """
     from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
+    from aflite_assets.analysis.rows.table import write_row_tables
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(analyse(data))
-    write_row_statistics(data.row_information, data.data_maps, draft.path)
+    write_row_tables(data, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
-    write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
     context.tracker.log_metrics(accuracies(data))

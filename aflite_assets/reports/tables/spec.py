@@ -7,8 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.reports.tables.cells import NOTHING
-from aflite_assets.reports.tables.table import Column, Row, Table, TableCell, ruled
+from aflite_assets.reports.tables.table import NOTHING, Column, Row, Table, TableCell, ruled
 
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
@@ -50,8 +49,8 @@ class TableSpec:
 
     Where `each` is a function it gives the keys of the tables that a record stands in. `name`, `of` and `title` are
     filled with the fields of a table's first record, as in "{evaluator}, zero-shot". All texts but the name may be
-    functions of the facts and the table's records instead, and so is `when`: whether the table is shown. `ruled`: with a line
-    where a shared heading begins. The other fields: as in `Table`.
+    functions of the facts and the table's records instead, and so is `when`: whether the table is shown. `ruled`: with
+    a line where a shared heading begins. The other fields: as in `Table`.
     """
 
     name: str

@@ -5,13 +5,28 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
 from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.filtering import (
+    CLASS_SHARES,
+    ITERATIONS,
+    PREDICTABILITY,
+    PREDICTABILITY_BY_ITERATION,
+    class_shares,
+    filter_table,
+    predictability_counts,
+    score_bins,
+)
+from aflite_assets.analysis.inputs.cues import CUES, FilteringCue
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
+from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
+from aflite_assets.analysis.lengths import LENGTHS, length_shares
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
 from aflite_assets.analysis.tidy import TidyTable
 
@@ -22,6 +37,16 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (ACCURACIES, accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
+    (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
+    (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
+    (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
+    (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
+    (LENGTHS, lambda data: (row for o in data.filtered for row in length_shares(data.examples, o, data.source.named))),
+    (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
+    (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
+    (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
+    (PLANTED, lambda data: data.planted),
+    (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
@@ -36,9 +61,10 @@ class Analysis:
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
 
-    def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
-        """The records of a table, in its order; none where nothing was computed."""
-        return self.tables.get(table.name, ())  # type: ignore[return-value]  # a table's records are of its type
+    def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
+        """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
+        records: tuple[Any, ...] = self.tables.get(table.name, ())
+        return records if representation is None else tuple(r for r in records if r.representation == representation)
 
 
 @cached_per_record

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import control
+from aflite_assets.specs.sample import StopRule
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class EvaluatorFacts:
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
-    `sample_rows`: of the sample that was filtered, None where all train rows were.
+    `sample_rows`: of the sample that was filtered, and `sample_stop` the rule that chose it; None where all train rows
+    were.
     """
 
     name: str
@@ -86,6 +88,7 @@ class DatasetFacts:
     split_rows: Mapping[str, int]
     warmup_rows: int
     sample_rows: int | None
+    sample_stop: StopRule | None
     notes: tuple[str, ...]
     settings_done: tuple[str, ...]
     test_sets: tuple[TestSetFacts, ...]
@@ -128,6 +131,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         split_rows=data.split_rows,
         warmup_rows=data.warmup_rows,
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
+        sample_stop=None if data.sample_curve is None else data.sample_curve.stop,
         notes=data.notes,
         settings_done=data.settings_done,
         test_sets=tuple(_test_set(one, data.label_names) for one in data.test_sets),

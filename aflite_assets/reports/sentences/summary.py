@@ -7,12 +7,12 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.comparisons.headlines import headlines
 from aflite_assets.analysis.comparisons.paired import PairedDifference, free_sets, paired_differences
 from aflite_assets.analysis.filtering import FilterRow, filter_table, largest_class_by_iteration
-from aflite_assets.analysis.inputs.planted import planted_sentence
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
 from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import ONE_ANSWER
 from aflite_assets.analysis.scores.questions import answers_text
+from aflite_assets.reports.sentences.cues import planted_sentence
 from aflite_assets.reports.sentences.headlines import headline_sentence
 from aflite_assets.reports.sentences.rankings import ranking_sentences
 from aflite_assets.reports.sentences.sample import sample_cost_sentences

@@ -15,7 +15,7 @@ from aflite_assets.analysis.comparisons.verdict_evidence import (
     whole_lacking,
 )
 from aflite_assets.analysis.filtering import removed_train_rows
-from aflite_assets.analysis.inputs.cues import Cue, class_text, cue_text, marked_text, telling
+from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
@@ -24,6 +24,7 @@ from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
 from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.analysis.scores.questions import answers_text
+from aflite_assets.reports.sentences.cues import class_text, cue_name, cue_text, marked_text
 from aflite_assets.reports.sentences.which_rows import gains_text, use_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
@@ -149,7 +150,7 @@ def _learnt(rows: Excess, verdict: DatasetVerdict) -> str:
 def _beside(verdict: DatasetVerdict) -> str:
     """What is shown though the bias shows nothing: a mark that counts, else a gain; empty without either."""
     if verdict.evidence.cues:
-        mark = telling(verdict.evidence.cues)[0].text
+        mark = cue_name(telling(verdict.evidence.cues)[0])
         return f" Though {mark} marks removed rows beyond chance; see what marks them."
     if verdict.gains:
         return f" Though filtered is better than its control on {gains_text(verdict)}; see the comparisons."
@@ -167,7 +168,7 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
         return ""
     most = max(pure, key=lambda cue: cue.rows)
     which = "one of them" if most.alike else "it"
-    return f"But look at {most.text}, {class_text(most)}: if {which} should not matter, it is a shortcut."
+    return f"But look at {cue_name(most)}, {class_text(most)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:

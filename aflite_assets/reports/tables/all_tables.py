@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
 from aflite_assets.reports.tables.falls import FALLS, fall_tables
@@ -22,7 +23,13 @@ from aflite_assets.reports.tables.forgetting.two_phase import (
     two_phase_tables,
 )
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
-from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, SAMPLE_CURVE, WARMUP_CURVE, sample_tables
+from aflite_assets.reports.tables.listings import (
+    PLANTED_FORM,
+    PREDICTABILITY_FORM,
+    SAMPLE_CURVE_FORM,
+    WARMUP_CURVE_FORM,
+    sample_tables,
+)
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
@@ -50,22 +57,22 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "top_5": top_k_tables,
     "published": paper_tables,
     "challenge_sets": challenge_tables,
-    "sample_curve": sample_tables,
+    "sample_curve": lambda data: sample_tables(analyse(data)),
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 
 LONG_FORMS = (
-    ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
-    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS, FORGETTABLES, FORGETTABLES_BY_CLASS,
-    FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
-    BY_OVERLAP, THRESHOLDS, FINE_ACTION,
+    ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY_FORM,
+    WARMUP_CURVE_FORM, TRANSFER, TRANSFER_DIFFERENCES, PLANTED_FORM, PUBLISHED, FALLS, FORGETTABLES,
+    FORGETTABLES_BY_CLASS, FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES,
+    FORGETTABLES_ALONE, BY_OVERLAP, THRESHOLDS, FINE_ACTION,
 )  # fmt: skip
 """Those of every report, in the order of `report.json`."""
 
 
 def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
     """Those of one report: with the curve that chose its sample, and with its rankings, where there are any."""
-    curve = () if data.sample_curve is None else (SAMPLE_CURVE,)
+    curve = () if data.sample_curve is None else (SAMPLE_CURVE_FORM,)
     return (*LONG_FORMS, *curve, *((RANKINGS, RANKING_OVERLAP) if data.rankings else ()))
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
@@ -78,6 +79,9 @@ from aflite_assets.stages.shared.report_inputs import (
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
+if TYPE_CHECKING:
+    from aflite_assets.reports.figures.drawing import Picture
+
 
 class BenchmarkReportSettings(StageSettings):
     """What `benchmark_report` reads of a dataset's file."""
@@ -121,6 +125,8 @@ def run(
 
     The page itself holds plotly's script, and is kept once.
     """
+    from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.page.row_table import ROWS_FILE, write_rows
@@ -129,11 +135,12 @@ def run(
     data = report_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(data)
     write_row_statistics(data.row_information, data.data_maps, draft.path)
-    (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
+    pictures = report_pictures(analyse(data), picture_inputs(data))
+    (draft.path / "report.html").write_text(render_report(data, pictures=pictures), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
-    write_pictures(data, draft.path)
+    write_pictures(pictures, draft.path)
     context.tracker.log_metrics(accuracies(data))
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
@@ -161,11 +168,8 @@ def write_tables(data: BenchmarkData, folder: Path) -> None:
     write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in shown.items()})
 
 
-def write_pictures(data: BenchmarkData, folder: Path) -> None:
+def write_pictures(pictures: "Mapping[str, Picture]", folder: Path) -> None:
     """Every figure as `figures/<name>.png`, and in `figures.json` what each shows."""
-    from aflite_assets.reports.figures.all_figures import report_pictures
-
-    pictures = report_pictures(data)
     (folder / "figures").mkdir()
     for name, picture in pictures.items():
         (folder / "figures" / f"{name}.png").write_bytes(picture.png)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.learning_curve import sample_points
 from aflite_assets.analysis.inputs.records import Cell, FilteredSet, TestSet
 from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
@@ -11,6 +12,7 @@ from aflite_assets.analysis.scores.judges import (
     over_largest_class,
     over_largest_class_elsewhere,
 )
+from aflite_assets.reports.learning_curves import sample_cautions
 from aflite_assets.reports.sentences.warnings import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
@@ -49,7 +51,7 @@ def sample_outcomes(sample: PublishedResult) -> Iterator[CheckOutcome]:
     """Whether the sample's accuracy rose, then stopped; nothing where all train rows are filtered."""
     curve = read_sample_curve(sample)
     if curve is not None:
-        cautions = list(curve.cautions())
+        cautions = list(sample_cautions(sample_points(curve)))
         asks = "Accuracy by the size of the sample rises, then stops increasing."
         yield CheckOutcome("data", "sample_curve_flattens", asks, not cautions, " ".join(cautions))
 

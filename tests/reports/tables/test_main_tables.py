@@ -1,14 +1,12 @@
-import itertools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 
-from aflite_assets.analysis.filtering import filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.accuracy import cell_accuracy
-from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 
 DASH = "\N{EN DASH}"
 
@@ -55,12 +53,3 @@ def test_own_test_rows_have_a_column_where_other_laws_left_some(planted: Benchma
 def test_nothing_trained_is_no_table(make_planted: Any) -> None:
     assert accuracy_tables(make_planted(cells=())) == ()
     assert ACCURACY.records(make_planted(cells=())) == []
-
-
-def test_filter_table_is_in_order_of_iterations(planted: BenchmarkData) -> None:
-    filtered = planted.filtered[0]
-    rows = filter_table(filtered)
-    assert [row.iteration for row in rows] == list(range(8))
-    assert rows[0].rows_in == 1200
-    assert rows[-1].cutoff is None
-    assert all(a.rows_in - a.removed == b.rows_in for a, b in itertools.pairwise(rows))

@@ -13,7 +13,6 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.questions import PICKED
 from aflite_assets.analysis.tidy import TidyTable
 
-
 _Side = Literal["kept", "removed"]
 
 

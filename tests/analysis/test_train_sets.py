@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.groups import cell_groups
@@ -14,7 +15,6 @@ from aflite_assets.analysis.train_sets import (
 )
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.sentences.wording import train_set_meaning
-from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,8 @@ def raw(circles_spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def counted(counting: Counting) -> Stage:
-    return replace(
-        STAGES["raw_dataset"], checks=StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
-    )
+    own: StageChecks[_Settings] = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
+    return replace(STAGES["raw_dataset"], checks=own)
 
 
 def test_stages_that_check_their_results() -> None:

@@ -157,9 +157,9 @@ def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path
     challenges = {"two": {"source": source_of(tmp_path, test="two"), "columns": FEATURES, **two}}
     spec = noise(tmp_path, labels, columns=FEATURES, labels=["a", "b", "c"], challenge_sets=challenges)
     found = walked(spec, store, through="bias_evidence")
-    two = found["not_at_chance (two)"]
-    assert "svm" not in two.found
-    assert "; the largest class gets 66.7 %" in two.found
+    odd = found["not_at_chance (two)"]
+    assert "svm" not in odd.found
+    assert "; the largest class gets 66.7 %" in odd.found
     said = pq.read_table(
         store.current("evaluator_models", spec.name).part("linear.full.0").file("predictions.parquet"),
         filters=[("test_set", "=", "two")],
@@ -167,8 +167,8 @@ def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path
     probabilities = np.array(said["probabilities"].to_pylist())
     right = (probabilities[:, 0] >= probabilities[:, 1:].sum(axis=1)) == (labels["two"] == 0)
     pair = [right, right]  # of both seeds, since a linear model has none
-    assert f"linear ({100 * np.mean(pair):.1f} %" in two.found
-    assert two.numbers == {"cannot_be_asked_of": "svm on two"}
+    assert f"linear ({100 * np.mean(pair):.1f} %" in odd.found
+    assert odd.numbers == {"cannot_be_asked_of": "svm on two"}
     assert found["better_than_largest_class (linear)"].numbers == {}
     assert_reported(found, spec, store)
 

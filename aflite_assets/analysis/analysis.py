@@ -5,21 +5,53 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
-from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
+from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
-from aflite_assets.analysis.comparisons.headlines import Headline, headlines
-from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary
+from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
-from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.filtering import (
+    CLASS_SHARES,
+    ITERATIONS,
+    PREDICTABILITY,
+    PREDICTABILITY_BY_ITERATION,
+    class_shares,
+    filter_table,
+    predictability_counts,
+    score_bins,
+)
+from aflite_assets.analysis.forgettables import (
+    AGREEMENT,
+    EVENTS,
+    FORGETTABLE_CLASSES,
+    MINORITIES,
+    PHASE_AVERAGES,
+    THRESHOLDS,
+    WEAK_MODEL_ACCURACIES,
+    WEAK_MODELS,
+    agreement,
+    forgettable_classes,
+    forgetting_events,
+    minorities,
+    phase_averages,
+    thresholds,
+    weak_model_accuracies,
+    weak_models,
+)
+from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
+from aflite_assets.analysis.lengths import LENGTHS, length_shares
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
+from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.trainings import TRAININGS, trainings
@@ -35,7 +67,26 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (FALLS, fall_terms),
     (DATA_MAPS, data_map_means),
     (ANSWER_PICKS, answer_picks),
+    (ANNOTATORS, annotator_agreement),
+    (RANKING_OVERLAP, ranking_overlaps),
+    (WEAK_MODELS, weak_models),
+    (WEAK_MODEL_ACCURACIES, weak_model_accuracies),
+    (FORGETTABLE_CLASSES, forgettable_classes),
+    (EVENTS, forgetting_events),
+    (AGREEMENT, agreement),
+    (MINORITIES, minorities),
+    (THRESHOLDS, thresholds),
+    (PHASE_AVERAGES, phase_averages),
+    (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
+    (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
+    (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
+    (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
+    (LENGTHS, lambda data: (row for o in data.filtered for row in length_shares(data.examples, o, data.source.named))),
+    (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
+    (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
+    (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),
+    (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
@@ -59,9 +110,10 @@ class Analysis:
     rankings: tuple[RankingPair, ...]
     checks: tuple[CheckOutcome, ...]
 
-    def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
-        """The records of a table, in its order; none where nothing was computed."""
-        return self.tables.get(table.name, ())  # type: ignore[return-value]  # a table's records are of its type
+    def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
+        """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
+        records: tuple[Any, ...] = self.tables.get(table.name, ())
+        return records if representation is None else tuple(r for r in records if r.representation == representation)
 
 
 @cached_per_record
@@ -76,7 +128,7 @@ def analyse(data: BenchmarkData) -> Analysis:
         tables={table.name: tuple(make(data)) for table, make in TABLES},
         verdicts=filtering_verdicts(data),
         judging=judging(data),
-        primary=primary(data),
+        primary=primary_comparison(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         rankings=data.rankings,
         checks=data.checks,

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import finished_trainings
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet, Unit
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
-from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.analysis.scores.accuracy import Score, trained_right
+from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.tidy import TidyTable
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
@@ -71,15 +72,38 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     return tuple(_fall(data, representation, evaluator, test_set) for evaluator in data.plain_evaluators)
 
 
+@dataclass(frozen=True)
+class Headline:
+    """A fall with the scores behind it.
+
+    `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and tested on
+    filtered.
+    """
+
+    representation: str
+    evaluator: str
+    test_set: str
+    full: Score
+    random: Score
+    filtered: Score
+    fall: Fall
+
+
+def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
+    """Return one comparison per evaluator, on the test set of `falls`; empty if no natural test set was filtered."""
+    found = []
+    for fall in falls(data, representation):
+        full = Place(representation, fall.evaluator, "full", fall.test_set, "full")
+        places = full, full._replace(train_set="random"), full._replace(train_set="filtered", tested_on="filtered")
+        before, fewer, after = (score_table(data)[place] for place in places)
+        found.append(Headline(representation, fall.evaluator, fall.test_set, before, fewer, after, fall))
+    return tuple(found)
+
+
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Fall:
     kept = test_set.kept[representation]
     path = list(dict.fromkeys(("full", "random", control(data, representation), "filtered")))
-    trained = {
-        name: finished_trainings(
-            data, cells_of(data, evaluator, name, None if name == "full" else representation), test_set
-        )
-        for name in path
-    }
+    trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     confidence = 1 - (1 - CONFIDENCE) / len(path)
     asked_any = bool(kept.any())
     choice = (

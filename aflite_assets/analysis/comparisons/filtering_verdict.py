@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.paired import finished_trainings, label_mean
+from aflite_assets.analysis.comparisons.paired import label_mean
 from aflite_assets.analysis.comparisons.verdict_evidence import dataset_verdict_on
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
@@ -14,7 +14,8 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.analysis.rules.enough import lacking
 from aflite_assets.analysis.rules.verdicts import Claim, Side, judge
-from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.analysis.scores.accuracy import trained_right
+from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import judging
 
 _GIVES_AWAY = 0.9
@@ -155,17 +156,14 @@ class _Trained:
     representation: str
     evaluator: str
 
-    def right(self, train_set: str, test_set: str) -> list[np.ndarray]:
-        test = next(one for one in self.data.test_sets if one.name == test_set)
-        representation = None if train_set == "full" else self.representation
-        return finished_trainings(self.data, cells_of(self.data, self.evaluator, train_set, representation), test)
-
     def sides(self, against: str, test_set: str) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray | None] | None:
         """Rows right after training on filtered and on `against`, with their groups; None without both or any row."""
         test = next((one for one in self.data.test_sets if one.name == test_set), None)
         if test is None or not len(test.row_ids):
             return None
-        first, second = (self.right(name, test_set) for name in ("filtered", against))
+        first, second = (
+            trained_right(self.data, self.evaluator, name, self.representation, test) for name in ("filtered", against)
+        )
         return (first, second, test.groups) if first and second else None
 
     def stated(self, against: str, test_set: str) -> StatedDifference | None:

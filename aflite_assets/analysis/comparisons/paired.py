@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.primary import primary_comparison
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, label_mean_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
-from aflite_assets.analysis.scores.accuracy import correct_rows
-from aflite_assets.analysis.scores.groups import cell_groups, cells_of, control
-from aflite_assets.analysis.scores.judges import beats_majority, judging
+from aflite_assets.analysis.scores.accuracy import finished_rows, finished_trainings
+from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.scores.subsets import Subset, compared_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
 
@@ -77,54 +77,6 @@ def paired_differences(data: BenchmarkData, representation: str) -> tuple[Paired
     return tuple(one for one in _judged(data) if one.representation == representation)
 
 
-def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
-    """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
-
-    The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
-    split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
-    no such evaluator or set. Evaluators without a finished training of filtered and of its control come last. Before
-    them come those that get no more of that set than its largest class, whatever they are trained on: what they have
-    not learnt to do no train set makes better or worse.
-    """
-    if data.primary is not None:
-        return data.primary
-    free = free_sets(data)
-    able = judging(data).judges if free else ()
-    if not able:
-        return None
-    test_set = next(one for one in data.test_sets if one.name == free[0])
-    missing = {name: _without_result(data, name, test_set) for name in able}
-    best = [name for name in able if missing[name] == min(missing.values())]
-    return next((name for name in best if beats_majority(data, name, test_set)), best[0]), free[0]
-
-
-def passed_over(data: BenchmarkData) -> tuple[str, ...]:
-    """Evaluators that would stand before the primary comparison's, and have no result of filtered or of its control."""
-    primary = primary_comparison(data) if data.primary is None else None
-    if primary is None:
-        return ()
-    able, test_set = judging(data).judges, next(one for one in data.test_sets if one.name == primary[1])
-    missing = _without_result(data, primary[0], test_set)
-    before = able[: able.index(primary[0])]
-    return tuple(name for name in before if _without_result(data, name, test_set) > missing)
-
-
-def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
-    """Of how many representations filtered or its control has no finished training."""
-    return sum(
-        not all(
-            finished_trainings(data, cells_of(data, evaluator, train_set, name), test_set)
-            for train_set in ("filtered", control(data, name))
-        )
-        for name in data.representations
-    )
-
-
-def free_sets(data: BenchmarkData) -> list[str]:
-    """The test sets whose rows did not enter the filter's pool, challenge sets first."""
-    return [one.name for one in sorted(data.test_sets, key=lambda one: not one.challenge) if not one.pooled]
-
-
 @cached_per_record
 def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
     found = [one for representation in data.representations for one in _unjudged(data, representation)]
@@ -136,7 +88,7 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Paired
     cells = {(evaluator, train_set): seeds for evaluator, train_set, seeds in cell_groups(data, representation)}
     names = list(dict.fromkeys(name for _, name in cells))
     pairs = [pair for pair in compared_pairs(names) if pair[1] not in ("full", "sampled")] + _weighted_pairs(names)
-    primary = primary_comparison(data)
+    primary = primary_comparison(data).chosen
     for evaluator in data.evaluators:
         for train_set, against in pairs:
             for test_set in data.test_sets:
@@ -168,7 +120,7 @@ def _compared(
     """Of one pair on one test set the whole differences, and with the control those of its parts."""
     for tested_on, part in _tested(test_set, names[0]):
         where = (*names, test_set.name, tested_on, part.column, part.category, part.label)
-        interval = _interval(first, second, part.mask, test_set.groups)
+        interval = interval_on(first, second, part.mask, test_set.groups)
         rows = int(part.mask.sum())
         by_label = None if interval is None else label_mean(first, second, test_set, part.mask)
         one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED, by_label)
@@ -212,12 +164,13 @@ def paired_cells(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSe
         DataError: predictions do not fit the test set.
     """
     rows = np.ones(len(test_set.row_ids), dtype=bool)
-    return _interval(_finished(cells, test_set), _finished(others, test_set), rows, test_set.groups)
+    return interval_on(finished_rows(cells, test_set), finished_rows(others, test_set), rows, test_set.groups)
 
 
-def _interval(
+def interval_on(
     first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
 ) -> CrossedInterval | None:
+    """Compare two sides' trainings on some rows (bool per row) of a test set; None without both or any row."""
     if not first or not second or not rows.any():
         return None
     chosen = [[one[rows] for one in trained] for trained in (first, second)]
@@ -237,21 +190,3 @@ def label_mean(
     trained = [[one[chosen] for one in side] for side in (first, second)]
     groups = None if test_set.groups is None else test_set.groups[chosen]
     return label_mean_interval(trained[0], trained[1], test_set.labels[chosen], groups)
-
-
-def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
-
-    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
-    """
-    runs: dict[int, list[Cell]] = {}
-    for place, cell in enumerate(cells):
-        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
-        runs.setdefault(run, []).append(cell)
-    finished = [_finished(group, test_set) for group in runs.values()]
-    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
-
-
-def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    correct = [correct_rows(cell, test_set) for cell in cells]
-    return [rows for rows in correct if isinstance(rows, np.ndarray)]

@@ -1,20 +1,20 @@
 """Two rankings of one representation compared: accuracy after training on what each of them kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import finished_trainings, label_mean
+from aflite_assets.analysis.comparisons.paired import interval_on, label_mean
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
+from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
-from aflite_assets.analysis.scores.accuracy import Score
-from aflite_assets.analysis.scores.groups import cells_of
+from aflite_assets.analysis.scores.accuracy import Score, trained_right
 from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.scores.subsets import Subset, category_parts
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import in_order, is_filtered_set
 
 NOT_SHOWN = "no difference was shown"
@@ -94,7 +94,7 @@ def _compared(
 ) -> Iterator[tuple[RankingDifference, Claim]]:
     """On the whole test set, then on each of its categories."""
     names = (pair.representation, pair.against)
-    first, second = (finished_trainings(data, cells_of(data, evaluator, train_set, name), test_set) for name in names)
+    first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
     everything = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
     for part in (everything, *category_parts(test_set)):
         places = [
@@ -111,7 +111,7 @@ def _compared(
             for name in names
         ]
         scores = (_score(data, places[0], len(part.mask)), _score(data, places[1], len(part.mask)))
-        interval = _interval(first, second, part.mask, test_set.groups)
+        interval = interval_on(first, second, part.mask, test_set.groups)
         one = RankingDifference(pair, places[0], scores, interval, Verdict(None, "not judged"))
         bar: Bar | None = "took part in the filter" if test_set.pooled else None
         by_label = (
@@ -126,10 +126,32 @@ def _score(data: BenchmarkData, place: Place, test_rows: int) -> Score:
     return score_table(data).get(place, Score("not run", None, None, test_rows, 0))
 
 
-def _interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
-) -> CrossedInterval | None:
-    if not first or not second or not rows.any():
-        return None
-    left, right = ([one[rows] for one in trained] for trained in (first, second))
-    return crossed_interval(left, right, None if groups is None else groups[rows])
+@dataclass(frozen=True)
+class RankingOverlap:
+    """How alike the train rows are that two rankings kept; `representation` and `against` name the two filterings.
+
+    Of the `rows` train rows that both filtered, `first_rows` and `second_rows` are left by each and `shared` by both.
+    `jaccard` in [0, 1]: these over the rows that either left; `jaccard_by_chance`: its mean over random sets of these
+    sizes. Both are None where neither left a row.
+    """
+
+    representation: str
+    against: str
+    train_set: str
+    rows: int
+    first_rows: int
+    second_rows: int
+    shared: int
+    jaccard: float | None
+    jaccard_by_chance: float | None
+
+
+RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
+
+
+def ranking_overlaps(data: BenchmarkData) -> Iterator[RankingOverlap]:
+    """Of every pair of rankings the filtered sets, then what both had left at the same earlier size."""
+    for pair in data.rankings:
+        for one in pair.overlaps:
+            sizes = one.rows, one.first_kept, one.second_kept, one.both_kept
+            yield RankingOverlap(pair.representation, pair.against, one.train_set, *sizes, one.jaccard, one.by_chance)

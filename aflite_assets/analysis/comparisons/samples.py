@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.paired import finished_trainings, label_mean
+from aflite_assets.analysis.comparisons.paired import label_mean
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Verdict, judge
-from aflite_assets.analysis.scores.groups import cells_of
+from aflite_assets.analysis.scores.accuracy import trained_right
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,10 @@ def sample_costs(data: BenchmarkData) -> tuple[SampleCost, ...]:
         return ()
     found: list[tuple[str, str, CrossedInterval, Claim]] = []
     for evaluator in data.plain_evaluators:
-        cells = cells_of(data, evaluator, "full", None), cells_of(data, evaluator, "sampled", data.representations[0])
         for test_set in data.test_sets:
-            full, sampled = (finished_trainings(data, of_set, test_set) for of_set in cells)
+            full, sampled = (
+                trained_right(data, evaluator, name, data.representations[0], test_set) for name in ("full", "sampled")
+            )
             if full and sampled and len(test_set.row_ids):
                 interval = crossed_interval(full, sampled, test_set.groups)
                 bar: Bar | None = "took part in the filter" if test_set.pooled else None

@@ -6,21 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.paired import (
-    PairedDifference,
-    finished_trainings,
-    paired_differences,
-)
+from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet, Unit
 from aflite_assets.analysis.intervals import contrast_interval, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import (
-    Comparison,
-    DatasetVerdict,
-    VerdictEvidence,
-    dataset_verdict,
-)
-from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.scores.accuracy import trained_right
+from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import judging
 
 
@@ -113,8 +105,7 @@ def _beyond_natural(data: BenchmarkData, representation: str, one: PairedDiffere
     here, there = (next(test for test in data.test_sets if test.name == each) for each in (one.test_set, name))
     sides = []
     for train_set in (one.train_set, one.against):
-        cells = cells_of(data, one.evaluator, train_set, representation)
-        each = [finished_trainings(data, cells, test) for test in (here, there)]
+        each = [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
         if not each[0] or len(each[0]) != len(each[1]):
             return None
         sides.append([np.concatenate(pair) for pair in zip(*each, strict=True)])

@@ -1,15 +1,16 @@
 """Accuracies from stored predictions: which rows were right, means over seeds, intervals; no formatting."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import Interval, effective_rows, wilson_interval
+from aflite_assets.analysis.scores.groups import cells_of
 from aflite_assets.analysis.scores.predictions import MatchedPredictions, MissingScore, match_predictions
 from aflite_assets.analysis.scores.questions import question_credit
 from aflite_assets.analysis.scores.ranks import gold_ranks
@@ -94,6 +95,36 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     if isinstance(matched, MissingScore):
         return matched
     return np.asarray(_by_label(matched, test_set)[matched.positions] == test_set.labels)
+
+
+def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
+    """Return which rows each training with predictions of the test set got right (`correct_rows`).
+
+    Raises:
+        DataError: predictions do not fit the test set.
+    """
+    return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+
+
+def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
+    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
+
+    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
+    """
+    runs: dict[int, list[Cell]] = {}
+    for place, cell in enumerate(cells):
+        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
+        runs.setdefault(run, []).append(cell)
+    finished = [finished_rows(group, test_set) for group in runs.values()]
+    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
+
+
+def trained_right(
+    data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
+) -> list[np.ndarray]:
+    """Return the `finished_trainings` of an evaluator on a train set of one filtering, or on full."""
+    cells = cells_of(data, evaluator, train_set, None if train_set == "full" else representation)
+    return finished_trainings(data, cells, test_set)
 
 
 def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:

@@ -12,7 +12,7 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.dataset_verdict import Shortfall
 from aflite_assets.analysis.rules.enough import lacking
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
-from aflite_assets.analysis.scores.accuracy import correct_rows
+from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
 from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
@@ -144,7 +144,7 @@ def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClas
     found = {}
     for name in dict.fromkeys(cell.evaluator for cell in cells):
         full = [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, "full")]
-        right = [rows for cell in full if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        right = finished_rows(full, test_set)
         if right:
             margin = crossed_interval(right, [always] * len(right), test_set.groups)
             if margin.effective_groups >= FEWEST_GROUPS:
@@ -276,8 +276,7 @@ def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bo
     for train_set, representation in dict.fromkeys((c.train_set, c.representation) for c in data.cells):
         if train_set not in compared:
             continue
-        trained = cells_of(data, evaluator, train_set, representation)
-        right = [rows for cell in trained if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        right = finished_rows(cells_of(data, evaluator, train_set, representation), test_set)
         if right and len(always) >= FEWEST_ROWS:
             margin = crossed_interval(right, [always] * len(right), test_set.groups)
             asked = True

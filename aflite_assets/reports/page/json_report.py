@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
+from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
+from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.json_values import JsonValue, to_json
@@ -35,7 +35,10 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "representations": {
             filtered.representation: _representation(data, analysis, filtered) for filtered in data.filtered
         },
-        "tables": {form.name: to_json(form.records(data)) for form in long_forms(data)},
+        "tables": {
+            **{table.name: [to_json(table.as_row(one)) for one in analysis.of(table)] for table, _ in TABLES},
+            **{form.name: to_json(form.records(data)) for form in long_forms(data)},
+        },
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
@@ -55,6 +58,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
 
 
 def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
+    facts = analysis.facts
     return {
         "name": data.name,
         "title": data.title,
@@ -74,21 +78,16 @@ def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
                 "class_map": _class_map(test_set, data.label_names),
                 "collapse": test_set.collapse,
                 "category_columns": list(test_set.categories),
-                "notes": list(set_notes(test_set, data.label_names)),
+                "notes": list(set_notes(facts.test_set[test_set.name], data.label_names)),
                 "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
                 "took_part_in_the_filter": test_set.pooled,
             }
             for test_set in data.test_sets
         ],
         "missing_sets": dict(data.missing_sets),
-        "primary_comparison": _primary(analysis),
+        "primary_comparison": to_json(analysis.primary.chosen),
         "smallest_effect": data.smallest_effect,
     }
-
-
-def _primary(analysis: Analysis) -> JsonValue:
-    primary = analysis.primary
-    return None if primary.evaluator is None else [primary.evaluator, primary.test_set]
 
 
 def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
@@ -100,17 +99,24 @@ def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
 
 
 def _representation(data: BenchmarkData, analysis: Analysis, filtered: FilteredSet) -> dict[str, JsonValue]:
-    edges, kept, removed = predictability_counts(filtered)
-    headlines = [one for one in analysis.headlines if one.representation == filtered.representation]
+    name = filtered.representation
+    headlines = [one for one in analysis.headlines if one.representation == name]
     verdicts = {one.representation: one for one in verdict_texts(analysis)}
+    iterations, bins = analysis.of(ITERATIONS, name), analysis.of(PREDICTABILITY, name)
+    beside = {"representation", "largest_class", "guessing_deviation"}
+    columns = [column for column in ITERATIONS.schema.names if column not in beside]
     return {
         "headlines": to_json(headlines),
-        "verdict": to_json(verdicts[filtered.representation]),
+        "verdict": to_json(verdicts[name]),
         "falls": to_json([one.fall for one in headlines]),
-        "iterations": to_json(filter_table(filtered)),
-        "largest_class": to_json(largest_class_by_iteration(filtered)),
+        "iterations": [{column: getattr(row, column) for column in columns} for row in iterations],
+        "largest_class": [row.largest_class for row in iterations],
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
-        "predictability_histogram": to_json({"edges": edges, "kept": kept, "removed": removed}),
+        "predictability_histogram": {
+            "edges": [0.0, *(one.high for one in bins)],
+            "kept": [one.kept for one in bins],
+            "removed": [one.removed for one in bins],
+        },
         "stop_reason": filtered.stop_reason,
         "warnings": list(filtered.warnings),
         "settings": to_json(filtered.settings),

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
-from aflite_assets.analysis.comparisons.falls import Change, FallStep
-from aflite_assets.analysis.comparisons.headlines import Headline
+from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
 from aflite_assets.analysis.comparisons.rankings import NOT_SHOWN
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
@@ -86,7 +85,7 @@ def _other_comparisons(number: int) -> str:
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
     facts = analysis.facts
-    pair = "filtered", facts.filtering(representation).control
+    pair = "filtered", facts.filtering[representation].control
     natural = headline_split(list(facts.natural_sets))
     differences = [
         one

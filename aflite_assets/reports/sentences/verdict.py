@@ -7,11 +7,12 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, StatedDifference
 from aflite_assets.analysis.comparisons.primary import Lack
 from aflite_assets.analysis.facts import FilteringFacts
-from aflite_assets.analysis.inputs.cues import Cue, class_text, cue_text, marked_text, telling
+from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
+from aflite_assets.reports.sentences.cues import class_text, cue_name, cue_text, marked_text
 from aflite_assets.reports.sentences.which_rows import gains_text, use_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
@@ -55,7 +56,7 @@ def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
 
 def verdict_text(analysis: Analysis, one: FilteringVerdict) -> VerdictText:
     """Word one verdict: the line and the sentences under it."""
-    code, filtering = one.verdict.code, analysis.facts.filtering(one.representation)
+    code, filtering = one.verdict.code, analysis.facts.filtering[one.representation]
     sentence = f"{_OPENINGS[code]}: {_because(analysis, one)}{_reservation(analysis, one.verdict)}"
     details = (
         _removed(filtering, one, analysis.facts.label_names),
@@ -126,7 +127,7 @@ def _learnt(rows: Excess, verdict: DatasetVerdict) -> str:
 def _beside(verdict: DatasetVerdict) -> str:
     """What is shown though the bias shows nothing: a mark that counts, else a gain; empty without either."""
     if verdict.evidence.cues:
-        mark = telling(verdict.evidence.cues)[0].text
+        mark = cue_name(telling(verdict.evidence.cues)[0])
         return f" Though {mark} marks removed rows beyond chance; see what marks them."
     if verdict.gains:
         return f" Though filtered is better than its control on {gains_text(verdict)}; see the comparisons."
@@ -138,7 +139,7 @@ def _giveaway(cue: Cue | None) -> str:
     if cue is None:
         return ""
     which = "one of them" if cue.alike else "it"
-    return f"But look at {cue.text}, {class_text(cue)}: if {which} should not matter, it is a shortcut."
+    return f"But look at {cue_name(cue)}, {class_text(cue)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:
@@ -156,7 +157,7 @@ def _primary(primary: Comparison | None, analysis: Analysis, representation: str
         return f"Whether filtering helps cannot be judged, as {no_primary(analysis)}"
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
-        against = analysis.facts.filtering(representation).control
+        against = analysis.facts.filtering[representation].control
         same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
         return f"“{primary.evaluator}” is {points} points {where}"
@@ -176,8 +177,8 @@ _LACKS: dict[Lack, str] = {
 def no_primary(analysis: Analysis) -> str:
     """Why there is no primary comparison."""
     primary = analysis.primary
-    if primary.lack == "set not available":
-        return f"the primary comparison is on {primary.test_set}, which is not available"
+    if primary.lack == "set not available" and primary.chosen is not None:
+        return f"the primary comparison is on {primary.chosen[1]}, which is not available"
     return _LACKS[primary.lack]
 
 
@@ -307,7 +308,7 @@ def _chance_there(analysis: Analysis, stated: StatedDifference) -> str:
 def _sentence(analysis: Analysis, stated: StatedDifference) -> str:
     """Filtered against a train set on a test set."""
     said, pool = _short(analysis, stated), ""
-    if analysis.facts.test_set(stated.test_set).pooled:
+    if analysis.facts.test_set[stated.test_set].pooled:
         pool = ", whose rows were in the filter's pool"
     if stated.lacking is not None:
         return f"on “{stated.test_set}”{pool}{',' if pool else ''} “{stated.evaluator}” has {said}"
@@ -320,7 +321,7 @@ def _short(analysis: Analysis, stated: StatedDifference) -> str:
     """The difference with its interval; if that says nothing, what there is too little of."""
     few, interval = stated.lacking, stated.interval
     if few is not None:
-        by_question = few.what == "rows" and analysis.facts.test_set(stated.test_set).unit == "question"
+        by_question = few.what == "rows" and analysis.facts.test_set[stated.test_set].unit == "question"
         what = "questions" if by_question else few.what
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
     difference = round(interval.difference, 1)

@@ -1,10 +1,8 @@
-from typing import Any
-
 import pytest
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.accuracy import cell_accuracy
-from aflite_assets.analysis.scores.score_table import Place, points, score_records, score_table, trained_sizes
+from aflite_assets.analysis.scores.score_table import Place, points, score_table
 
 
 def test_every_evaluator_and_train_set_has_a_score_on_every_part(planted: BenchmarkData) -> None:
@@ -29,24 +27,8 @@ def test_full_has_a_score_with_each_representation(by_hand: BenchmarkData) -> No
     assert scores[Place("a", "p", "full", "odd")] == scores[Place("b", "p", "full", "odd")]
 
 
-def test_records_are_what_a_score_is_of_and_its_numbers(by_hand: BenchmarkData) -> None:
-    natural, challenge = (list(score_records(by_hand, challenge=one)) for one in (False, True))
-    assert {row["test_set"] for row in natural} == {"test"}
-    assert {row["test_set"] for row in challenge} == {"odd"}
-    (one,) = (row for row in challenge if Place("a", "p", "full", "odd")._asdict().items() <= row.items())
-    assert (one["status"], one["accuracy"], one["seeds"], one["test_rows"]) == ("done", 0.375, 2, 8)
-    assert one["interval_low"] < one["accuracy"] < one["interval_high"]
-
-
 def test_points_need_both_scores(by_hand: BenchmarkData) -> None:
     scores = score_table(by_hand)
     done, missing = scores[Place("a", "p", "full", "odd")], scores[Place("b", "q", "random", "odd")]
     assert points(done, scores[Place("a", "p", "filtered", "odd")]) == -43.75
     assert [points(done, missing), points(missing, done), points(done, None)] == [None] * 3
-
-
-def test_sizes_are_those_of_finished_seeds(make_by_hand: Any, by_hand: BenchmarkData) -> None:
-    more = Cell("p", "random", "a", 2, 25, "failed", "stopped")
-    sizes = trained_sizes(make_by_hand(cells=(*by_hand.cells, more)), "a")
-    assert (sizes["p", "full"], sizes["p", "random"], sizes["q", "random"]) == ((90,), (30,), (30,))
-    assert trained_sizes(by_hand, "b")["q", "random"] == ()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.comparisons.samples import sample_costs
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, fine_tuned_note
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.scores.main_table import main_table
+from aflite_assets.analysis.scores.score_table import score_table
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
@@ -96,7 +96,7 @@ def test_fine_tuned_evaluators_stay_out_of_tables_about_train_sets_alone(tuned: 
     assert [row.headings[0] for row in in_distribution_tables(tuned)[0].rows if not row.apart] == ["p", "q"]
     assert [one.evaluator for one in headlines(tuned, "a")] == ["p", "q"]
     assert "p_odd" not in " ".join(plain_summary(analyse(tuned)))
-    assert {row.evaluator for row in main_table(tuned, "a")} == {"p", "q", "p_odd"}
+    assert {place.evaluator for place in score_table(tuned)} == {"p", "q", "p_odd"}
 
 
 def test_all_formats_say_the_same(tuned: BenchmarkData) -> None:

@@ -15,6 +15,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.evaluation.evaluator_checks import (
     EvaluatorCheckSettings,
     check_all_done,
@@ -24,7 +25,6 @@ from aflite_assets.stages.evaluation.evaluator_checks import (
 )
 from aflite_assets.stages.evaluation.margins import margins_of_training
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 
 
 def spec_of(folder: Path, *, clear: bool) -> Any:
@@ -138,8 +138,8 @@ FEATURES = {"features": ["x0", "x1", "x2"]}
 
 def assert_reported(found: Mapping[str, CheckOutcome], spec: Any, store: ResultStore) -> None:
     """That the report has these outcomes, and that its own cells and test sets give the same."""
-    results = {name: store.current(name, spec.name) for name in BenchmarkReportInputs.names()}
-    data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
+    results = {name: store.current(name, spec.name) for name in AnalysisInputs.names()}
+    data = benchmark_data(AnalysisSettings.of(spec), AnalysisInputs.of(results), spec.name)
     assert {one.title: one for one in data.checks if one.about == "evaluators"} == found
     again = [
         check_all_done(data.cells),

@@ -94,9 +94,7 @@ def read_row_tables(folder: Path, examples: Examples) -> RowTables:
     order = np.argsort(examples.row_ids, kind="stable")
     ascending = examples.row_ids[order]
     information = folder / PVI_FILE
-    maps = [
-        (path.stem.rpartition("."), pq.read_table(path)) for path in sorted((folder / MAPS_FOLDER).glob("*.parquet"))
-    ]
+    maps = sorted((folder / MAPS_FOLDER).glob("*.parquet"))
     return RowTables(
         lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
         pq.read_table(information) if information.is_file() else INFORMATION.empty_table(),

@@ -303,7 +303,7 @@ def test_the_files_of_rows_alone_make_the_browser(
     assert {path.name for path in tmp_path.iterdir()} == (
         {"rows.parquet", "pvi.parquet", "data_maps"} if measured else {"rows.parquet"}
     )
-    stored = read_row_tables(tmp_path, data.examples.image_bytes)
+    stored = read_row_tables(tmp_path, data.examples)
     browser = row_browser(analyse(data), stored, budget=BUDGET, seed=0)
     assert browser.json == browse(data).json
     assert browser.shown == browse(data).shown

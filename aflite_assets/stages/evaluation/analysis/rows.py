@@ -1,7 +1,6 @@
 """What a report knows of single rows: their facts, their places in the source, PVI and data maps, as Arrow columns."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.inputs.records import DataMap, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, MAPS_FOLDER, PVI_FILE, ROW_FACTS, published_information
+from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
@@ -294,15 +293,6 @@ def _beside_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Ta
             "kept": _taken(filtered.rows, "kept", row_ids),
         }
     )
-
-
-def write_row_statistics(information: pa.Table | None, maps: tuple[DataMap, ...], folder: Path) -> None:
-    """Write `PVI_FILE` and a file per data map, of what there is."""
-    if information is not None:
-        pq.write_table(published_information(information), folder / PVI_FILE)
-    for one in maps:
-        (folder / MAPS_FOLDER).mkdir(exist_ok=True)
-        pq.write_table(one.table, folder / MAPS_FOLDER / f"{one.representation}.{one.evaluator}.parquet")
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:

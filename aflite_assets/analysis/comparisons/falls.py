@@ -95,8 +95,8 @@ def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
     for fall in falls(data, representation):
         full = Place(representation, fall.evaluator, "full", fall.test_set, "full")
         places = full, full._replace(train_set="random"), full._replace(train_set="filtered", tested_on="filtered")
-        scores = [score_table(data)[place] for place in places]
-        found.append(Headline(representation, fall.evaluator, fall.test_set, *scores, fall))
+        before, fewer, after = (score_table(data)[place] for place in places)
+        found.append(Headline(representation, fall.evaluator, fall.test_set, before, fewer, after, fall))
     return tuple(found)
 
 

@@ -12,13 +12,33 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differen
 from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.forgettables import (
+    AGREEMENT,
+    EVENTS,
+    FORGETTABLE_CLASSES,
+    MINORITIES,
+    PHASE_AVERAGES,
+    THRESHOLDS,
+    WEAK_MODEL_ACCURACIES,
+    WEAK_MODELS,
+    agreement,
+    forgettable_classes,
+    forgetting_events,
+    minorities,
+    phase_averages,
+    thresholds,
+    weak_model_accuracies,
+    weak_models,
+)
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
+from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.trainings import TRAININGS, trainings
@@ -35,6 +55,16 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (DATA_MAPS, data_map_means),
     (ANSWER_PICKS, answer_picks),
     (PLANTED, lambda data: data.planted),
+    (ANNOTATORS, annotator_agreement),
+    (RANKING_OVERLAP, ranking_overlaps),
+    (WEAK_MODELS, weak_models),
+    (WEAK_MODEL_ACCURACIES, weak_model_accuracies),
+    (FORGETTABLE_CLASSES, forgettable_classes),
+    (EVENTS, forgetting_events),
+    (AGREEMENT, agreement),
+    (MINORITIES, minorities),
+    (THRESHOLDS, thresholds),
+    (PHASE_AVERAGES, phase_averages),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 

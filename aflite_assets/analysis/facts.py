@@ -1,17 +1,36 @@
 """What a report states of a dataset that is no row of a tidy table: names, settings, notes; as JSON and back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
-from aflite_assets.analysis.inputs.forgettables import LearntRows, WeakModelFacts
-from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
-from aflite_assets.analysis.scores.groups import control
+from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
+from aflite_assets.analysis.inputs.rankings import RankingPair
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
+from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
-from aflite_assets.analysis.scores.subsets import subsets_of
+from aflite_assets.analysis.scores.score_table import ranked_sets
+from aflite_assets.analysis.scores.subsets import category_parts, subsets_of, zero_shot_subsets
+
+PartName = tuple[str | None, str | None, str | None]
+"""The category column, category and gold label of a part of a challenge set; None for any."""
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """A part of a challenge set: its name, its `rows`, and which tables show it beside the whole set.
+
+    `side_by_side`: the one that has all challenge sets; `by_size`: the one by size of the train set.
+    """
+
+    name: PartName
+    rows: int
+    side_by_side: bool
+    by_size: bool
 
 
 @dataclass(frozen=True)
@@ -19,9 +38,10 @@ class TestSetFacts:
     """One test set: `rows` are its rows or questions (`unit`), as `inputs.records.TestSet` says.
 
     `filtered_rows`: of these, the rows that each filter kept, by representation; only of splits that it did not leave
-    alone. `groups`: how many groups the rows form, None where every row is its own. `class_map`: the set's class that
-    each class of the dataset counts as, None for none; None for the whole where both have the same classes.
-    `part_rows`: the rows of every part of a challenge set (`subsets.subsets_of`); empty for natural sets.
+    alone. `parts`: those of a challenge set. `ranked`: whether top-5 accuracies are known. `own_laws`: the
+    representations that have other train sets than filtered with test rows of their own. `groups`: how many groups the
+    rows form, None where every row is its own. `class_map`: the set's class that each class of the dataset counts
+    as, None for none; None for the whole where both have the same classes.
     """
 
     __test__ = False  # no test class
@@ -39,17 +59,25 @@ class TestSetFacts:
     adds_probabilities: bool
     category_columns: tuple[str, ...]
     filtered_rows: Mapping[str, int]
-    part_rows: tuple[int, ...]
     notes: tuple[str, ...]
+    parts: tuple[PartFacts, ...]
+    ranked: bool
+    own_laws: tuple[str, ...]
+
+    @cached_property
+    def part(self) -> Mapping[PartName, PartFacts]:
+        """The parts by their names."""
+        return {one.name: one for one in self.parts}
 
 
 @dataclass(frozen=True)
 class FilteringFacts(FilterOutcome):
     """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is judged against.
 
-    `train_questions`: of how many questions the train rows are answers, or None if they are no answers. `cutoffs`: the
-    cut-off score of each iteration, None if nothing was removed by one. `splits` of all its rows, `rows_left_alone` of
-    splits that did not take part, and rows with a `suspected_labels`.
+    `train_questions`: of how many questions the train rows are answers, or None if they are no answers. `train_sets`:
+    those that its tables show, in their order, each with the distinct numbers of rows that evaluators were trained on.
+    `cutoffs`: the cut-off score of each iteration, None if nothing was removed by one. `splits` of all its rows,
+    `rows_left_alone` of splits that did not take part, and rows with a `suspected_labels`.
     """
 
     settings: Mapping[str, object]
@@ -60,6 +88,7 @@ class FilteringFacts(FilterOutcome):
     splits: tuple[str, ...]
     rows_left_alone: int
     suspected_labels: int
+    train_sets: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,18 @@ class WeakTrainingFacts:
 
 
 @dataclass(frozen=True)
+class RankingFacts:
+    """A filtering and `against`, which filtered the same representation by another ranking; `rankings` names both.
+
+    `differing`: the train sets of which the two kept different numbers of rows.
+    """
+
+    against: str
+    rankings: tuple[str, str]
+    differing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
@@ -99,6 +140,10 @@ class DatasetFacts:
     None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, None where all train rows
     were. `split_questions`: of how many questions the rows of each split are answers; empty if rows are no answers.
     `evidence_tables`: how many tables of evidence there are.
+    `phases`: evaluators that go on with
+    rows of weak models; by weak model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its
+    forgettable rows phases train on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by
+    representation the filterings that are compared with another of it.
     """
 
     name: str
@@ -126,6 +171,11 @@ class DatasetFacts:
     smallest_effect: float
     published: str | None
     provenance: Mapping[str, str]
+    phases: Mapping[str, SecondPhase]
+    untrained_weak_models: Mapping[str, str]
+    taken_rows: Mapping[str, int]
+    trained_alone: tuple[str, ...]
+    rankings: Mapping[str, RankingFacts]
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -152,25 +202,20 @@ class DatasetFacts:
         """Names of the test sets that are splits of the dataset, in their order."""
         return tuple(one.name for one in self.test_sets if not one.challenge)
 
-    def filtering(self, representation: str) -> FilteringFacts:
-        """The filtering with this representation.
+    @cached_property
+    def test_set(self) -> Mapping[str, TestSetFacts]:
+        """The test sets by their names."""
+        return {one.name: one for one in self.test_sets}
 
-        Raises:
-            KeyError: there is none.
-        """
-        return {one.representation: one for one in self.filterings}[representation]
-
-    def test_set(self, name: str) -> TestSetFacts:
-        """The test set of this name.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return {one.name: one for one in self.test_sets}[name]
+    @cached_property
+    def filtering(self) -> Mapping[str, FilteringFacts]:
+        """The filterings by their representations."""
+        return {one.representation: one for one in self.filterings}
 
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """The facts of the records that a report is made of."""
+    ranked, forgettables = ranked_sets(data), data.forgettables
     return DatasetFacts(
         name=data.name,
         title=data.title,
@@ -188,7 +233,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
         notes=data.notes,
         settings_done=data.settings_done,
-        test_sets=tuple(_test_set(one, data.label_names) for one in data.test_sets),
+        test_sets=tuple(_test_set(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
@@ -199,10 +244,22 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         smallest_effect=data.smallest_effect,
         published=data.published,
         provenance=data.provenance,
+        phases={} if forgettables is None else forgettables.phases,
+        untrained_weak_models={} if forgettables is None else forgettables.failed,
+        taken_rows={} if forgettables is None else {name: one.taken for name, one in forgettables.models.items()},
+        trained_alone=()
+        if forgettables is None
+        else tuple(dict.fromkeys(cell.evaluator for cell in forgettables.cells if cell.train_set != "full")),
+        rankings={one.representation: _ranking(one) for one in data.rankings},
     )
 
 
-def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
+def _ranking(pair: RankingPair) -> RankingFacts:
+    differing = tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept)
+    return RankingFacts(pair.against, pair.rankings, differing)
+
+
+def _test_set(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
     targets = None if one.class_map is None else one.class_map.tolist()
     return TestSetFacts(
         name=one.name,
@@ -223,14 +280,29 @@ def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
         adds_probabilities=one.adds_probabilities,
         category_columns=tuple(one.categories),
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
-        part_rows=tuple(int(part.mask.sum()) for part in subsets_of(one)) if one.challenge else (),
         notes=one.notes,
+        parts=tuple(_parts(one)) if one.challenge else (),
+        ranked=ranked,
+        own_laws=tuple(dict.fromkeys(name for name, train_set in one.own_kept if train_set != "filtered")),
     )
+
+
+def _parts(one: TestSet) -> Iterator[PartFacts]:
+    beside, by_size = (
+        {(part.column, part.category, part.label) for part in each}
+        for each in (zero_shot_subsets(one), category_parts(one))
+    )
+    for part in subsets_of(one):
+        name = (part.column, part.category, part.label)
+        yield PartFacts(name, int(part.mask.sum()), name in beside, name in by_size)
 
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     train = one.rows.filter(pc.equal(one.rows["split"], "train"))
     facts = data.row_facts.get(one.representation)
+    trained: dict[str, list[Cell]] = {}
+    for _, train_set, cells in cell_groups(data, one.representation):
+        trained.setdefault(train_set, []).extend(cells)
     return FilteringFacts(
         **vars(filter_outcome(one)),
         settings=one.settings,
@@ -241,6 +313,7 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
         splits=tuple(one.rows["split"].unique().to_pylist()),
         rows_left_alone=int((~one.entered).sum()),
         suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
+        train_sets={name: train_rows(cells) for name, cells in trained.items()},
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aflite_assets.analysis.inputs.records import TestSet
+from aflite_assets.analysis.facts import TestSetFacts
 from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import truncate
 
@@ -14,30 +14,30 @@ _COLLAPSES = {
 }
 
 
-def set_notes(test_set: TestSet, label_names: Sequence[str]) -> tuple[str, ...]:
+def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
     """What to read beside a challenge set's numbers; `label_names` are the dataset's."""
     mapping = _mapping_text(test_set, label_names)
     return (*test_set.notes, *([mapping] if mapping else []))
 
 
-def _mapping_text(test_set: TestSet, label_names: Sequence[str]) -> str | None:
+def _mapping_text(test_set: TestSetFacts, label_names: Sequence[str]) -> str | None:
     """How predictions were mapped; None where each label counts as the one of its name."""
     if test_set.class_map is None:
         return None
-    sources: dict[int, list[str]] = {}
-    for label, target in zip(label_names, test_set.class_map.tolist(), strict=True):
+    sources: dict[str | None, list[str]] = {}
+    for label, target in test_set.class_map.items():
         sources.setdefault(target, []).append(label)
-    nothing = sources.pop(-1, [])
-    same = [target for target, labels in sources.items() if labels == [test_set.label_names[target]]]
+    nothing = sources.pop(None, [])
+    same = [target for target, labels in sources.items() if labels == [target]]
     if len(same) == len(label_names):
         return None
     added = test_set.adds_probabilities
     many = len(same) > _MOST_NAMED
     parts = [f"{count(len(same))} labels count as those of the same name"] if many else []
     parts += [
-        _counts_as(labels, _short(test_set.label_names[target]))
-        for target, labels in sorted(sources.items())
-        if not (many and target in same)
+        _counts_as(sources[target], _short(target))
+        for target in test_set.label_names
+        if target in sources and not (many and target in same)
     ]
     if nothing:
         fate = f"{'is' if len(nothing) == 1 else 'are'} {'left out' if added else 'always wrong'}"

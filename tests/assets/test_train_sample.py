@@ -61,7 +61,7 @@ def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # It rises to the end, which is said and stops nothing.
     assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert "accuracy still rises at 400 rows, the largest sample" in str(check.metadata["cautions"].value)
+    assert "accuracy still rises at 400 rows, the largest sample" in str(check.metadata["found"].value)
 
 
 def test_all_rows_pass_where_no_sample_is_asked_for(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:

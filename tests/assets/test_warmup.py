@@ -59,7 +59,7 @@ def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -
     assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "small: no sample taught its encoder more than the most frequent class gives" in str(
-        check.metadata["cautions"].value
+        check.metadata["found"].value
     )
 
 

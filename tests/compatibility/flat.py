@@ -19,13 +19,21 @@ IDENTITY = (
 )  # fmt: skip
 """Fields that say which row a row is, whatever its numbers are. A list without any of them is addressed by position."""
 
+_SCORED = ("representation", "evaluator", "train_set", "test_set", "tested_on", "column", "category", "label")
+
 KEYS: Mapping[str, tuple[str, ...]] = {
+    "accuracies": (*_SCORED, "top"),
+    "scores": (*_SCORED, "seed"),
+    "differences": (
+        "comparison", "representation", "evaluator", "train_set", "tested_on", "against_representation",
+        "against_evaluator", "against", "against_tested_on", "test_set", "column", "category", "label", "top",
+    ),
+    "thresholds": ("evaluator", "test_set", "class_name", "threshold"),
     "published": ("source", "caption", "row", "column"),
     "predictability_by_iteration": ("representation", "iteration", "low"),
-    "thresholds": ("evaluator", "test_set", "class", "threshold"),
     "sample_curve": ("rows",),
     "warmup_curve": ("representation", "rows"),
-}
+}  # fmt: skip
 """The fields that identify the rows of the lists with these names, in place of `IDENTITY`."""
 
 _PLAIN = re.compile(r"(?!(?:null|true|false)$)[^\W\d][\w -]*")

@@ -192,7 +192,9 @@ def test_a_run_is_found_again_and_collected_twice_alike(tmp_path: Path, capsys: 
     assert capsys.readouterr().out == f"{name}: made nothing, all was found\n"
     for side in ("before", "after"):
         assert main(["collect", str(folder), str(tmp_path / side), name]) == 0
-    assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after"), "--words"]) == 0
+    (tmp_path / "none.yaml").write_text("renamed: []\n", encoding="utf-8")
+    options = ["--changes", str(tmp_path / "none.yaml"), "--words"]
+    assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after"), *options]) == 0
     said = capsys.readouterr().out
     pairs = [line.strip().split("  ", 1) for line in said.splitlines() if "  " in line]
     counts = {name: count for count, name in pairs}

@@ -14,6 +14,7 @@ from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, j
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
 from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.scores.subsets import Subset, category_parts
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import in_order, is_filtered_set
 
 NOT_SHOWN = "no difference was shown"
@@ -123,3 +124,34 @@ def _compared(
 def _score(data: BenchmarkData, place: Place, test_rows: int) -> Score:
     """Of a train set that one of the two rankings lacks there is none."""
     return score_table(data).get(place, Score("not run", None, None, test_rows, 0))
+
+
+@dataclass(frozen=True)
+class RankingOverlap:
+    """How alike the train rows are that two rankings kept; `representation` and `against` name the two filterings.
+
+    Of the `rows` train rows that both filtered, `first_rows` and `second_rows` are left by each and `shared` by both.
+    `jaccard` in [0, 1]: these over the rows that either left; `jaccard_by_chance`: its mean over random sets of these
+    sizes. Both are None where neither left a row.
+    """
+
+    representation: str
+    against: str
+    train_set: str
+    rows: int
+    first_rows: int
+    second_rows: int
+    shared: int
+    jaccard: float | None
+    jaccard_by_chance: float | None
+
+
+RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
+
+
+def ranking_overlaps(data: BenchmarkData) -> Iterator[RankingOverlap]:
+    """Of every pair of rankings the filtered sets, then what both had left at the same earlier size."""
+    for pair in data.rankings:
+        for one in pair.overlaps:
+            sizes = one.rows, one.first_kept, one.second_kept, one.both_kept
+            yield RankingOverlap(pair.representation, pair.against, one.train_set, *sizes, one.jaccard, one.by_chance)

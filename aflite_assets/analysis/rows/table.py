@@ -1,7 +1,7 @@
 """Every row of every filtering as one table: published as `rows.parquet`, and all that the page shows of rows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -100,13 +100,14 @@ def write_rows(data: BenchmarkData, path: Path) -> None:
     Raises:
         DataError: a row of a filtering is not among the examples.
     """
-    with pq.ParquetWriter(path, row_table(data, None).schema, compression="zstd") as writer:
+    without_rows = replace(data.filtered[0], rows=data.filtered[0].rows.slice(0, 0))
+    with pq.ParquetWriter(path, row_table(data, without_rows).schema, compression="zstd") as writer:
         for filtered in data.filtered:
             writer.write_table(row_table(data, filtered))
 
 
-def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
-    """The rows of one filtering as people read them; without rows where it is None.
+def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
+    """The rows of one filtering as people read them.
 
     Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
     1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
@@ -119,12 +120,11 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
     Raises:
         DataError: a row of the filtering is not among the examples.
     """
-    rows = filtered.rows if filtered is not None else None
-    row_ids = np.empty(0, np.int64) if rows is None else rows["row_id"].to_numpy()
+    row_ids = filtered.rows["row_id"].to_numpy()
     names = pa.array(data.label_names, pa.string())
     inputs = _inputs(data, row_ids)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
-        "representation": pa.array([filtered.representation if filtered else ""] * len(row_ids), pa.string()),
+        "representation": pa.array([filtered.representation] * len(row_ids), pa.string()),
         "row_id": pa.array(row_ids, pa.int64()),
     }
     if data.source.places.num_rows:
@@ -134,20 +134,16 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
         if name not in columns:
             column = inputs[name]
             columns[name] = _named(column, names) if name in ("label", "annotator_labels") else column
-    columns["status"] = pa.array([], pa.string()) if filtered is None else _status(filtered)
+    kept = filtered.rows["kept"].to_numpy(zero_copy_only=False)
+    status = np.where(filtered.entered, np.where(kept, "kept", "removed"), "not filtered")
+    columns["status"] = pa.array(status, pa.string())
     for name, kind in _OUTCOME.items():
-        columns[name] = pa.array([], kind) if rows is None else rows[name].cast(kind)
-    facts = data.row_facts.get(filtered.representation) if filtered is not None else None
-    found = (ROW_FACTS.empty_table() if facts is None else facts).cast(ROW_FACTS)
+        columns[name] = filtered.rows[name].cast(kind)
+    found = data.row_facts.get(filtered.representation, ROW_FACTS.empty_table())
     found = found.take(pc.index_in(columns["row_id"], value_set=found["row_id"]))
     for name in ROW_FACTS.names[1:]:
         columns[name] = _named(found[name], names) if name in _CLASSES else found[name]
     return pa.table(columns | _learning(() if data.forgettables is None else data.forgettables.learnt, row_ids))
-
-
-def _status(filtered: FilteredSet) -> pa.Array:
-    kept = filtered.rows["kept"].to_numpy(zero_copy_only=False)
-    return pa.array(np.where(filtered.entered, np.where(kept, "kept", "removed"), "not filtered"), pa.string())
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:

@@ -1,37 +1,54 @@
 """How often single annotators gave a test row its label."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.scores.groups import Compared
+from aflite_assets.analysis.scores.groups import natural_columns
+from aflite_assets.analysis.tidy import TidyTable
 
 
 @dataclass(frozen=True)
-class HumanAgreement:
-    """`share` in [0, 1]: mean over `rows` annotated rows of the share of annotators that gave the row's label."""
+class AnnotatorAgreement:
+    """What single annotators reach on the test rows that a train set is compared on.
 
-    share: float
+    `share` in [0, 1]: mean over the `rows` annotated ones of the `test_rows` of the share of annotators that gave the
+    row's label; None where none is annotated. `difference`: of filtered, by how many points it falls from all rows.
+    """
+
+    test_set: str
+    train_set: str
+    representation: str | None
+    tested_on: Literal["full", "filtered"]
+    test_rows: int
     rows: int
+    share: float | None
+    difference: float | None
 
 
-def human_agreement(
-    data: BenchmarkData, test_set: TestSet, columns: Sequence[Compared]
-) -> dict[Compared, HumanAgreement | None]:
-    """What single annotators reach on each column's test rows; nothing where no row has annotators."""
-    shares = annotators_right(data, test_set)
-    if shares is None:
-        return {}
-    masks = {
-        one: test_set.kept[one.representation]
-        if one.tested_on == "filtered" and one.representation is not None
-        else np.ones(len(shares), dtype=bool)
-        for one in columns
-    }
-    return {one: _agreement(shares[mask]) for one, mask in masks.items()}
+ANNOTATORS = TidyTable("annotators", AnnotatorAgreement)
+
+
+def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
+    """Of every natural test set with annotators, for each train set that is compared there."""
+    for test_set in data.test_sets:
+        shares = None if test_set.challenge else annotators_right(data, test_set)
+        if shares is None:
+            continue
+        full, _ = _mean(shares)
+        for one in natural_columns(data, test_set):
+            kept = one.tested_on == "filtered" and one.representation is not None
+            chosen = shares[test_set.kept[one.representation]] if kept and one.representation else shares
+            share, rows = _mean(chosen)
+            falls = one.train_set == "filtered" and share is not None and full is not None
+            difference = 100 * (full - share) if falls and full is not None and share is not None else None
+            yield AnnotatorAgreement(
+                test_set.name, one.train_set, one.representation, one.tested_on, len(chosen), rows, share, difference
+            )
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
@@ -55,6 +72,7 @@ def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | Non
     return shares
 
 
-def _agreement(shares: np.ndarray) -> HumanAgreement | None:
+def _mean(shares: np.ndarray) -> tuple[float | None, int]:
+    """Over the annotated rows, and how many there are."""
     annotated = shares[~np.isnan(shares)]
-    return HumanAgreement(float(annotated.mean()), len(annotated)) if len(annotated) else None
+    return (float(annotated.mean()) if len(annotated) else None), len(annotated)

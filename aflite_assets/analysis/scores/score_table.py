@@ -48,7 +48,7 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    ranked = {one.name for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)}
+    ranked = ranked_sets(data)
     scores: dict[Place, Score] = {}
     for representation in data.representations:
         for evaluator, train_set, cells in cell_groups(data, representation):
@@ -92,8 +92,12 @@ def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> It
         yield "own", Subset(None, None, None, own)
 
 
-def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:
-    return any(isinstance(gold_ranks(cell, test_set), np.ndarray) for cell in data.cells)
+def ranked_sets(data: BenchmarkData) -> frozenset[str]:
+    """The test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
+    enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
+    return frozenset(
+        one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
+    )
 
 
 def trained_sizes(data: BenchmarkData, representation: str) -> dict[tuple[str, str], tuple[int, ...]]:

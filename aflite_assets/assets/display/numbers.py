@@ -65,8 +65,8 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
     bounds of its 95 % interval. Where there is none, accuracies are of the first evaluator on the first test set, all
     its rows.
     """
-    paired = pq.read_table(result.file("tables/paired.parquet")).to_pylist()
-    accuracies = [*_rows(result, "accuracy"), *_rows(result, "challenge_sets")]
+    paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
+    accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]
     representations = list(dict.fromkeys(row["representation"] for row in paired))
     numbers: dict[str, Any] = {}
     for name, suffix in zip(representations, _suffixes(representations), strict=True):
@@ -88,10 +88,10 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Iterator[tuple[str, float]]:
-    """Mean accuracies of the compared train sets for the evaluator and test set of a row of `paired`."""
+    """Mean accuracies of the compared train sets for the evaluator and test set of a difference."""
     for row in accuracies:
         same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
-        whole = row.get("tested_on", "all") == chosen["tested_on"] and row.get("column") is row.get("label") is None
+        whole = row["tested_on"] == chosen["tested_on"] and row["column"] is row["label"] is None
         if same and whole and row["train_set"] in _COMPARED and row["accuracy"] is not None:
             yield f"accuracy.{row['train_set']}{suffix}", row["accuracy"]
 

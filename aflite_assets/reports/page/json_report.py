@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
@@ -35,7 +35,10 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "representations": {
             filtered.representation: _representation(data, analysis, filtered) for filtered in data.filtered
         },
-        "tables": {form.name: to_json(form.records(data)) for form in long_forms(data)},
+        "tables": {
+            **{table.name: [to_json(table.as_row(one)) for one in analysis.of(table)] for table, _ in TABLES},
+            **{form.name: to_json(form.records(data)) for form in long_forms(data)},
+        },
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
@@ -55,6 +58,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
 
 
 def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
+    facts = analysis.facts
     return {
         "name": data.name,
         "title": data.title,
@@ -74,7 +78,7 @@ def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
                 "class_map": _class_map(test_set, data.label_names),
                 "collapse": test_set.collapse,
                 "category_columns": list(test_set.categories),
-                "notes": list(set_notes(test_set, data.label_names)),
+                "notes": list(set_notes(facts.test_set[test_set.name], data.label_names)),
                 "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
                 "took_part_in_the_filter": test_set.pooled,
             }

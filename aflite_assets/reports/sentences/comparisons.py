@@ -85,7 +85,7 @@ def _other_comparisons(number: int) -> str:
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
     facts = analysis.facts
-    pair = "filtered", facts.filtering(representation).control
+    pair = "filtered", facts.filtering[representation].control
     natural = headline_split(list(facts.natural_sets))
     differences = [
         one

@@ -55,7 +55,7 @@ def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
 
 def verdict_text(analysis: Analysis, one: FilteringVerdict) -> VerdictText:
     """Word one verdict: the line and the sentences under it."""
-    code, filtering = one.verdict.code, analysis.facts.filtering(one.representation)
+    code, filtering = one.verdict.code, analysis.facts.filtering[one.representation]
     sentence = f"{_OPENINGS[code]}: {_because(analysis, one)}{_reservation(analysis, one.verdict)}"
     details = (
         _removed(analysis, filtering, one),
@@ -156,7 +156,7 @@ def _primary(primary: Comparison | None, analysis: Analysis, representation: str
         return f"Whether filtering helps cannot be judged, as {no_primary(analysis)}"
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
-        against = analysis.facts.filtering(representation).control
+        against = analysis.facts.filtering[representation].control
         same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
         return f"“{primary.evaluator}” is {points} points {where}"
@@ -309,7 +309,7 @@ def _chance_there(analysis: Analysis, stated: StatedDifference) -> str:
 def _sentence(analysis: Analysis, stated: StatedDifference) -> str:
     """Filtered against a train set on a test set."""
     said, pool = _short(analysis, stated), ""
-    if analysis.facts.test_set(stated.test_set).pooled:
+    if analysis.facts.test_set[stated.test_set].pooled:
         pool = ", whose rows were in the filter's pool"
     if stated.lacking is not None:
         return f"on “{stated.test_set}”{pool}{',' if pool else ''} “{stated.evaluator}” has {said}"
@@ -322,7 +322,7 @@ def _short(analysis: Analysis, stated: StatedDifference) -> str:
     """The difference with its interval; if that says nothing, what there is too little of."""
     few, interval = stated.lacking, stated.interval
     if few is not None:
-        by_question = few.what == "rows" and analysis.facts.test_set(stated.test_set).unit == "question"
+        by_question = few.what == "rows" and analysis.facts.test_set[stated.test_set].unit == "question"
         what = "questions" if by_question else few.what
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
     difference = round(interval.difference, 1)

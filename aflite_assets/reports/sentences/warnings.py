@@ -121,9 +121,9 @@ def _held_back(facts: DatasetFacts) -> dict[float, list[str]]:
 def _small_parts(facts: DatasetFacts) -> list[str]:
     """Challenge sets that are split into parts, with how many parts are small."""
     return [
-        f"{one.name} ({count(small)} of {counted(len(one.part_rows), 'part')})"
+        f"{one.name} ({count(small)} of {counted(len(one.parts), 'part')})"
         for one in facts.test_sets
-        if (small := sum(rows < SMALL_TEST_SET for rows in one.part_rows))
+        if (small := sum(part.rows < SMALL_TEST_SET for part in one.parts))
     ]
 
 

@@ -22,7 +22,7 @@ def use_text(facts: DatasetFacts, one: FilteringVerdict) -> str:
         return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
     if code == "cannot_tell":
         return "Use: all rows until it can be told."
-    filtering = facts.filtering(one.representation)
+    filtering = facts.filtering[one.representation]
     if filtering.kept_rows == filtering.train_rows:
         return "Use: all rows. Nothing was removed, so there is no other train set to compare."
     if code == "learnable_no_shortcut_shown":

@@ -2,71 +2,91 @@
 
 from collections.abc import Callable, Mapping
 
+from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
-from aflite_assets.reports.tables.falls import FALLS, fall_tables
-from aflite_assets.reports.tables.forgetting.forgettable_rows import (
-    FORGETTABLE_AGREEMENT,
-    FORGETTABLES,
-    FORGETTABLES_BY_CLASS,
-    FORGETTING_EVENTS,
-    MINORITIES,
-    forgettable_tables,
+from aflite_assets.reports.tables.accuracy_tables import (
+    ACCURACY,
+    CHALLENGE_SETS,
+    FINE_ACTION,
+    IN_DISTRIBUTION,
+    TOP_5,
+    TRANSFER,
+    ZERO_SHOT,
 )
-from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
-from aflite_assets.reports.tables.forgetting.two_phase import (
-    FORGETTABLES_ALONE,
+from aflite_assets.reports.tables.difference_tables import FALL_TABLE, PAIRED, PAIRED_PARTS, RANKING_OVERLAPS, RANKINGS
+from aflite_assets.reports.tables.forgetting_tables import (
+    AGREEMENT_TABLE,
+    ALONE,
+    BY_OVERLAP,
+    CLASS_TABLE,
+    EVENT_TABLE,
+    MINORITY_TABLE,
     TWO_PHASE,
     TWO_PHASE_DIFFERENCES,
-    alone_tables,
-    two_phase_tables,
+    WEAK_MODEL_TABLE,
 )
-from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
 from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, SAMPLE_CURVE, WARMUP_CURVE, sample_tables
 from aflite_assets.reports.tables.long_form import LongForm
-from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
-from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
-from aflite_assets.reports.tables.small_sample.fine_action import FINE_ACTION, fine_action_tables
-from aflite_assets.reports.tables.small_sample.rankings import RANKING_OVERLAP, RANKINGS, ranking_tables
+from aflite_assets.reports.tables.spec import TableSpec
 from aflite_assets.reports.tables.table import Table
-from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
-from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
-from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
+
+
+def declared(*specs: TableSpec) -> Callable[[BenchmarkData], tuple[Table, ...]]:
+    """The tables of these specs; of several, those of one representation after the other."""
+    return lambda data: in_turn(analyse(data), *specs)
+
+
+def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
+    """The tables of several specs, those of one name together, names in the order of the first spec."""
+    by_name: dict[str, list[Table]] = {}
+    for spec in specs:
+        for table in spec.tables(analysis):
+            by_name.setdefault(table.name, []).append(table)
+    return tuple(table for each in by_name.values() for table in each)
+
+
+def _challenge_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Those of each representation, then which sets are missing."""
+    analysis = analyse(data)
+    tables, missing = CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
+    return tuple(
+        table
+        for name in (f"challenge_sets_{each}" for each in analysis.facts.representations)
+        for table in (
+            *(one for one in tables if one.name == name),
+            *(Table(name, one, one, (), (), (), notes=(f"not available: {why}",)) for one, why in missing),
+        )
+    )
+
 
 SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
-    "falls": fall_tables,
-    "accuracy": accuracy_tables,
-    "in_distribution": in_distribution_tables,
-    "zero_shot": zero_shot_tables,
-    "fine_action": fine_action_tables,
-    "rankings": ranking_tables,
-    "transfer": transfer_tables,
-    "paired": paired_tables,
-    "forgettables": forgettable_tables,
-    "two_phase": two_phase_tables,
-    "by_overlap": overlap_tables,
-    "forgettables_alone": alone_tables,
-    "top_5": top_k_tables,
+    "falls": declared(FALL_TABLE),
+    "accuracy": declared(ACCURACY),
+    "in_distribution": declared(IN_DISTRIBUTION),
+    "zero_shot": declared(ZERO_SHOT),
+    "fine_action": declared(FINE_ACTION),
+    "rankings": declared(RANKINGS, RANKING_OVERLAPS),
+    "transfer": declared(TRANSFER),
+    "paired": declared(PAIRED, PAIRED_PARTS),
+    "forgettables": declared(WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE),
+    "two_phase": declared(TWO_PHASE, TWO_PHASE_DIFFERENCES),
+    "by_overlap": declared(BY_OVERLAP),
+    "forgettables_alone": declared(ALONE),
+    "top_5": declared(TOP_5),
     "published": paper_tables,
-    "challenge_sets": challenge_tables,
+    "challenge_sets": _challenge_tables,
     "sample_curve": sample_tables,
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 
-LONG_FORMS = (
-    ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
-    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS, FORGETTABLES, FORGETTABLES_BY_CLASS,
-    FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
-    BY_OVERLAP, THRESHOLDS, FINE_ACTION,
-)  # fmt: skip
+LONG_FORMS = (PREDICTABILITY, WARMUP_CURVE, PLANTED, PUBLISHED)
 """Those of every report, in the order of `report.json`."""
 
 
 def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
     """Those of one report: with the curve that chose its sample, and with its rankings, where there are any."""
-    curve = () if data.sample_curve is None else (SAMPLE_CURVE,)
-    return (*LONG_FORMS, *curve, *((RANKINGS, RANKING_OVERLAP) if data.rankings else ()))
+    return (*LONG_FORMS, *(() if data.sample_curve is None else (SAMPLE_CURVE,)))
 
 
 def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:

@@ -1,13 +1,12 @@
 """Numbers of a report as cells of a table: what is read first, what stands below, what they are sorted by."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
-from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.comparisons.falls import FallTerm
+from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracy import Score
-from aflite_assets.analysis.scores.score_table import score_record
+from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.table import Heading, TableCell
 from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
 from aflite_assets.wording import counted, truncate
@@ -19,30 +18,17 @@ _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
-def score_cell(
-    score: Score | None,
-    *,
-    shaded: bool = False,
-    short: bool = False,
-    form: str | None = None,
-    keys: Mapping[str, Any] | None = None,
-) -> TableCell:
-    """Accuracy in per cent, its deviation over seeds and its interval, or why there is none; a dash for None.
+def score_cell(one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
+    """Accuracy in per cent, its deviation over seeds and its interval, or why there is none.
 
-    `short`: without the number of seeds where all of several finished. In the table in long form `form` it stands
-    with these `keys`.
+    `short`: without the number of seeds where all of several finished.
     """
-    if score is None:
-        return NOTHING
-    record = {**(keys or {}), **score_record(score)}
-    if score.accuracy is None:
-        why = score.status if score.reason is None else f"{score.status}: {score.reason}"
-        return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing", form=form, record=record)
-    interval = score.accuracy.interval
-    bounds = f"[{percent(interval.low)}, {percent(interval.high)}]"
-    seeds = _seeds_text(score.accuracy.seeds_deviation, score.accuracy.seeds, score.unfinished_seeds, short=short)
-    said = TableCell(percent(score.accuracy.mean), (seeds, bounds), score.accuracy.mean, strong=True, shaded=shaded)
-    return replace(said, form=form, record=record)
+    if one.accuracy is None or one.interval_low is None or one.interval_high is None:
+        why = one.status if one.reason is None else f"{one.status}: {one.reason}"
+        return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing")
+    bounds = f"[{percent(one.interval_low)}, {percent(one.interval_high)}]"
+    seeds = _seeds_text(one.seeds_deviation, one.seeds or 0, one.unfinished_seeds, short=short)
+    return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -58,34 +44,34 @@ def points_cell(points: float | None) -> TableCell:
     return NOTHING if points is None else TableCell(signed_points(points), value=points)
 
 
-def difference_cell(
-    interval: CrossedInterval | None, *, test_rows: int | None = None, verdict: Verdict | None = None
-) -> TableCell:
-    """A difference in points with its bounds, and with its verdict where one is given, shaded where it found one.
+def difference_cell(one: Difference | FallTerm, *, test_rows: int | None = None, judged: bool = False) -> TableCell:
+    """A difference in points with its bounds, and where it is `judged` with its verdict, shaded if it found one.
 
     Without an interval it says why: there are no `test_rows`, or a side has no result.
     """
-    if interval is None:
+    if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if test_rows == 0 else "not run", kind="missing")
-    small: tuple[str, ...] = (f"[{signed_points(interval.low)}, {signed_points(interval.high)}]",)
-    small += () if interval.counts_training else ("rows alone",)
-    small += () if verdict is None else (verdict_text(verdict),)
-    found = verdict is not None and verdict.found
-    return TableCell(signed_points(interval.difference), small, interval.difference, strong=True, shaded=found)
+    small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
+    small += () if one.counts_training else ("rows alone",)
+    found = False
+    if judged and isinstance(one, Difference):
+        small, found = (*small, verdict_text(one)), one.found
+    return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=found)
 
 
-def verdict_text(verdict: Verdict) -> str:
+def verdict_text(verdict: Verdict | Difference) -> str:
     """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
-def sizes_cell(sizes: Sequence[int]) -> TableCell:
+def sizes_cell(trained: Sequence[Accuracy]) -> TableCell:
     """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
-    if not sizes:
+    known = [one for one in trained if one.train_rows is not None]
+    if not known:
         return NOTHING
-    text = count(sizes[0]) if sizes[0] == sizes[-1] else f"{count(sizes[0])}{DASH}{count(sizes[-1])}"
-    return TableCell(text, value=sizes[0])
+    least, most = min(one.train_rows or 0 for one in known), max(one.train_rows_most or 0 for one in known)
+    return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
 def count_cell(number: int) -> TableCell:
@@ -122,6 +108,12 @@ def part_text(category_column: str | None, category: str | None, label: str | No
     return ", ".join(name for name in names if name is not None) or "all"
 
 
-def minus(pair: tuple[str, str]) -> tuple[str]:
+def minus(one: Difference) -> tuple[str]:
     """Headings of a row that has the difference between two train sets."""
-    return (f"{pair[0]} minus {pair[1]}, points",)
+    return (f"{one.train_set} minus {one.against}, points",)
+
+
+def units_text(facts: DatasetFacts) -> str:
+    """What the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
+    units = sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)
+    return " or ".join(units) or "rows"

@@ -1,6 +1,6 @@
 """The record of one table of the report, and how it is filled. Each table has a file of its own; `page` draws them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal, TypeVar
@@ -45,12 +45,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading, with the heading that it shares with its neighbours; `line`: a line on its left."""
+    """One column: its heading, with the heading that it shares with its neighbours; `line`: a line on its left.
+
+    `key` tells columns apart whose headings are cut to the same text.
+    """
 
     heading: Heading
     group: Heading | None = None
     line: bool = False
     kind: Literal["number", "text"] = "number"
+    key: Hashable = None
 
     @property
     def plain(self) -> str:

@@ -167,10 +167,14 @@ def run(
 
 def write_tables(data: BenchmarkData, folder: Path) -> None:
     """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
+    from aflite_assets.analysis.analysis import TABLES, analyse
     from aflite_assets.reports.page.markdown import plain_table, tables_markdown
     from aflite_assets.reports.tables.all_tables import long_forms, shown_tables
 
     (folder / "tables").mkdir()
+    analysis = analyse(data)
+    for table, _ in TABLES:
+        pq.write_table(table.to_arrow(analysis.of(table)), folder / "tables" / f"{table.name}.parquet")
     for form in long_forms(data):
         pq.write_table(form.table(data), folder / "tables" / f"{form.name}.parquet")
     shown = shown_tables(data)
@@ -193,12 +197,14 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.analysis.scores.score_table import score_table
+    from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.analysis.scores.accuracies import ACCURACIES
 
     return {
-        ".".join([*place[:4], *([] if place.tested_on == "all" else [place.tested_on])]): found.accuracy.mean
-        for place, found in score_table(data).items()
-        if place.whole and place.top == 1 and found.accuracy is not None
+        ".".join([*names, *([] if one.tested_on == "all" else [one.tested_on])]): one.accuracy
+        for one in analyse(data).of(ACCURACIES)
+        if one.representation is not None and one.whole and one.top == 1 and one.accuracy is not None
+        for names in [(one.representation, one.evaluator, one.train_set, one.test_set)]
     }
 
 
@@ -347,4 +353,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "17", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "18", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -103,8 +103,7 @@ def _instead(row_ids: np.ndarray, table: pa.Table | None) -> dict[str, pa.Array]
     kinds = (pa.list_(pa.int64()), pa.list_(pa.float32()))
     if table is None:
         return {name: pa.nulls(len(row_ids), kind) for name, kind in zip(names, kinds, strict=True)}
-    places = pc.index_in(pa.array(row_ids), value_set=table["row_id"])
-    found = table.take(places).to_pylist()
+    found = table.take(pc.index_in(pa.array(row_ids), value_set=table["row_id"])).to_pylist()
     ranks = [rank for rank in range(1, table.num_columns) if f"label_{rank}" in table.column_names]
     labels, shares = [], []
     for row in found:
@@ -117,8 +116,12 @@ def _instead(row_ids: np.ndarray, table: pa.Table | None) -> dict[str, pa.Array]
 def _looked_up(row_ids: np.ndarray, table: pa.Table | None, column: str, kind: pa.DataType) -> pa.Array:
     if table is None:
         return pa.nulls(len(row_ids), kind)
-    found = table[column].take(pc.index_in(pa.array(row_ids), value_set=table["row_id"]))
-    return found.combine_chunks().cast(kind)
+    return _taken(table, column, row_ids).combine_chunks().cast(kind)
+
+
+def _taken(table: pa.Table, column: str, row_ids: np.ndarray) -> pa.ChunkedArray:
+    """The column's values at these row ids, null for rows that the table lacks."""
+    return table[column].take(pc.index_in(pa.array(row_ids), value_set=table["row_id"]))
 
 
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
@@ -291,10 +294,10 @@ def _beside_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Ta
     row_ids = table["row_id"].to_numpy()
     return pa.table(
         {
-            "guid": raw.table["source_id"].take(pa.array(_places(raw.row_ids, row_ids))),
+            "guid": _taken(raw.table, "source_id", row_ids),
             "index": np.arange(len(row_ids)),
             **{name: table[name] for name in (*_COORDINATES, "row_id")},
-            "kept": _kept(filtered.rows, row_ids),
+            "kept": _taken(filtered.rows, "kept", row_ids),
         }
     )
 
@@ -328,21 +331,6 @@ def _label_probability(part: PublishedResult, test: TestSet) -> np.ndarray | Non
     if not table.num_rows or said.null_count:
         return None
     matrix = said.flatten().to_numpy().reshape(table.num_rows, -1)
-    rows = _places(table["row_id"].to_numpy(), test.row_ids)
+    rows = pc.index_in(pa.array(test.row_ids), value_set=table["row_id"]).to_numpy()
     probability: np.ndarray = matrix[rows, test.labels]
     return probability
-
-
-def _places(row_ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Where in `row_ids` each of the wanted ones is; all are there."""
-    order = np.argsort(row_ids, kind="stable")
-    places: np.ndarray = order[np.searchsorted(row_ids[order], wanted)]
-    return places
-
-
-def _kept(rows: pa.Table, row_ids: np.ndarray) -> pa.Array:
-    """Whether each row was kept; null for those that never entered the filter."""
-    known = rows["row_id"].to_numpy()
-    entered = np.isin(row_ids, known)
-    kept = np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy())
-    return pa.array(kept, mask=~entered)

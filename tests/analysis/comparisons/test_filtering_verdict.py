@@ -43,7 +43,7 @@ def test_facts_come_back_from_json(planted: BenchmarkData) -> None:
     back = adapter.validate_json(adapter.dump_json(facts))
     assert back == facts
     assert (back.filterings[0].passes, back.filterings[0].bias) == (8, (0.82, pytest.approx(0.4)))
-    assert back.test_set("hans").part_rows == (150, 150, *[100, 50, 50] * 3)
+    assert tuple(part.rows for part in back.test_set["hans"].parts) == (150, 150, *[100, 50, 50] * 3)
 
 
 def verdict_of(analysis: Analysis) -> FilteringVerdict:

@@ -8,10 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.rows.table import row_table, write_rows
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+
+
+def without_rows(data: BenchmarkData) -> FilteredSet:
+    (one,) = data.filtered
+    return replace(one, rows=one.rows.slice(0, 0))
 
 
 def test_the_table_of_rows_counts_how_often_each_was_forgotten(with_weak_models: BenchmarkData) -> None:
@@ -26,7 +32,7 @@ def test_the_table_of_rows_counts_how_often_each_was_forgotten(with_weak_models:
         [0, 3, 3, 0, 3, 3, []],
         [None] * 7,
     ]
-    assert row_table(with_weak_models, None).schema == table.schema
+    assert row_table(with_weak_models, without_rows(with_weak_models)).schema == table.schema
 
 
 def test_the_table_of_all_rows_reads_by_itself(with_rows: BenchmarkData, tmp_path: Any) -> None:
@@ -57,10 +63,26 @@ def test_images_and_annotators_in_the_table_of_rows(
     assert rows["image"].null_count == 1200  # the dataset holds the images themselves
     assert rows["annotator_labels"][:2].to_pylist() == [["a", "b"], None]
     assert rows["predictability_by_iteration"].null_count == 1200
-    assert row_table(data, None).schema == rows.schema
+    assert row_table(data, without_rows(data)).schema == rows.schema
 
 
 def test_rows_of_another_version_are_refused(with_rows: BenchmarkData) -> None:
     fewer = replace(with_rows, examples=with_rows.examples.select(range(100, 1300)))
     with pytest.raises(DataError, match=r"100 of 1200 row ids are not in this table \(first: 0\)"):
         row_table(fewer, fewer.filtered[0])
+
+
+def test_features_stand_by_name_in_the_sources_units(
+    make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Examples]
+) -> None:
+    examples = feature_examples(1400)
+    mean, deviation = np.array([100.0, 0.0]), np.array([10.0, 1.0])
+    source = SourceRows(NO_SOURCE.places, features=("age", "<b>"), mean=mean, deviation=deviation)
+    data = make_planted(examples=examples, source=source)
+    expected = examples.features[7] * [10, 1] + [100, 0]
+    table = row_table(data, data.filtered[0])
+    assert "features" not in table.column_names
+    assert table["feature.age"][7].as_py() == pytest.approx(expected[0], rel=1e-6)
+    assert row_table(data, without_rows(data)).schema == table.schema
+    unnamed = row_table(replace(data, source=replace(source, features=None)), data.filtered[0])
+    assert unnamed["features"][7].as_py() == pytest.approx(expected.tolist(), rel=1e-6)

@@ -178,12 +178,6 @@ def test_features_are_shown_by_name_in_the_sources_units(
     expected = examples.features[7] * [10, 1] + [100, 0]
     assert row["values"] == [["age", f"{expected[0]:.6g}"], ["<b>", f"{expected[1]:.6g}"]]
     assert row["vector"] == f"(age {expected[0]:.6g}, <b> {expected[1]:.6g})"
-    table = row_table(data, data.filtered[0])
-    assert "features" not in table.column_names
-    assert table["feature.age"][7].as_py() == pytest.approx(expected[0], rel=1e-6)
-    assert row_table(data, None).schema == table.schema
-    unnamed = row_table(replace(data, source=replace(source, features=None)), data.filtered[0])
-    assert unnamed["features"][7].as_py() == pytest.approx(expected.tolist(), rel=1e-6)
 
 
 def test_a_row_of_multiple_choice_has_its_whole_question_and_who_picked_what(

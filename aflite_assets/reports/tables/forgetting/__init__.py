@@ -1,1 +1,0 @@
-"""Tables of forgettable rows: which these are, and what training on them changes. Other tables: the folder above."""

@@ -1,0 +1,53 @@
+"""An analysis as files, and back: a Parquet file per tidy table, a JSON file per other part. Nothing is computed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from aflite_assets.analysis.analysis import TABLES, Analysis
+from aflite_assets.analysis.json_values import to_json
+
+TABLES_FOLDER = "tables"
+
+FILES: Mapping[str, str] = {
+    one.name: {"verdicts": "verdict.json"}.get(one.name, f"{one.name}.json")
+    for one in fields(Analysis)
+    if one.name != "tables"
+}
+"""The file of each part of an analysis but its tables."""
+
+
+def write_analysis(analysis: Analysis, folder: Path) -> None:
+    """Write every part into a folder that is there: `tables/<name>.parquet` and the `FILES`.
+
+    Raises:
+        InvalidInputError: a part has no JSON form.
+    """
+    (folder / TABLES_FOLDER).mkdir()
+    for table, _ in TABLES:
+        pq.write_table(table.to_arrow(analysis.of(table)), folder / TABLES_FOLDER / f"{table.name}.parquet")
+    for name, file in FILES.items():
+        text = json.dumps(to_json(getattr(analysis, name)), indent=1, allow_nan=False)
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def read_analysis(folder: Path) -> Analysis:
+    """Read what `write_analysis` wrote.
+
+    Raises:
+        DataError: a table was written with another schema version.
+    """
+    hints = get_type_hints(Analysis)
+    parts: dict[str, Any] = {
+        name: TypeAdapter(hints[name]).validate_json((folder / file).read_bytes()) for name, file in FILES.items()
+    }
+    tables = {
+        table.name: table.from_arrow(pq.read_table(folder / TABLES_FOLDER / f"{table.name}.parquet"))
+        for table, _ in TABLES
+    }
+    return Analysis(tables=tables, **parts)

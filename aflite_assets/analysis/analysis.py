@@ -34,7 +34,6 @@ from aflite_assets.analysis.forgettables import (
 )
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.planted import PLANTED
-from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
@@ -85,7 +84,6 @@ class Analysis:
     judging: Judging
     primary: PrimaryComparison
     headlines: tuple[Headline, ...]
-    rankings: tuple[RankingPair, ...]
     checks: tuple[CheckOutcome, ...]
 
     def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
@@ -107,7 +105,6 @@ def analyse(data: BenchmarkData) -> Analysis:
         judging=judging(data),
         primary=primary_comparison(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
-        rankings=data.rankings,
         checks=data.checks,
         cues=data.cues,
     )

@@ -16,7 +16,6 @@ from aflite_assets.analysis.inputs.learning_curve import choice_text, sample_tex
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.analysis.rows.table import row_tables
-from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
@@ -86,6 +85,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
     scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
     analysis = analyse(data)
     verdicts = verdict_texts(analysis)
+    shown_sets = in_order(name for one in analysis.facts.filterings for name in one.train_sets)
     places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
@@ -115,7 +115,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
             sample=_sample(data),
-            train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            train_sets={name: wording.train_set_meaning(name) for name in shown_sets},
             forgotten={name: _uri(picture) for name, picture in forgettable_pictures(data).items()},
             maps=[_uri(picture) for name, picture in report_pictures(data).items() if name.startswith("data_map.")],
             curves=_uri(report_pictures(data)["filtering_curves"]),
@@ -143,10 +143,6 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
             for name, kept in (("Kept", True), ("Removed", False))
         ],
     }
-
-
-def _shown_train_sets(data: BenchmarkData) -> tuple[str, ...]:
-    return in_order(train_set for name in data.representations for _, train_set, _ in cell_groups(data, name))
 
 
 def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:

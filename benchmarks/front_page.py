@@ -73,10 +73,15 @@ def measure(store: ResultStore, dataset: str) -> Measured:
 def _accuracies(report: PublishedResult) -> list[dict[str, Any]]:
     columns = ["evaluator", "train_set", "test_set", "accuracy", "seeds_deviation", "seeds", "test_rows",
                "interval_low", "interval_high"]  # fmt: skip
-    return [
-        *_rows(report, "accuracy", columns, wanted=lambda row: row["tested_on"] == "full"),
-        *_rows(report, "challenge_sets", columns, wanted=_is_whole),
-    ]
+
+    def of(tested_on: str) -> list[dict[str, Any]]:
+        def wanted(row: Mapping[str, Any]) -> bool:
+            of_filtering = row["representation"] is not None and row["top"] == 1
+            return of_filtering and row["tested_on"] == tested_on and _is_whole(row)
+
+        return _rows(report, "accuracies", columns, wanted=wanted)
+
+    return [*of("full"), *of("all")]
 
 
 def _differences(report: PublishedResult) -> list[dict[str, Any]]:
@@ -84,10 +89,10 @@ def _differences(report: PublishedResult) -> list[dict[str, Any]]:
     columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family"]
 
     def wanted(row: Mapping[str, Any]) -> bool:
-        of_filtered = (row["train_set"], row["against"]) == ("filtered", "random_matched")
+        of_filtered = (row["comparison"], row["train_set"], row["against"]) == ("control", "filtered", "random_matched")
         return of_filtered and row["tested_on"] in ("full", "all") and _is_whole(row)
 
-    return _rows(report, "paired", columns, wanted=wanted)
+    return _rows(report, "differences", columns, wanted=wanted)
 
 
 def _is_whole(row: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """An analysis as files, and back: a Parquet file per tidy table, a JSON file per other part. Nothing is computed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
+from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.json_values import to_json
 
-TABLES_FOLDER = "tables"
+TABLES_FOLDER, EVIDENCE_FOLDER = "tables", "evidence"
+EVIDENCE_FILE = "evidence.json"
 
 FILES: Mapping[str, str] = {
     one.name: {"verdicts": "verdict.json"}.get(one.name, f"{one.name}.json")
@@ -51,3 +53,21 @@ def read_analysis(folder: Path) -> Analysis:
         for table, _ in TABLES
     }
     return Analysis(tables=tables, **parts)
+
+
+def write_evidence(evidence: Sequence[EvidenceTable], folder: Path) -> None:
+    """Write each table of statistics as `evidence/<number>.parquet`, and their titles and captions."""
+    (folder / EVIDENCE_FOLDER).mkdir()
+    for number, one in enumerate(evidence):
+        pq.write_table(one.table, folder / EVIDENCE_FOLDER / f"{number:02d}.parquet")
+    titles = [{"title": one.title, "caption": one.caption} for one in evidence]
+    (folder / EVIDENCE_FILE).write_text(json.dumps(titles, indent=1), encoding="utf-8")
+
+
+def read_evidence(folder: Path) -> tuple[EvidenceTable, ...]:
+    """Read what `write_evidence` wrote."""
+    titles = json.loads((folder / EVIDENCE_FILE).read_text(encoding="utf-8"))
+    return tuple(
+        EvidenceTable(**one, table=pq.read_table(folder / EVIDENCE_FOLDER / f"{number:02d}.parquet"))
+        for number, one in enumerate(titles)
+    )

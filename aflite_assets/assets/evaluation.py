@@ -100,3 +100,25 @@ def bias_evidence(
 
     tables = {each.title: first_rows(each.table) for each in read_evidence(obtained.result)}
     return materialized(obtained, {**tables, **result_pictures(obtained.result)})
+
+
+@dg.asset(**stage_options("analysis", group="evaluation", kinds={"parquet"}))
+def analysis(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Every number of the report, computed once: scores, differences with intervals, verdicts; tidy tables for pandas.
+
+    `tables` is the folder of Parquet files; their columns, and how to join them, are described in docs/analysis.md.
+    """
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    tables = sorted((obtained.result.path / "tables").glob("*.parquet"))
+    metadata = {
+        "verdict": str(obtained.result.summary["verdict"]),
+        "tables": dg.MetadataValue.path(str(obtained.result.path / "tables")),
+        "rows_of_tables": table({"table": path.stem, "rows": pq.read_metadata(path).num_rows} for path in tables),
+        "rows": dg.MetadataValue.path(str(obtained.result.file("rows.parquet"))),
+    }
+    return materialized(obtained, metadata)

@@ -37,6 +37,7 @@ def benchmark_report(
     store = result_store.open()
     report = obtained.result.file("report.html")
     folder = store.current("published_dataset", context.partition_key).path
+    analysis = store.current("analysis", context.partition_key)
     links = report_links(report, store)
     context.log.info(f"Report: {links.get('report_link', links['report']).value}")
     context.log.info(f"Dataset folder: {folder}")
@@ -44,10 +45,11 @@ def benchmark_report(
         "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
         **links,
         "checks": dg.MetadataValue.text("\n".join(obtained.result.summary["checks"])),
-        **report_numbers(obtained.result),
+        **report_numbers(analysis),
         **report_tables(obtained.result),
         **figures_shown(obtained.result, store),
-        "rows": dg.MetadataValue.path(str(obtained.result.file("rows.parquet"))),
+        "rows": dg.MetadataValue.path(str(analysis.file("rows.parquet"))),
+        "tables": dg.MetadataValue.path(str(analysis.path / "tables")),
         "report_json": dg.MetadataValue.path(str(obtained.result.file("report.json"))),
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
@@ -86,10 +88,7 @@ def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.M
 
 
 def report_tables(result: PublishedResult) -> dict[str, Any]:
-    """Every table of the report as the papers lay it out, its notes beside it.
-
-    `tables`: the folder of the same numbers as Parquet.
-    """
+    """Every table of the report as the papers lay it out, its notes beside it."""
     layouts = json.loads(result.file("layouts.json").read_text(encoding="utf-8"))
     named = [
         entry
@@ -97,8 +96,7 @@ def report_tables(result: PublishedResult) -> dict[str, Any]:
         for layout in each
         for entry in _entries(f"{name} {layout['title']}".rstrip(), layout)
     ]
-    shown = dict(zip(_distinct(name for name, _ in named), [value for _, value in named], strict=True))
-    return {**shown, "tables": dg.MetadataValue.path(str(result.path / "tables"))}
+    return dict(zip(_distinct(name for name, _ in named), [value for _, value in named], strict=True))
 
 
 def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.MetadataValue]]:

@@ -18,6 +18,7 @@ from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS
 from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
@@ -47,6 +48,7 @@ STAGES: Mapping[str, Stage] = {
         FORGETTABLE_SETS,
         EVALUATOR_MODELS,
         BIAS_EVIDENCE,
+        ANALYSIS,
         BENCHMARK_REPORT,
     )
 }

@@ -59,7 +59,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Of benchmark_report: accuracies in [0, 1] and the difference that the verdict is about, in points.
+    """Of analysis: accuracies in [0, 1] and the difference that the verdict is about, in points.
 
     `difference`, `difference_low` and `difference_high`: filtered less its control by the primary comparison, with the
     bounds of its 95 % interval. Where there is none, accuracies are of the first evaluator on the first test set, all

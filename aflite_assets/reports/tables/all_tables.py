@@ -4,15 +4,8 @@ from collections.abc import Callable, Mapping
 
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.tables.accuracy_tables import (
-    ACCURACY,
-    CHALLENGE_SETS,
-    FINE_ACTION,
-    IN_DISTRIBUTION,
-    TOP_5,
-    TRANSFER,
-    ZERO_SHOT,
-)
+from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
+from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
 from aflite_assets.reports.tables.difference_tables import FALL_TABLE, PAIRED, PAIRED_PARTS, RANKING_OVERLAPS, RANKINGS
 from aflite_assets.reports.tables.forgetting_tables import (
     AGREEMENT_TABLE,

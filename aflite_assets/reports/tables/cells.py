@@ -1,18 +1,19 @@
-"""Numbers of a report as cells of a table: what is read first, what stands below, what they are sorted by."""
+"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracies import Accuracy
-from aflite_assets.reports.tables.table import Heading, TableCell
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.reports.tables.spec import Cells
+from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
 from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
-NOTHING = TableCell(DASH)
-"""Where nothing applies."""
+TRAIN_ROWS = Column(Heading("train rows"))
 
 _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
@@ -108,7 +109,22 @@ def part_text(category_column: str | None, category: str | None, label: str | No
     return ", ".join(name for name in names if name is not None) or "all"
 
 
-def minus(one: Difference) -> tuple[str]:
+def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str | None]:
+    """Which part of a challenge set it is about: category column, category and gold label."""
+    return one.column, one.category, one.label
+
+
+def is_of_filtering(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+    """Whether it belongs to a filtering, by the likeliest class alone."""
+    return one.representation is not None and one.top == 1
+
+
+def trained(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[str, str]:
+    """Headings of a row that has one training."""
+    return one.evaluator, one.train_set
+
+
+def minus(facts: DatasetFacts, one: Difference) -> tuple[str]:
     """Headings of a row that has the difference between two train sets."""
     return (f"{one.train_set} minus {one.against}, points",)
 
@@ -117,3 +133,21 @@ def units_text(facts: DatasetFacts) -> str:
     """What the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
     units = sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)
     return " or ".join(units) or "rows"
+
+
+def sizes_column(
+    rows: Callable[[DatasetFacts, Accuracy], tuple[str, ...]],
+    where: Callable[[DatasetFacts, Accuracy], bool],
+    row_order: Callable[[DatasetFacts, Accuracy], Any] | None = None,
+) -> Cells[Accuracy]:
+    """The column of train rows, before the columns of other cells with these rows."""
+    return Cells(
+        ACCURACIES,
+        rows=rows,
+        where=where,
+        column=lambda facts, one: TRAIN_ROWS,
+        value=lambda facts, one: sizes_cell([one]),
+        merged=sizes_cell,
+        order=lambda facts, one: (-1,),
+        row_order=row_order,
+    )

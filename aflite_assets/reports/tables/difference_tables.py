@@ -11,9 +11,9 @@ from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables.cells import (
-    NOTHING,
     count_cell,
     difference_cell,
+    part_name,
     part_text,
     score_cell,
     short,
@@ -22,7 +22,7 @@ from aflite_assets.reports.tables.cells import (
     verdict_text,
 )
 from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import Column, Heading, TableCell
+from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
 from aflite_assets.text import listed, percent
 
 
@@ -58,10 +58,10 @@ FALL_TABLE = TableSpec(
     ),
     each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
-    caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In "
-    "brackets the joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked "
-    "about the filtered rows alone. Fewer train rows: random in place of full. Class sizes: random_matched in its "
-    "place. Which train rows: filtered in place of that.",
+    caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "
+    "joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked about the filtered "
+    "rows alone. Fewer train rows: random in place of full. Class sizes: random_matched in its place. Which train "
+    "rows: filtered in place of that.",
     ruled=False,
 )
 
@@ -140,10 +140,6 @@ def _part(facts: DatasetFacts, one: Difference) -> tuple[str]:
     return (short(part_text(one.column, one.category, one.label)),)
 
 
-def _part_name(one: Difference | Accuracy) -> tuple[str | None, str | None, str | None]:
-    return one.column, one.category, one.label
-
-
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set}, {train_set} minus {against}",
@@ -154,7 +150,7 @@ PAIRED_PARTS = TableSpec(
             DIFFERENCES,
             rows=_part,
             where=_is_compared_part,
-            row_key=_part_name,
+            row_key=part_name,
             column=lambda facts, one: Column(Heading("rows")),
             value=lambda facts, one: count_cell(one.test_rows or 0),
         ),
@@ -162,7 +158,7 @@ PAIRED_PARTS = TableSpec(
             DIFFERENCES,
             rows=_part,
             where=_is_compared_part,
-            row_key=_part_name,
+            row_key=part_name,
             column=lambda facts, one: Column(Heading(one.evaluator, ("points",)), line=True),
             value=lambda facts, one: difference_cell(one, judged=True),
         ),
@@ -170,8 +166,8 @@ PAIRED_PARTS = TableSpec(
     each=("representation", "test_set", "train_set", "against"),
     when=lambda facts, records: any(one.difference is not None for one in records),
     caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
-    "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions "
-    "are a shift of answers, which the whole set hides.",
+    "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions are a "
+    "shift of answers, which the whole set hides.",
     ruled=False,
 )
 
@@ -215,7 +211,7 @@ def _ranked(
         where=lambda facts, one: one.comparison == "ranking",
         column=lambda facts, one: column(facts),
         value=value,
-        row_key=_part_name,
+        row_key=part_name,
     )
 
 
@@ -231,7 +227,7 @@ def _has_rank(facts: DatasetFacts, one: Accuracy, side: int) -> bool:
         return False
     if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
         return False
-    return one.whole or facts.test_set[one.test_set].part[_part_name(one)].by_size
+    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
 
 
 def _by_ranking(side: int) -> Cells[Accuracy]:
@@ -246,7 +242,7 @@ def _by_ranking(side: int) -> Cells[Accuracy]:
         where=lambda facts, one: _has_rank(facts, one, side),
         column=column,
         value=lambda facts, one: score_cell(one, short=True),
-        row_key=_part_name,
+        row_key=part_name,
     )
 
 

@@ -21,16 +21,16 @@ from aflite_assets.analysis.forgettables import (
 from aflite_assets.analysis.inputs.forgettables import Agreement
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
 from aflite_assets.reports.tables.cells import (
-    NOTHING,
     count_cell,
     difference_cell,
+    part_name,
     part_text,
     rows_heading,
     score_cell,
     sizes_cell,
 )
 from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import Column, Heading, TableCell
+from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
 from aflite_assets.text import DASH, count, percent
 
 
@@ -73,8 +73,7 @@ WEAK_MODEL_TABLE = TableSpec(
         ),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
-    "that "
-    "second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
+    "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
     "forgotten, too: read some of the rows that were never learnt. Train accuracy is as presented. Compare test "
     "accuracy with that of the model that goes on: the weak one should be weaker.",
     notes=lambda facts, records: tuple(
@@ -82,10 +81,6 @@ WEAK_MODEL_TABLE = TableSpec(
     ),
     ruled=False,
 )
-
-
-def _class_columns(facts: DatasetFacts, one: ForgettableClass) -> list[Column]:
-    return [Column(Heading(what), Heading(one.label), line=what == "forgettable") for what in ("forgettable", "taken")]
 
 
 def _of_class(what: str) -> Cells[ForgettableClass]:
@@ -184,9 +179,8 @@ MINORITY_TABLE = TableSpec(
             value=_minority,
         ),
     ),
-    caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one "
-    "of the "
-    "words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
+    caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
+    "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
     "size alone does.",
 )
 
@@ -226,7 +220,7 @@ def _phase_order(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> tuple[int
 
 
 def _set_column(facts: DatasetFacts, one: _Any) -> Column:
-    name = (one.column, one.category, one.label)
+    name = part_name(one)
     return Column(rows_heading(part_text(*name), one.test_rows or 0), Heading(one.test_set), key=name)
 
 
@@ -275,9 +269,8 @@ TWO_PHASE = TableSpec(
     ),
     each=_phase_of,
     caption="Accuracy in per cent after all phases; mean over seeds, its deviation, 95 % interval. Every phase starts "
-    "from "
-    "the same model, trained on full. Average: of the mean over the dataset's own splits and the mean over challenge "
-    "sets, as in the paper.",
+    "from the same model, trained on full. Average: of the mean over the dataset's own splits and the mean over "
+    "challenge sets, as in the paper.",
 )
 
 
@@ -323,8 +316,7 @@ BY_OVERLAP = TableSpec(
     ),
     each=lambda facts, one: [(*start, one.test_set) for start in _starts(facts, one.evaluator)],
     caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. High: the texts share more words "
-    "than "
-    "the mean of the test set (Jaccard); low: the other rows.",
+    "than the mean of the test set (Jaccard); low: the other rows.",
 )
 
 

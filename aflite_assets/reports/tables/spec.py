@@ -7,8 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.reports.tables.cells import NOTHING
-from aflite_assets.reports.tables.table import Column, Row, Table, TableCell, ruled
+from aflite_assets.reports.tables.table import NOTHING, Column, Row, Table, TableCell, ruled
 
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.text import DASH
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
@@ -33,6 +34,10 @@ class TableCell:
     def plain(self) -> str:
         """All of it on one line."""
         return ", ".join((self.text, *self.small))
+
+
+NOTHING = TableCell(DASH)
+"""Where nothing applies."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.report.rows import read_source_rows
 from tests.small_datasets import LINEAR
 
 NUMBERS = np.random.default_rng(0)

@@ -17,10 +17,10 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.figures.data_map import data_map_alt
 from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.stages.evaluation.analysis.rows import data_maps, given_map, row_facts
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.report import rows as stored_rows
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
-from aflite_assets.stages.report.rows import data_maps, given_map, row_facts
 from tests.compatibility.kept import small_specs, unpack_store
 
 (SPEC,) = (spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs")

@@ -1,0 +1,312 @@
+"""The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
+from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
+from aflite_assets.specs.forgettables import MinoritiesSpec
+from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.stages.checks import stage_checks
+from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
+from aflite_assets.stages.data.raw_dataset import RAW_DATASET
+from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
+from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_note
+from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
+from aflite_assets.stages.evaluation.analysis.model_families import (
+    held_back_shares,
+    model_architectures,
+    model_families,
+)
+from aflite_assets.stages.evaluation.analysis.rankings import read_rankings
+from aflite_assets.stages.evaluation.analysis.rows import (
+    data_maps,
+    information_tables,
+    read_row_facts,
+    read_source_rows,
+    row_information,
+    write_row_statistics,
+)
+from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
+from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
+from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
+from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets
+from aflite_assets.stages.shared.evaluator_roles import (
+    fine_tuned_evaluators,
+    is_apart,
+    partial_inputs,
+    second_phases,
+)
+from aflite_assets.stages.shared.published import (
+    challenge_examples,
+    full_rows,
+    read_challenge_sets,
+    read_control_sets,
+    read_learning_curves,
+    read_sample_curve,
+    read_train_sample,
+    representation_of,
+)
+from aflite_assets.stages.shared.report_inputs import (
+    annotations_note,
+    changed_rows_note,
+    check_scatter_features,
+    earlier_sets_note,
+    filtered_set,
+    read_evidence,
+    read_planted,
+    read_removal_cues,
+    read_similarities,
+    score_counts,
+    test_sets,
+    trial_note,
+    undecodable_note,
+    unlabelled_note,
+    whole_earlier_sets,
+)
+from aflite_assets.stages.shared.train_sets import filter_runs
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
+from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
+
+if TYPE_CHECKING:
+    from aflite_assets.analysis.analysis import Analysis
+
+CHECKED = (
+    RAW_DATASET,
+    CHALLENGE_SETS,
+    TRAIN_SAMPLE,
+    WARMUP_SPLIT,
+    WARMUP_MODELS,
+    FILTERED_SETS,
+    FORGETTABLE_SETS,
+    EVALUATOR_MODELS,
+)
+"""The stages whose checks are reported, in this order."""
+
+
+class AnalysisSettings(StageSettings):
+    """What `analysis` reads of a dataset's file."""
+
+    title: str
+    description: str
+    columns: ColumnsSpec
+    challenge_sets: dict[Name, ChallengeSpec]
+    limit: dict[SplitName, RowCount] | None
+    report: ReportSpec
+    representations: dict[Name, EncoderSpec]
+    evaluators: dict[Name, EvaluatorSpec]
+    seeds: tuple[Seed, ...]
+    filter_seeds: int
+    seed: int
+    full_includes_warmup: bool
+    minorities: MinoritiesSpec | None
+
+
+@dataclass(frozen=True)
+class AnalysisInputs(StageInputs):
+    """The results that `analysis` reads."""
+
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    train_sample: PublishedResult
+    warmup_split: PublishedResult
+    warmup_models: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+    forgettable_sets: PublishedResult
+    evaluator_models: PublishedResult
+    bias_evidence: PublishedResult
+
+
+def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+    """Compute every number of the report from what was published; the tracker has the mean accuracies."""
+    from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
+    from aflite_assets.analysis.storage import write_analysis, write_evidence
+
+    data = benchmark_data(settings, inputs, draft.partition)
+    analysis = analyse(data)
+    write_analysis(analysis, draft.path)
+    write_evidence(data.evidence, draft.path)
+    write_row_statistics(data.row_information, data.data_maps, draft.path)
+    write_rows(data, draft.path / ROWS_FILE)
+    context.tracker.log_metrics(mean_accuracies(analysis))
+    return {
+        "cells": len(data.cells),
+        "test_sets": [test.name for test in data.test_sets],
+        "verdict": analysis.verdicts[0].verdict.code if analysis.verdicts else None,
+        "checks_failed": sum(check.outcome == "failed" for check in data.checks),
+    }
+
+
+def mean_accuracies(analysis: "Analysis") -> dict[str, float]:
+    """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
+    from aflite_assets.analysis.scores.accuracies import ACCURACIES
+
+    return {
+        ".".join([*names, *([] if one.tested_on == "all" else [one.tested_on])]): one.accuracy
+        for one in analysis.of(ACCURACIES)
+        if one.representation is not None and one.whole and one.top == 1 and one.accuracy is not None
+        for names in [(one.representation, one.evaluator, one.train_set, one.test_set)]
+    }
+
+
+def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str) -> BenchmarkData:
+    """Everything that the report of one dataset shows."""
+    raw = _checked_rows(settings, inputs.raw_dataset)
+    source = read_source_rows(inputs.raw_dataset, raw, settings.columns)
+    parts, primary = inputs.filtered_sets.parts, settings.report.primary
+    filtered = tuple(filtered_set(representation, part, raw.label_names) for representation, part in parts.items())
+    filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
+    encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
+    fine_tuned = fine_tuned_evaluators(settings.evaluators)
+    tests = _tests(settings, inputs, raw, filtered, fine_tuned)
+    every_cell = tests.cells(inputs.evaluator_models)
+    sample = read_train_sample(inputs.train_sample)
+    whole = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    phases = second_phases(settings.evaluators)
+    information = row_information(
+        inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
+    )
+    apart = whole_earlier_sets(inputs.control_sets)
+    cells = tuple(c for c in every_cell if not is_apart(c, phases) and (c.representation, c.train_set) not in apart)
+    forgettables = _forgettables(settings, inputs, every_cell, tests, phases, raw)
+    partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
+    return BenchmarkData(
+        name=name,
+        title=settings.title or name,
+        description=settings.description,
+        label_names=raw.label_names,
+        split_rows=inputs.raw_dataset.summary["rows"],
+        warmup_rows=inputs.warmup_split.summary["rows"],
+        notes=(*_question_notes(tests.asked), *_notes(inputs)),
+        settings_done=changed_rows_note(inputs.raw_dataset),
+        filtered=filtered,
+        cells=cells,
+        test_sets=tests.asked,
+        examples=raw,
+        scatter_features=settings.report.scatter_features,
+        checks=_checks(settings, inputs),
+        row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
+        evidence=_evidence(inputs, source, tests, information, filtered),
+        row_information=information,
+        source=source,
+        forgettables=forgettables,
+        data_maps=data_maps(inputs.evaluator_models, raw, filtered),
+        planted=read_planted(inputs.bias_evidence),
+        cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
+        provenance=_provenance(settings, inputs),
+        missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
+        families=model_families(encoders, settings.evaluators),
+        architectures=model_architectures(encoders, settings.evaluators),
+        held_back=held_back_shares(settings.evaluators),
+        published=settings.report.published,
+        fine_tuned=fine_tuned,
+        partial_inputs=partial,
+        warmup_curves=read_learning_curves(inputs.warmup_split),
+        sample_curve=read_sample_curve(inputs.train_sample),
+        similarities=read_similarities(inputs.bias_evidence),
+        filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
+        primary=None if primary is None else (primary.evaluator, primary.test_set),
+        smallest_effect=settings.report.smallest_effect,
+        rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
+        score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
+    )
+
+
+def _checked_rows(settings: AnalysisSettings, raw_dataset: PublishedResult) -> Examples:
+    raw = load_examples(raw_dataset.path)
+    if settings.report.scatter_features is not None:
+        check_scatter_features(settings.report.scatter_features, raw)
+    return raw
+
+
+def _evidence(
+    inputs: AnalysisInputs,
+    source: SourceRows,
+    tests: AskedSets,
+    information: pa.Table | None,
+    filtered: tuple[FilteredSet, ...],
+) -> tuple[EvidenceTable, ...]:
+    return (
+        *read_evidence(inputs.bias_evidence, source.named),
+        *answer_tables(inputs.evaluator_models, tests.answers),
+        *information_tables(information, tests.by_row, filtered),
+    )
+
+
+def _forgettables(
+    settings: AnalysisSettings,
+    inputs: AnalysisInputs,
+    cells: tuple[Cell, ...],
+    tests: AskedSets,
+    phases: Mapping[str, SecondPhase],
+    raw: Examples,
+) -> Forgettables | None:
+    sets, models = inputs.forgettable_sets, inputs.evaluator_models
+    return read_forgettables(sets, models, cells, phases, tests.by_row, raw, settings.minorities)
+
+
+def _tests(
+    settings: AnalysisSettings,
+    inputs: AnalysisInputs,
+    raw: Examples,
+    filtered: tuple[FilteredSet, ...],
+    fine_tuned: Mapping[str, FineTuned],
+) -> AskedSets:
+    unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
+    by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    return asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
+
+
+def _question_notes(tested: tuple[TestSet, ...]) -> tuple[str, ...]:
+    """That accuracy is by question, and which questions of the dataset's own splits are left out."""
+    own = [one for one in tested if one.unit == "question" and not one.challenge]
+    return (*question_note(tested), *(note for one in own for note in one.notes))
+
+
+def _notes(inputs: AnalysisInputs) -> tuple[str, ...]:
+    """What must be read first."""
+    raw = inputs.raw_dataset
+    about_rows = (*trial_note(raw), *unlabelled_note(raw), *undecodable_note(raw), *annotations_note(raw))
+    return (*about_rows, *earlier_sets_note(inputs.control_sets))
+
+
+def _checks(settings: AnalysisSettings, inputs: AnalysisInputs) -> tuple[CheckOutcome, ...]:
+    results = inputs.results
+    outcomes = (stage_checks(stage, results[stage.name], settings, results) for stage in CHECKED)
+    return tuple(chain.from_iterable(outcomes))
+
+
+def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
+    return {
+        "seed": str(settings.seed),
+        "evaluator seeds": ", ".join(map(str, settings.seeds)),
+        "full includes warm-up rows": str(settings.full_includes_warmup),
+        **{
+            f"data version of {name}": result.data_version
+            for name, result in inputs.results.items()
+            if name != "train_sample" or read_train_sample(result) is not None
+        },
+        **_libraries(inputs.evaluator_models),
+    }
+
+
+def _libraries(result: PublishedResult) -> dict[str, str]:
+    return {name: str(version) for name, version in result.manifest["environment"].items()}
+
+
+ANALYSIS = Stage("analysis", "1", AnalysisSettings, AnalysisInputs, run)

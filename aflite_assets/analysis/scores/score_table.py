@@ -1,14 +1,14 @@
 """The tidy table of all scores: one per evaluator, train set, test set and part; other tables show them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
-from aflite_assets.analysis.scores.groups import cell_groups, train_rows
+from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.scores.predictions import MissingScore
 from aflite_assets.analysis.scores.ranks import TOP, gold_ranks, is_ranked
 from aflite_assets.analysis.scores.subsets import Subset, subsets_of
@@ -100,42 +100,8 @@ def ranked_sets(data: BenchmarkData) -> frozenset[str]:
     )
 
 
-def trained_sizes(data: BenchmarkData, representation: str) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Evaluators and train sets in the tables' order, each with the distinct numbers of train rows over its seeds."""
-    return {(name, train_set): train_rows(cells) for name, train_set, cells in cell_groups(data, representation)}
-
-
 def points(before: Score | None, after: Score | None) -> float | None:
     """How many points (hundredths of accuracy) `after` lies below `before`; None where either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy.mean - after.accuracy.mean)
-
-
-def score_records(data: BenchmarkData, *, challenge: bool) -> Iterator[dict[str, Any]]:
-    """The scores on natural test sets, or on challenge sets, as records: what a score is of, then its numbers."""
-    names = {one.name for one in data.test_sets if one.challenge == challenge}
-    for place, found in score_table(data).items():
-        if place.test_set in names and place.top == 1:
-            yield place._asdict() | score_record(found)
-
-
-def score_record(score: Score) -> dict[str, Any]:
-    """A score as numbers: shares in [0, 1], counts, None for what is missing."""
-    record: dict[str, Any] = {
-        "status": score.status,
-        "reason": score.reason,
-        "test_rows": score.test_rows,
-        "unfinished_seeds": score.unfinished_seeds,
-    }
-    if score.accuracy is None:
-        return record
-    interval = score.accuracy.interval
-    return record | {
-        "accuracy": score.accuracy.mean,
-        "seeds_deviation": score.accuracy.seeds_deviation,
-        "seeds": score.accuracy.seeds,
-        "effective_rows": score.accuracy.effective_rows,
-        "interval_low": interval.low,
-        "interval_high": interval.high,
-    }

@@ -15,7 +15,7 @@ SCORE = (
     "status", "reason", "accuracy", "seeds_deviation", "seeds", "unfinished_seeds", "test_rows", "effective_rows",
     "interval_low", "interval_high",
 )  # fmt: skip
-"""Columns of a score (`score_table.score_record`)."""
+"""Columns of a score."""
 
 CELL = ("representation", "evaluator", "train_set")
 PART = ("test_set", "column", "category", "label")

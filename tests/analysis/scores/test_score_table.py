@@ -6,7 +6,8 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.accuracy import Score, cell_accuracy
-from aflite_assets.analysis.scores.score_table import Place, points, score_records, score_table, trained_sizes
+from aflite_assets.analysis.scores.groups import cell_groups, train_rows
+from aflite_assets.analysis.scores.score_table import Place, points, score_table
 from aflite_assets.errors import InvalidInputError
 
 
@@ -32,15 +33,6 @@ def test_full_has_a_score_with_each_representation(by_hand: BenchmarkData) -> No
     assert scores[Place("a", "p", "full", "odd")] == scores[Place("b", "p", "full", "odd")]
 
 
-def test_records_are_what_a_score_is_of_and_its_numbers(by_hand: BenchmarkData) -> None:
-    natural, challenge = (list(score_records(by_hand, challenge=one)) for one in (False, True))
-    assert {row["test_set"] for row in natural} == {"test"}
-    assert {row["test_set"] for row in challenge} == {"odd"}
-    (one,) = (row for row in challenge if Place("a", "p", "full", "odd")._asdict().items() <= row.items())
-    assert (one["status"], one["accuracy"], one["seeds"], one["test_rows"]) == ("done", 0.375, 2, 8)
-    assert one["interval_low"] < one["accuracy"] < one["interval_high"]
-
-
 def test_points_need_both_scores(by_hand: BenchmarkData) -> None:
     scores = score_table(by_hand)
     done, missing = scores[Place("a", "p", "full", "odd")], scores[Place("b", "q", "random", "odd")]
@@ -48,11 +40,15 @@ def test_points_need_both_scores(by_hand: BenchmarkData) -> None:
     assert [points(done, missing), points(missing, done), points(done, None)] == [None] * 3
 
 
+def sizes_of(data: BenchmarkData, representation: str) -> dict[tuple[str, str], tuple[int, ...]]:
+    return {(name, train_set): train_rows(cells) for name, train_set, cells in cell_groups(data, representation)}
+
+
 def test_sizes_are_those_of_finished_seeds(make_by_hand: Any, by_hand: BenchmarkData) -> None:
     more = Cell("p", "random", "a", 2, 25, "failed", "stopped")
-    sizes = trained_sizes(make_by_hand(cells=(*by_hand.cells, more)), "a")
+    sizes = sizes_of(make_by_hand(cells=(*by_hand.cells, more)), "a")
     assert (sizes["p", "full"], sizes["p", "random"], sizes["q", "random"]) == ((90,), (30,), (30,))
-    assert trained_sizes(by_hand, "b")["q", "random"] == ()
+    assert sizes_of(by_hand, "b")["q", "random"] == ()
 
 
 _BOTH: tuple[Literal["full", "filtered"], ...] = ("full", "filtered")
@@ -70,7 +66,7 @@ def score_of(
 
 
 def names_of(data: BenchmarkData) -> list[str]:
-    return [train_set for _, train_set in trained_sizes(data, "roberta")]
+    return [train_set for _, train_set, _ in cell_groups(data, "roberta")]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,9 @@ def test_scores_are_the_planted_accuracies(
     planted: BenchmarkData, train_set: str, removed: float, kept: float, sizes: tuple[int, ...]
 ) -> None:
     full, filtered = (score_of(planted, "linear", train_set, rows) for rows in _BOTH)
-    assert trained_sizes(planted, "roberta")["linear", train_set] == sizes
+    assert {
+        train_rows(cells) for *names, cells in cell_groups(planted, "roberta") if names == ["linear", train_set]
+    } == {sizes}
     assert (full.test_rows, filtered.test_rows) == (1000, 400)
     assert (mean(full), mean(filtered)) == pytest.approx((0.6 * removed + 0.4 * kept, kept))
     assert points(full, filtered) == pytest.approx(100 * 0.6 * (removed - kept))
@@ -119,4 +117,4 @@ def test_no_row_left_is_no_accuracy(planted: BenchmarkData, make_planted: Any) -
 
 def test_unknown_representations_are_refused(planted: BenchmarkData) -> None:
     with pytest.raises(InvalidInputError, match=r"not filtered with 'bert'; its representations are \['roberta'\]"):
-        trained_sizes(planted, "bert")
+        cell_groups(planted, "bert")

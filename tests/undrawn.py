@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),
+    "drawing": ("_packed",),
     "representation_figures": ("filtering_curve", "image_grid", "predictability_histogram", "scatter"),
 }
 """By module of `reports.figures`, the functions that a report calls for the bytes of a figure."""
@@ -24,18 +25,15 @@ def undrawn_figures() -> Iterator[None]:
 
     Figures are most of what a tiny dataset's report costs; `tests/reports` and the walks without this draw every one.
     """
-    from matplotlib.figure import Figure
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
     from aflite_assets.reports.figures import drawing, headline_figures
 
-    def dot(figure: Any, target: IO[bytes], **options: Any) -> None:
-        Image.new("RGB", (1, 1)).save(target, format="png")
-
     drawn = io.BytesIO()
-    dot(None, drawn)
+    Image.new("RGB", (1, 1)).save(drawn, format="png")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Figure, "savefig", dot)
+        patched.setattr(FigureCanvasAgg, "draw", FigureCanvasAgg.get_renderer)
         for module, names in FIGURES.items():
             for name in names:
                 place = f"aflite_assets.reports.figures.{module}.{name}"

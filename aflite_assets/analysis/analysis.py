@@ -5,7 +5,7 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
@@ -14,6 +14,16 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
 from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.filtering import (
+    CLASS_SHARES,
+    ITERATIONS,
+    PREDICTABILITY,
+    PREDICTABILITY_BY_ITERATION,
+    class_shares,
+    filter_table,
+    predictability_counts,
+    score_bins,
+)
 from aflite_assets.analysis.forgettables import (
     AGREEMENT,
     EVENTS,
@@ -32,9 +42,12 @@ from aflite_assets.analysis.forgettables import (
     weak_model_accuracies,
     weak_models,
 )
-from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
+from aflite_assets.analysis.lengths import LENGTHS, length_shares
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
 from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
@@ -53,7 +66,6 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (FALLS, fall_terms),
     (DATA_MAPS, data_map_means),
     (ANSWER_PICKS, answer_picks),
-    (PLANTED, lambda data: data.planted),
     (ANNOTATORS, annotator_agreement),
     (RANKING_OVERLAP, ranking_overlaps),
     (WEAK_MODELS, weak_models),
@@ -64,6 +76,16 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (MINORITIES, minorities),
     (THRESHOLDS, thresholds),
     (PHASE_AVERAGES, phase_averages),
+    (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
+    (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
+    (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
+    (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
+    (LENGTHS, lambda data: (row for o in data.filtered for row in length_shares(data.examples, o, data.source.named))),
+    (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
+    (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
+    (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
+    (PLANTED, lambda data: data.planted),
+    (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
@@ -86,9 +108,10 @@ class Analysis:
     headlines: tuple[Headline, ...]
     checks: tuple[CheckOutcome, ...]
 
-    def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
-        """The records of a table, in its order; none where nothing was computed."""
-        return self.tables.get(table.name, ())  # type: ignore[return-value]  # a table's records are of its type
+    def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
+        """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
+        records: tuple[Any, ...] = self.tables.get(table.name, ())
+        return records if representation is None else tuple(r for r in records if r.representation == representation)
 
 
 @cached_per_record

@@ -15,6 +15,7 @@ from aflite_assets.analysis.scores.groups import cell_groups, control, train_row
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.score_table import ranked_sets
 from aflite_assets.analysis.scores.subsets import category_parts, subsets_of, zero_shot_subsets
+from aflite_assets.specs.sample import StopRule
 
 PartName = tuple[str | None, str | None, str | None]
 """The category column, category and gold label of a part of a challenge set; None for any."""
@@ -137,9 +138,9 @@ class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
     `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
-    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, None where all train rows
-    were. `split_questions`: of how many questions the rows of each split are answers; empty if rows are no answers.
-    `evidence_tables`: how many tables of evidence there are.
+    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, and `sample_stop` the rule
+    that chose it; None where all train rows were. `split_questions`: of how many questions the rows of each split are
+    answers; empty if rows are no answers. `evidence_tables`: how many tables of evidence there are.
     `phases`: evaluators that go on with
     rows of weak models; by weak model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its
     forgettable rows phases train on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by
@@ -158,6 +159,7 @@ class DatasetFacts:
     evidence_tables: int
     warmup_rows: int
     sample_rows: int | None
+    sample_stop: StopRule | None
     notes: tuple[str, ...]
     settings_done: tuple[str, ...]
     test_sets: tuple[TestSetFacts, ...]
@@ -231,6 +233,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         evidence_tables=len(data.evidence),
         warmup_rows=data.warmup_rows,
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
+        sample_stop=None if data.sample_curve is None else data.sample_curve.stop,
         notes=data.notes,
         settings_done=data.settings_done,
         test_sets=tuple(_test_set(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),

@@ -1,6 +1,6 @@
 """What filtering did, by iteration and in the end: counts, shares of classes, predictability."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import FilteredSet
-from aflite_assets.analysis.inputs.score_counts import bin_edges, binned
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned
+from aflite_assets.analysis.tidy import TidyTable
+
+_COLUMNS = (
+    "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
+    "representation_bias", "rows_never_held_out",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -16,9 +22,12 @@ class FilterRow:
     """One iteration of filtering.
 
     `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*` count
-    the rows that are scored but never trained on.
+    the rows that are scored but never trained on. `largest_class`: share of the largest class among the rows of the
+    pool that entered, whose mean predictability is the representation bias. `guessing_deviation`: standard deviation of
+    the share that guesses right with that probability get on so many rows. Shares lie in [0, 1].
     """
 
+    representation: str
     iteration: int
     rows_in: int
     train_rows_in: int
@@ -29,24 +38,140 @@ class FilterRow:
     cutoff: float | None
     representation_bias: float
     rows_never_held_out: int
+    largest_class: float
+    guessing_deviation: float
+
+
+ITERATIONS = TidyTable("iterations", FilterRow)
 
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """The iterations of one filtering, in order."""
-    rows = filtered.iterations.select(list(FilterRow.__dataclass_fields__)).to_pylist()
-    return tuple(sorted((FilterRow(**row) for row in rows), key=lambda row: row.iteration))
+    rows = sorted(filtered.iterations.select(list(_COLUMNS)).to_pylist(), key=lambda row: row["iteration"])
+    shares = _class_shares(filtered, [row["iteration"] for row in rows], 1).max(axis=1, initial=0)
+    deviations = guessing_deviation(shares, np.array([row["rows_in"] for row in rows]))
+    return tuple(
+        FilterRow(**row, representation=filtered.representation, largest_class=share, guessing_deviation=deviation)
+        for row, share, deviation in zip(rows, shares.tolist(), deviations.tolist(), strict=True)
+    )
 
 
 def largest_class_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
-    """Share in [0, 1] of the largest class among the rows of the pool that entered each iteration.
+    """`FilterRow.largest_class` of each iteration."""
+    return tuple(row.largest_class for row in filter_table(filtered))
 
-    These are the rows whose mean predictability is the representation bias.
-    """
+
+def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
+    return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """Share in [0, 1] of a class, by its number, among the rows of the pool that entered an iteration."""
+
+    representation: str
+    iteration: int
+    label: int
+    share: float
+
+
+CLASS_SHARES = TidyTable("class_shares", ClassShare)
+
+
+def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
+    """The share of each class in each iteration, in their order."""
+    iterations = sorted(filtered.iterations["iteration"].to_pylist())
+    for iteration, shares in zip(iterations, _class_shares(filtered, iterations, classes).tolist(), strict=True):
+        for label, share in enumerate(shares):
+            yield ClassShare(filtered.representation, iteration, label, share)
+
+
+def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
+    """Shares of the pool's rows that entered each iteration, iterations x classes float64; at least so many classes."""
     pool = filtered.rows.filter(pa.array(filtered.pool))
     labels = pool["label"].to_numpy()
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
-    pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
-    return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
+    counts = np.zeros((len(iterations) + 1, max(classes, int(labels.max(initial=0)) + 1)), np.int64)
+    np.add.at(counts, (np.searchsorted(iterations, removed_in, side="right"), labels), 1)  # of how many it entered
+    entered = counts[::-1].cumsum(axis=0)[::-1][1:]
+    return entered / np.maximum(entered.sum(axis=1, keepdims=True), 1)
+
+
+@dataclass(frozen=True)
+class PredictabilityBin:
+    """Train rows kept and removed whose last known predictability is from `low` up to `high`; the last bin holds 1."""
+
+    representation: str
+    low: float
+    high: float
+    kept: int
+    removed: int
+
+
+PREDICTABILITY = TidyTable("predictability", PredictabilityBin)
+
+
+def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[PredictabilityBin, ...]:
+    """The train rows that have a predictability, in equal bins over [0, 1]."""
+    rows = filtered.rows.filter(
+        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.is_finite(filtered.rows["predictability"]))
+    )
+    scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
+    edges, sides = bin_edges(bins).tolist(), (binned(scores[side], bins).tolist() for side in (kept, ~kept))
+    return tuple(
+        PredictabilityBin(filtered.representation, *counted)
+        for counted in zip(edges[:-1], edges[1:], *sides, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class ScoreBin:
+    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed."""
+
+    representation: str
+    iteration: int
+    low: float
+    high: float
+    rows: int
+    removed: int
+
+
+PREDICTABILITY_BY_ITERATION = TidyTable("predictability_by_iteration", ScoreBin)
+
+
+def score_bins(representation: str, counts: ScoreCounts) -> Iterator[ScoreBin]:
+    """The counts of every iteration, a record per bin."""
+    low, high = counts.edges[:-1].tolist(), counts.edges[1:].tolist()
+    for iteration, *of_bins in zip(
+        counts.iterations.tolist(), counts.rows.tolist(), counts.removed.tolist(), strict=True
+    ):
+        for counted in zip(low, high, *of_bins, strict=True):
+            yield ScoreBin(representation, iteration, *counted)
+
+
+@dataclass(frozen=True)
+class ClassRemoval:
+    """Train rows of a class that entered the filter, and of these the removed ones; its shares before and after."""
+
+    label: int
+    rows: int
+    removed: int
+    share_before: float
+    share_after: float
+
+
+def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval, ...]:
+    """What was removed of each class, in their order."""
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
+    before, after = (np.bincount(labels[side], minlength=classes) for side in (np.ones(len(kept), bool), kept))
+    shares = (side / max(side.sum(), 1) for side in (before, after))
+    columns = (before, before - after, *shares)
+    return tuple(
+        ClassRemoval(label, *numbers)
+        for label, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True))
+    )
 
 
 @dataclass(frozen=True)
@@ -129,27 +254,3 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
 
 def _rows(where: object) -> int:
     return int(pc.sum(where).as_py() or 0)
-
-
-def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bin edges in [0, 1], and the train rows kept and removed in each bin, int64."""
-    rows = filtered.rows.filter(
-        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.is_finite(filtered.rows["predictability"]))
-    )
-    scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
-    return bin_edges(bins), binned(scores[kept], bins), binned(scores[~kept], bins)
-
-
-def class_shares(filtered: FilteredSet, classes: int) -> np.ndarray:
-    """Each class's share in [0, 1] of the pool rows that entered each iteration, iterations x classes float64."""
-    pool = filtered.rows.filter(pa.array(filtered.pool))
-    labels = pool["label"].to_numpy()
-    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
-    pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
-    counts = [np.bincount(pool, minlength=classes) / max(len(pool), 1) for pool in pools]
-    return np.array(counts).reshape(len(pools), classes)
-
-
-def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
-    return np.sqrt(share * (1 - share) / np.maximum(rows, 1))

@@ -29,11 +29,13 @@ class TidyTable(Generic[Record_co]):
     """One table: its name, which is that of its file below `tables/`, and the dataclass of its rows.
 
     Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any of them may be
-    None, which is null in the table.
+    None, which is null in the table. A tuple of pairs is a map. `derived` names properties of the record that are
+    columns too, after its fields; they are computed again when the table is read.
     """
 
     name: str
     record: type[Record_co]
+    derived: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -43,9 +45,14 @@ class TidyTable(Generic[Record_co]):
             InvalidInputError: a field has another type.
         """
         hints = get_type_hints(self.record)
-        names = [field.name for field in fields(self.record)]  # type: ignore[arg-type]
+        hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
+        names = (*self._fields, *self.derived)
         columns = [(name, _arrow_type(hints[name], f"{self.name}.{name}")) for name in names]
         return pa.schema(columns, {VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
         """The records as rows; the columns are there without any record, too."""
@@ -67,8 +74,8 @@ class TidyTable(Generic[Record_co]):
                 f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
                 "materialise analysis again"
             )
-        names = self.schema.names
-        lists = {name for name in names if pa.types.is_list(self.schema.field(name).type)}
+        names = self._fields
+        lists = {name for name in names if pa.types.is_nested(self.schema.field(name).type)}
         columns = {name: table[name].to_pylist() for name in names if name in table.column_names}
         make: Any = self.record
         return tuple(
@@ -91,7 +98,10 @@ def _arrow_type(hint: object, where: str) -> pa.DataType:
     if get_origin(hint) is Literal and all(isinstance(one, str) for one in get_args(hint)):
         return pa.string()
     if get_origin(hint) is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is Ellipsis:
-        return pa.list_(_arrow_type(get_args(hint)[0], where))
+        kind = get_args(hint)[0]
+        if get_origin(kind) is tuple and len(get_args(kind)) == 2 and Ellipsis not in get_args(kind):
+            return pa.map_(*(_arrow_type(one, where) for one in get_args(kind)))
+        return pa.list_(_arrow_type(kind, where))
     if hint in _TYPES:
         return _TYPES[hint]
     raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")

@@ -1,13 +1,16 @@
 """Assets of the group `data`: which datasets are known, and what they hold."""
 
+from dataclasses import asdict
+
 import dagster as dg
 
-from aflite_assets.analysis.inputs.learning_curve import sample_rows, sample_text
+from aflite_assets.analysis.inputs.learning_curve import sample_points
 from aflite_assets.assets.common import OWNERS, check, found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
+from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry
@@ -121,15 +124,16 @@ def train_sample(
     curve, summary = read_sample_curve(obtained.result), obtained.result.summary
     if curve is None:
         return materialized(obtained, {"chosen": "all train rows"})
+    points = sample_points(curve)
     metadata = {
         "dagster/row_count": summary["rows"] + summary["held_back_rows"],
         "sample_rows": summary["rows"],
         "held_back_rows": summary["held_back_rows"],
         "train_rows": summary["train_rows"],
         "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
-        "chosen": sample_text(curve),
+        "chosen": sample_text(points, curve.stop),
         **result_pictures(obtained.result),
-        "sample_curve_points": table(sample_rows(curve)),
+        "sample_curve_points": table(map(asdict, points)),
         **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata, found_checks(obtained, result_store))

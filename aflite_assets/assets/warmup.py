@@ -1,15 +1,17 @@
 """Assets of the group `warmup`: the rows spent on the encoders, and the encoders."""
 
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
 
-from aflite_assets.analysis.inputs.learning_curve import choice_text, curve_rows
+from aflite_assets.analysis.inputs.learning_curve import curve_points
 from aflite_assets.assets.common import found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
+from aflite_assets.reports.learning_curves import choice_text
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import read_learning_curves
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -50,10 +52,11 @@ def _curve_metadata(result: PublishedResult) -> dict[str, Any]:
     curves = read_learning_curves(result)
     if not curves:
         return {}
+    points = curve_points(curves)
     return {
-        "chosen": choice_text(curves),
+        "chosen": choice_text(points),
         **result_pictures(result),
-        "learning_curve_points": table(curve_rows(curves)),
+        "learning_curve_points": table(map(asdict, points)),
     }
 
 

@@ -66,30 +66,35 @@ def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
 
 def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":
+    from aflite_assets.analysis.inputs.learning_curve import curve_points
     from aflite_assets.reports.figures.all_figures import warmup_picture
 
-    curves = read_learning_curves(result)
-    return {"learning_curve": warmup_picture(curves)} if curves else {}
+    points = curve_points(read_learning_curves(result))
+    return {"learning_curve": warmup_picture(points)} if points else {}
 
 
 def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
+    from aflite_assets.analysis.inputs.learning_curve import sample_points
     from aflite_assets.reports.figures.all_figures import sample_picture
 
-    curve = read_sample_curve(result)
-    return {} if curve is None else {"sample_curve": sample_picture(curve)}
+    points = sample_points(read_sample_curve(result))
+    return {"sample_curve": sample_picture(points)} if points else {}
 
 
 def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
+    from aflite_assets.analysis.filtering import filter_table, score_bins
     from aflite_assets.reports.figures.all_figures import scores_picture
     from aflite_assets.reports.figures.drawing import Picture
+    from aflite_assets.reports.figures.filtering_figures import threshold_of
     from aflite_assets.reports.figures.representation_figures import filtering_curve
 
     pictures: dict[str, Picture] = {}
     for name, part in result.parts.items():
         filtered = report_inputs.filtered_set(name, part)
-        pictures[f"curve_{name}"] = Picture(filtering_curve(filtered), f"filtering curve of {name}")
+        pictures[f"curve_{name}"] = Picture(filtering_curve(filter_table(filtered)), f"filtering curve of {name}")
         if (counts := report_inputs.score_counts(part)) is not None:
-            pictures[f"scores_{name}"] = scores_picture(filtered, counts)
+            bins = tuple(score_bins(name, counts))
+            pictures[f"scores_{name}"] = scores_picture(bins, threshold_of(filtered.settings))
     return pictures
 
 

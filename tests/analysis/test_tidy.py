@@ -34,6 +34,26 @@ def test_records_come_back_as_they_were() -> None:
     assert TABLE.from_arrow(TABLE.to_arrow(())) == ()
 
 
+@dataclass(frozen=True)
+class _Shares:
+    part: int
+    whole: int
+    by_set: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def share(self) -> float | None:
+        return self.part / self.whole if self.whole else None
+
+
+def test_properties_are_columns_and_pairs_are_maps() -> None:
+    table = TidyTable("shares", _Shares, derived=("share",))
+    records = (_Shares(1, 4, (("hans", 0.5), ("anli", 0.0))), _Shares(0, 0))
+    written = table.to_arrow(records)
+    assert written.schema.types[2:] == [pa.map_(pa.string(), pa.float64()), pa.float64()]
+    assert written["share"].to_pylist() == [0.25, None]
+    assert table.from_arrow(written) == records
+
+
 def test_a_table_of_another_version_is_refused() -> None:
     table = TABLE.to_arrow(ROWS).replace_schema_metadata({})
     with pytest.raises(DataError, match="table 'some' has schema version 0, and this code reads 1; materialise"):

@@ -33,6 +33,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "predictability_by_iteration": ("representation", "iteration", "low"),
     "sample_curve": ("rows",),
     "warmup_curve": ("representation", "rows"),
+    "checks": ("about", "name", "subject"),
 }  # fmt: skip
 """The fields that identify the rows of the lists with these names, in place of `IDENTITY`."""
 

@@ -1,5 +1,6 @@
 """Fixtures of planted benchmarks, for the tests of this folder."""
 
+from tests.planted_comparisons import by_size, forgotten, make_ranked, many_classes, ranked, tuned
 from tests.planted_reports import (
     by_hand,
     done_cell_fixture,
@@ -16,14 +17,20 @@ from tests.planted_reports import (
 
 __all__ = [
     "by_hand",
+    "by_size",
     "done_cell_fixture",
     "feature_examples_fixture",
+    "forgotten",
     "hostile",
     "image_examples_fixture",
     "make_by_hand",
     "make_planted",
+    "make_ranked",
+    "many_classes",
     "planted",
+    "ranked",
     "shown_values_fixture",
+    "tuned",
     "with_rows",
     "with_weak_models",
 ]

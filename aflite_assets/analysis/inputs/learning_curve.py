@@ -5,15 +5,14 @@ say how; the rule here is this project's. The growing sample is the coarse actio
 (SustaiNLP), Algorithm 1. The models are trained in `stages`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from aflite_assets.analysis.intervals import Interval, wilson_interval
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.specs.sample import StopRule
-from aflite_assets.text import count, percent
-from aflite_assets.wording import counted
 
 
 @dataclass(frozen=True)
@@ -58,22 +57,6 @@ class LearningCurve:
         """Wilson's, one per size: how much the choice of held-back rows could move the accuracy."""
         return tuple(wilson_interval(accuracy, self.held_back_rows) for accuracy in self.accuracies)
 
-    def cautions(self) -> Iterator[str]:
-        """What must be known before the elbow is trusted; nothing where the curve rises and flattens."""
-        best = max(self.intervals, key=lambda interval: interval.low)
-        guessing = self.largest_class / self.held_back_rows
-        if best.low <= guessing:
-            yield (
-                f"{self.representation}: no sample taught its encoder more than the most frequent class gives "
-                f"({percent(guessing)} %), so the curve does not say how many rows it needs; train it longer, or set "
-                "warmup.size to a number"
-            )
-        elif self.elbow == self.rows[-1]:
-            yield (
-                f"{self.representation}: accuracy still rises at {count(self.rows[-1])} rows, the largest sample; its "
-                "encoder may learn more from more rows: set warmup.size to a number to spend them"
-            )
-
 
 def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int:
     """The smallest sample whose accuracy the best one does not clearly surpass.
@@ -99,34 +82,48 @@ def chosen_rows(curves: Iterable[LearningCurve]) -> int:
     return max(curve.elbow for curve in curves)
 
 
-def curve_rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
-    """A row per representation and size: accuracy and bounds in [0, 1], whether it is the curve's elbow and chosen."""
-    return [
-        {
-            "representation": curve.representation,
-            "rows": rows,
-            "held_back_rows": curve.held_back_rows,
-            "right": right,
-            "accuracy": accuracy,
-            "interval_low": interval.low,
-            "interval_high": interval.high,
-            "most_frequent_class": curve.largest_class / curve.held_back_rows,
-            "elbow": rows == curve.elbow,
-            "chosen": rows == chosen_rows(curves),
-        }
+@dataclass(frozen=True)
+class CurvePoint:
+    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the curve's elbow, and chosen.
+
+    `right` of `held_back_rows` were predicted right; accuracies and `most_frequent_class`, which guessing gets right,
+    lie in [0, 1].
+    """
+
+    representation: str
+    rows: int
+    held_back_rows: int
+    right: int
+    accuracy: float
+    interval_low: float
+    interval_high: float
+    most_frequent_class: float
+    elbow: bool
+    chosen: bool
+
+
+WARMUP_CURVE = TidyTable("warmup_curve", CurvePoint)
+
+
+def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
+    """A point per representation and size."""
+    return tuple(
+        CurvePoint(
+            representation=curve.representation,
+            rows=rows,
+            held_back_rows=curve.held_back_rows,
+            right=right,
+            accuracy=accuracy,
+            interval_low=interval.low,
+            interval_high=interval.high,
+            most_frequent_class=curve.largest_class / curve.held_back_rows,
+            elbow=rows == curve.elbow,
+            chosen=rows == chosen_rows(curves),
+        )
         for curve in curves
         for rows, right, accuracy, interval in zip(
             curve.rows, curve.right, curve.accuracies, curve.intervals, strict=True
         )
-    ]
-
-
-def choice_text(curves: Sequence[LearningCurve]) -> str:
-    """One sentence: what was chosen and how many rows are spent in all."""
-    chosen, held_back = chosen_rows(curves), curves[0].held_back_rows
-    return (
-        f"By their learning curves the encoders need a sample of {counted(chosen, 'row')}; with the {count(held_back)} "
-        f"held-back rows that tell so, {counted(chosen + held_back, 'train row')} are spent on warm-up."
     )
 
 
@@ -195,34 +192,6 @@ class SampleCurve:
         """Mean over the trainings in [0, 1], one per size."""
         return tuple(sum(each) / len(each) / self.held_back_rows for each in self.right)
 
-    @property
-    def noise(self) -> float:
-        """Half of Wilson's 95 % interval at the chosen size, in [0, 1]."""
-        chosen = self.accuracies[self.rows.index(self.chosen)]
-        return wilson_interval(chosen, self.held_back_rows).half_width
-
-    def cautions(self) -> Iterator[str]:
-        """What must be known before the sample is trusted; nothing where the curve rises and then stops."""
-        best = max(self.means.intervals, key=lambda interval: interval.low)
-        guessing = self.largest_class / self.held_back_rows
-        if best.low <= guessing:
-            yield (
-                f"no sample taught the model more than the most frequent class gives ({percent(guessing)} %), so the "
-                "curve does not say how many rows are enough; train sample.model longer, or raise sample.start"
-            )
-        elif self.chosen == self.rows[-1]:
-            yield (
-                f"accuracy still rises at {count(self.rows[-1])} rows, the largest sample, so a larger one may teach "
-                "more; raise sample.most (the trainings so far are found again)"
-            )
-        elif self.chosen == self.rows[0]:
-            yield (
-                f"no larger sample that was tried is better by more than noise than {count(self.rows[0])} rows, the "
-                f"smallest: {counted(self.held_back_rows, 'held-back row')} tell accuracies to about "
-                f"±{percent(self.noise)} points. Compare full with sampled in the report; lower sample.start to see "
-                "the curve rise"
-            )
-
 
 def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
     """The size before the first that is not better; the largest where each is better than the one before.
@@ -233,40 +202,69 @@ def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
     return next(worse, rows[-1])
 
 
-def sample_rows(curve: SampleCurve) -> list[dict[str, Any]]:
-    """A row per size: mean accuracy over the trainings and Wilson's bounds in [0, 1], lowest and highest of them."""
-    flat_at = curve.means.elbow
+@dataclass(frozen=True)
+class SamplePoint:
+    """One size of the sample: mean accuracy over `repeats` trainings with Wilson's bounds, their lowest and highest.
+
+    `right` of `held_back_rows` were predicted right, in the mean. `elbow`: after it accuracy rises no more than noise;
+    `chosen`: it is filtered. Accuracies and `most_frequent_class`, which guessing gets right, lie in [0, 1].
+    """
+
+    rows: int
+    held_back_rows: int
+    right: float
+    accuracy: float
+    interval_low: float
+    interval_high: float
+    repeats: int
+    lowest: float
+    highest: float
+    most_frequent_class: float
+    elbow: bool
+    chosen: bool
+
+
+SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
+
+
+def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
+    """A point per size; none without a curve."""
+    if curve is None:
+        return ()
+    flat_at, chosen = curve.means.elbow, curve.chosen
     intervals = [wilson_interval(accuracy, curve.held_back_rows) for accuracy in curve.accuracies]
-    return [
-        {
-            "rows": rows,
-            "held_back_rows": curve.held_back_rows,
-            "right": each[0] if len(each) == 1 else sum(each) / len(each),
-            "accuracy": accuracy,
-            "interval_low": interval.low,
-            "interval_high": interval.high,
-            "repeats": curve.repeats,
-            "lowest": min(each) / curve.held_back_rows,
-            "highest": max(each) / curve.held_back_rows,
-            "most_frequent_class": curve.largest_class / curve.held_back_rows,
-            "elbow": rows == flat_at,
-            "chosen": rows == curve.chosen,
-        }
+    return tuple(
+        SamplePoint(
+            rows=rows,
+            held_back_rows=curve.held_back_rows,
+            right=sum(each) / len(each),
+            accuracy=accuracy,
+            interval_low=interval.low,
+            interval_high=interval.high,
+            repeats=curve.repeats,
+            lowest=min(each) / curve.held_back_rows,
+            highest=max(each) / curve.held_back_rows,
+            most_frequent_class=curve.largest_class / curve.held_back_rows,
+            elbow=rows == flat_at,
+            chosen=rows == chosen,
+        )
         for rows, accuracy, each, interval in zip(curve.rows, curve.accuracies, curve.right, intervals, strict=True)
-    ]
-
-
-def sample_text(curve: SampleCurve) -> str:
-    """What was chosen, by which rule, how many rows told so, and what they cannot tell."""
-    rule = {
-        "flat": "no larger one that was tried is better by more than noise",
-        "falls": "the next larger one is not better",
-    }[curve.stop]
-    largest = "it is the largest that could be tried, and the accuracy still rises"
-    why = largest if curve.chosen == curve.rows[-1] else rule
-    return (
-        f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. That was asked of "
-        f"{counted(curve.held_back_rows, 'held-back train row')}, which tell accuracies to about "
-        f"±{percent(curve.noise)} points. They are drawn like the train rows: where a shortcut gives labels away, "
-        "fewer rows look enough than the task needs."
     )
+
+
+Flaw = Literal["no better than guessing", "still rises", "never rises"]
+
+
+def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
+    """Why the size that one curve gives cannot be trusted; None if the curve rises and then stops.
+
+    The size is the elbow of a curve for the warm-up, which may be the smallest one, or the chosen one of a sample.
+    """
+    if max(point.interval_low for point in points) <= points[0].most_frequent_class:
+        return "no better than guessing"
+    first, last = points[0], points[-1]
+    if isinstance(first, CurvePoint) or isinstance(last, CurvePoint):
+        return "still rises" if last.elbow else None
+    if last.chosen:
+        return "still rises"
+    return "never rises" if first.chosen else None

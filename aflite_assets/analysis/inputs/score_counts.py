@@ -1,4 +1,4 @@
-"""How many rows have which predictability, iteration by iteration: bins, counts, the choice of iterations to draw."""
+"""How many rows have which predictability, iteration by iteration: bins and counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -84,9 +84,3 @@ def count_scores(tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins
         np.array(entered, np.int64).reshape(shape),
         np.array(removed, np.int64).reshape(shape),
     )
-
-
-def chosen_iterations(counts: ScoreCounts, most: int = 8) -> np.ndarray:
-    """Positions of at most `most` iterations, evenly spaced, the first and the last among them."""
-    number = len(counts.iterations)
-    return np.unique(np.round(np.linspace(0, number - 1, min(most, number))).astype(np.int64))

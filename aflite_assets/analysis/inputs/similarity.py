@@ -1,12 +1,12 @@
-"""Similarities of a class's kept, removed and random rows as a report shows them; computed in `diagnostics`."""
+"""Similarities of a class's kept, removed and random rows as they were published; computed in `diagnostics`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.wording import counted
+from aflite_assets.analysis.tidy import TidyTable
 
 SIDES = ("kept", "removed", "random")
 
@@ -49,25 +49,26 @@ def class_similarities(table: pa.Table) -> tuple[ClassSimilarity, ...]:
     return tuple(ClassSimilarity(label, name, tuple(sides)) for (label, name), sides in blocks.items())
 
 
-def lowest_similarity(classes: Sequence[ClassSimilarity]) -> float:
-    """Where the colour scale of all blocks begins: their lowest similarity of two rows, a multiple of 0.1 below it."""
-    lowest = min(
-        (float(block.similarities.min(initial=1)) for class_ in classes for block in class_.blocks), default=0.0
-    )
-    return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
+@dataclass(frozen=True)
+class MeanSimilarity:
+    """Mean cosine similarity over all pairs of `used_rows` of the `rows` of one class on one side."""
+
+    representation: str
+    label: int
+    label_name: str
+    side: str
+    rows: int
+    used_rows: int
+    mean: float
 
 
-def means_text(one: ClassSimilarity) -> str:
-    """Mean similarities of a class in words, with the rows that they are over."""
-    return ", ".join(f"{block.side} {similarity_text(block.mean)} ({_of(block)})" for block in one.blocks)
+SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 
-def similarity_text(similarity: float) -> str:
-    """A similarity with three decimals and a true minus sign; what rounds to zero has no sign."""
-    return f"{round(similarity, 3) + 0.0:.3f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _of(block: SimilarityBlock) -> str:
-    if block.used_rows == block.rows:
-        return counted(block.rows, "row")
-    return f"{block.used_rows:,} of {counted(block.rows, 'row')}"
+def mean_similarities(representation: str, classes: Sequence[ClassSimilarity]) -> Iterator[MeanSimilarity]:
+    """The means of every class and side."""
+    for one in classes:
+        for block in one.blocks:
+            yield MeanSimilarity(
+                representation, one.label, one.name, block.side, block.rows, block.used_rows, block.mean
+            )

@@ -1,15 +1,26 @@
-"""All figures of one report by name, each drawn once, for the page, for files and for Dagster; no layout of a page."""
+"""All figures of one report by name, for the page, for files and for Dagster; no layout of a page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity, means_text
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import Headline, headlines
+from aflite_assets.analysis.filtering import (
+    ITERATIONS,
+    PREDICTABILITY,
+    PREDICTABILITY_BY_ITERATION,
+    ScoreBin,
+)
+from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, CurvePoint, SamplePoint
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity, mean_similarities
+from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.analysis.rows.measured import DATA_MAPS
-from aflite_assets.analysis.rows.table import row_tables
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.data_map import data_map_pictures
 from aflite_assets.reports.figures.drawing import Picture
@@ -18,11 +29,12 @@ from aflite_assets.reports.figures.filtering_figures import (
     filtering_curves,
     learning_curve_picture,
     scores_by_iteration,
+    threshold_of,
 )
 from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.length_figure import length_pictures
-from aflite_assets.reports.figures.representation_figures import similarity_map
+from aflite_assets.reports.figures.representation_figures import means_text, similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
 from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
@@ -31,8 +43,47 @@ _GRID_ROWS = 6
 """Images of either side in the grid; more would leave each too few colours."""
 
 
-@cached_per_record
-def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
+@dataclass(frozen=True, eq=False)
+class PictureInputs:
+    """What pictures show beside the numbers of `Analysis`: rows of the dataset, matrices and curves as published.
+
+    `rows`: of every filtering its representation, row_id, split, label, kept, removed_in_iteration, predictability.
+    """
+
+    examples: Examples
+    rows: pa.Table
+    source: SourceRows
+    scatter_features: tuple[int, int] | None
+    similarities: Mapping[str, tuple[ClassSimilarity, ...]]
+    data_maps: Mapping[tuple[str, str], pa.Table]
+    forgettables: Forgettables | None
+    headlines: Mapping[str, tuple[Headline, ...]]
+
+    def rows_of(self, representation: str) -> pa.Table:
+        """The rows of one filtering."""
+        return self.rows.filter(pc.equal(self.rows["representation"], representation))
+
+
+def picture_inputs(data: BenchmarkData) -> PictureInputs:
+    """The rows and matrices of one report."""
+    names = ("row_id", "split", "label", "kept", "removed_in_iteration", "predictability")
+    tables = [
+        one.rows.select(names).append_column("representation", pa.array([one.representation] * one.rows.num_rows))
+        for one in data.filtered
+    ]
+    return PictureInputs(
+        data.examples,
+        pa.concat_tables(tables) if tables else pa.table({name: [] for name in ("representation", *names)}),
+        data.source,
+        data.scatter_features,
+        data.similarities,
+        {(one.representation, one.evaluator): one.table for one in data.data_maps},
+        data.forgettables,
+        {name: headlines(data, name) for name in data.representations},
+    )
+
+
+def report_pictures(analysis: Analysis, inputs: PictureInputs) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
@@ -43,91 +94,101 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     Raises:
         DataError: rows do not fit the examples.
     """
-    pictures = {**headline_pictures(data, False), "filtering_curves": curves_picture(data.filtered, data.label_names)}
-    if data.warmup_curves:
-        pictures["warmup_curve"] = warmup_picture(data.warmup_curves)
-    if data.sample_curve is not None:
-        pictures["sample_curve"] = sample_picture(data.sample_curve)
-    for filtered in data.filtered:
-        name = filtered.representation
-        of = f"representation {name}"
+    pictures = {**headline_pictures(analysis, narrow=False), "filtering_curves": _curves_picture(analysis)}
+    if points := analysis.of(WARMUP_CURVE):
+        pictures["warmup_curve"] = warmup_picture(points)
+    if sizes := analysis.of(SAMPLE_CURVE):
+        pictures["sample_curve"] = sample_picture(sizes)
+    for filtering in analysis.facts.filterings:
+        name = filtering.representation
         pictures[f"curve.{name}"] = Picture(
-            figures.filtering_curve(filtered), f"Representation bias and pool rows left by iteration, {of}"
+            figures.filtering_curve(analysis.of(ITERATIONS, name)),
+            f"Representation bias and pool rows left by iteration, representation {name}",
         )
         pictures[f"predictability.{name}"] = Picture(
-            figures.predictability_histogram(filtered),
-            f"Histogram of the predictability of kept and removed train rows, {of}",
+            figures.predictability_histogram(analysis.of(PREDICTABILITY, name)),
+            f"Histogram of the predictability of kept and removed train rows, representation {name}",
         )
-        if name in data.score_counts:
-            pictures[f"scores.{name}"] = scores_picture(filtered, data.score_counts[name])
-        for when, scatter in zip(("before", "after"), scatter_pictures(data, filtered), strict=False):
-            pictures[f"scatter_{when}.{name}"] = scatter
-        if data.examples.modality == "image":
-            pictures[f"examples.{name}"] = _grid(data, filtered)
-        shown = similarity_pictures(data.similarities.get(name, ()), name)
+        if bins := analysis.of(PREDICTABILITY_BY_ITERATION, name):
+            pictures[f"scores.{name}"] = scores_picture(bins, threshold_of(filtering.settings))
+        pictures |= _pictures_of_rows(analysis, inputs, name)
+        shown = similarity_pictures(inputs.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
-    pictures |= dict(data_map_pictures(analyse(data).of(DATA_MAPS), row_tables(data).data_maps))
-    pictures |= dict(length_pictures(data))
-    pictures |= forgettable_pictures(data)
+    pictures |= dict(data_map_pictures(analysis.of(DATA_MAPS), inputs.data_maps))
+    pictures |= dict(length_pictures(analysis))
+    pictures |= forgettable_pictures(analysis, inputs.forgettables)
     return pictures
 
 
-def curves_picture(filtered: tuple[FilteredSet, ...], label_names: tuple[str, ...]) -> Picture:
+def _pictures_of_rows(analysis: Analysis, inputs: PictureInputs, representation: str) -> Iterator[tuple[str, Picture]]:
+    rows = inputs.rows_of(representation)
+    if inputs.scatter_features is not None:
+        scatters = scatter_pictures(
+            inputs.examples, rows, inputs.scatter_features, inputs.source, inputs.headlines[representation]
+        )
+        for when, scatter in zip(("before", "after"), scatters, strict=True):
+            yield f"scatter_{when}.{representation}", scatter
+    if inputs.examples.modality == "image":
+        yield f"examples.{representation}", _grid(inputs.examples, rows, representation)
+
+
+def _curves_picture(analysis: Analysis) -> Picture:
     """The comparison of all representations by iteration."""
-    names = listed([one.representation for one in filtered])
     return Picture(
-        filtering_curves(filtered, label_names),
+        filtering_curves(analysis),
         "Rows left, representation bias with the largest class, cut-off score and class shares by iteration, "
-        f"representations {names or 'none'}",
+        f"representations {listed(analysis.facts.representations) or 'none'}",
     )
 
 
-def warmup_picture(curves: Sequence[LearningCurve]) -> Picture:
+def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
     """The learning curves by which the warm-up rows were chosen."""
-    names = listed([curve.representation for curve in curves])
+    names = list(dict.fromkeys(one.representation for one in points))
+    curves = {name: [one for one in points if one.representation == name] for name in names}
     return Picture(
-        learning_curve_picture(curves),
-        f"Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations {names}",
+        learning_curve_picture(curves, doubling=True),
+        "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
+        f"{listed(names)}",
     )
 
 
-def sample_picture(curve: SampleCurve) -> Picture:
+def sample_picture(points: Sequence[SamplePoint]) -> Picture:
     """The curve by which the sample of the train rows was chosen."""
+    chosen = next(one.rows for one in points if one.chosen)
     return Picture(
-        learning_curve_picture([curve.means], chosen=curve.chosen),
-        f"Accuracy on held-back train rows by the rows of the sample trained on, with the {curve.chosen:,} chosen",
+        learning_curve_picture({"sample": points}, doubling=False),
+        f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen",
     )
 
 
-def scores_picture(filtered: FilteredSet, counts: ScoreCounts) -> Picture:
-    """The distribution of predictability by iteration."""
-    threshold = filtered.settings.get("threshold")
+def scores_picture(bins: Sequence[ScoreBin], threshold: float | None) -> Picture:
+    """The distribution of predictability by iteration of one filtering."""
     return Picture(
-        scores_by_iteration(counts, threshold=threshold if isinstance(threshold, int | float) else None),
+        scores_by_iteration(bins, threshold=threshold),
         f"Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
-        f"{filtered.representation}",
+        f"{bins[0].representation}",
     )
 
 
-def similarity_pictures(classes: tuple[ClassSimilarity, ...], representation: str) -> Iterator[tuple[int, Picture]]:
+def similarity_pictures(classes: Sequence[ClassSimilarity], representation: str) -> Iterator[tuple[int, Picture]]:
     """The class number and the heat maps of each class compared."""
     for class_ in classes:
         alt = (
             f"Cosine similarity of kept, removed and random rows of class {truncate(one_line(class_.name), 60)}, "
-            f"representation {representation}; mean {means_text(class_)}"
+            f"representation {representation}; mean {means_text(mean_similarities(representation, [class_]))}"
         )
         yield class_.label, Picture(similarity_map(class_, scale_with=classes), alt)
 
 
-def _grid(data: BenchmarkData, filtered: FilteredSet) -> Picture:
+def _grid(examples: Examples, rows: pa.Table, representation: str) -> Picture:
     images: list[bytes] = []
     captions: list[str] = []
     for side, kept in (("kept", True), ("removed", False)):
-        shown = shown_examples(data.examples, filtered, kept=kept, seed=0, rows=_GRID_ROWS)
-        images += example_images(data.examples, shown)
+        shown = shown_examples(examples, rows, kept=kept, seed=0, most=_GRID_ROWS)
+        images += example_images(examples, shown)
         captions += [side if one.predictability is None else f"{side} {one.predictability:.2f}" for one in shown]
     return Picture(
         figures.image_grid(images, captions, columns=_GRID_ROWS),
         "Images kept and then images removed, drawn at random, each with its predictability, representation "
-        f"{filtered.representation}",
+        f"{representation}",
     )

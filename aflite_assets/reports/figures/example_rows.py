@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
@@ -43,46 +42,42 @@ class ExampleRow:
 
 def shown_examples(
     examples: Examples,
-    filtered: FilteredSet,
+    rows: pa.Table,
     *,
     kept: bool,
     seed: int,
-    rows: int | None = None,
+    most: int | None = None,
     source: SourceRows = NO_SOURCE,
 ) -> tuple[ExampleRow, ...]:
     """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
 
-    `rows`: how many at most; default by kind of input. `source` says where rows stand, and gives
-    features their names and units.
+    `rows`: of one filtering, with row_id, split, label, kept, removed_in_iteration and predictability. `most`: so many
+    are shown, by default by kind of input. `source` says where rows stand, and gives features their names and units.
 
     Raises:
         DataError: a drawn row is not in `examples`.
     """
-    wanted = DEFAULT_SHOWN[examples.modality] if rows is None else rows
-    side = filtered.rows.filter(
-        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.equal(filtered.rows["kept"], kept))
-    )
+    wanted = DEFAULT_SHOWN[examples.modality] if most is None else most
+    side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
     inputs = examples.select(drawn["row_id"].to_pylist())
     return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(_records(drawn)))
 
 
 def shown_rows(
-    examples: Examples, filtered: FilteredSet, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
+    examples: Examples, rows: pa.Table, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """These rows of the filtered set, in the order given; `source` says where they stand.
+    """These of the `rows` of one filtering, in the order given; `source` says where they stand.
 
     Raises:
         DataError: a row is not in `examples` or not in the filtered set.
     """
     wanted = pa.array(row_ids, pa.int64())
-    places = pc.index_in(wanted, value_set=filtered.rows["row_id"])
+    places = pc.index_in(wanted, value_set=rows["row_id"])
     if places.null_count:
         absent = wanted.filter(pc.is_null(places))[0]
-        raise DataError(
-            f"row {absent} is not in the filtered set of {filtered.representation!r}; materialise bias_evidence again"
-        )
-    records = _records(filtered.rows.take(places))
+        raise DataError(f"row {absent} is not among the rows of the filtering; materialise bias_evidence again")
+    records = _records(rows.take(places))
     inputs = examples.select(row_ids)
     return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(records))
 

@@ -1,12 +1,13 @@
 """Figures of forgettable rows: events, loss-ranked second phases, thresholds (EACL 2021, Figures 1, 4 and 6)."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.forgettables import Forgettables, ThresholdCurve
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.scores.accuracy import correct_rows
+from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.reports.figures.drawing import (
     GREY,
     SERIES_COLOURS,
@@ -23,18 +24,17 @@ _MOST_EVENTS = 4
 _HIGHEST_LOSS = "highest_loss_"
 
 
-def forgettable_pictures(data: BenchmarkData) -> dict[str, Picture]:
-    """ "forgetting_events"; "loss_ranked.<start>" and "thresholds.<start>.<test set>" where there is what they show.
+FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
+"""How the names of the pictures begin."""
 
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    forgettables = data.forgettables
+
+def forgettable_pictures(analysis: Analysis, forgettables: Forgettables | None) -> dict[str, Picture]:
+    """ "forgetting_events"; "loss_ranked.<start>" and "thresholds.<start>.<test set>" where there is what they show."""
     if forgettables is None or not forgettables.models:
         return {}
     pictures = {"forgetting_events": _events(forgettables)}
     for start in forgettables.starts:
-        ranked = _loss_ranked(data, forgettables, start)
+        ranked = _loss_ranked(analysis, forgettables, start)
         pictures |= {} if ranked is None else {f"loss_ranked.{start}": ranked}
         names = dict.fromkeys(curve.test_set for curve in forgettables.thresholds if curve.evaluator == start)
         pictures |= {f"thresholds.{start}.{name}": _thresholds(forgettables, start, name) for name in names}
@@ -61,26 +61,31 @@ def _events(forgettables: Forgettables) -> Picture:
     return Picture(png(figure), f"Train rows by how often they were forgotten: {listed(said)}")
 
 
-def _loss_ranked(data: BenchmarkData, forgettables: Forgettables, start: str) -> Picture | None:
+def _loss_ranked(analysis: Analysis, forgettables: Forgettables, start: str) -> Picture | None:
     """Accuracy after a second phase on the rows of highest loss, by their share, beside the forgettable rows."""
     phases = forgettables.phases_from(start)
     ranked = {name: phase for name, phase in phases.items() if phase.set_name.startswith(_HIGHEST_LOSS)}
-    tests = [next((one for one in data.test_sets if one.challenge == challenge), None) for challenge in (False, True)]
-    shown = [one for one in tests if one is not None]
+    tests = analysis.facts.test_sets
+    shown = [first for challenge in (False, True) for first in [one for one in tests if one.challenge == challenge][:1]]
     if len(ranked) < 2 or not shown:
         return None
+    means = {
+        (one.evaluator, one.test_set): 100 * (math.nan if one.accuracy is None else one.accuracy)
+        for one in analysis.of(ACCURACIES)
+        if one.representation is None and one.train_set == "full" and one.whole and one.tested_on != "filtered"
+    }
     figure = new_figure(width=3.1 * len(shown) + 0.4, height=3.6)
     panels = figure.subplots(1, len(shown), squeeze=False)[0]
     for axes, test_set in zip(panels, shown, strict=True):
-        places = sorted((_share(phase.set_name), _mean(forgettables, name, test_set)) for name, phase in ranked.items())
+        places = sorted((_share(phase.set_name), means[name, test_set.name]) for name, phase in ranked.items())
         axes.plot(*zip(*places, strict=True), color=SERIES_COLOURS[0], marker="o", label="highest loss")
         for place, (name, phase) in enumerate(phases.items()):
             facts = forgettables.models.get(phase.weak_model)
             if phase.set_name == "forgettable" and facts is not None:
-                at = 100 * facts.taken / max(facts.rows, 1), _mean(forgettables, name, test_set)
+                at = 100 * facts.taken / max(facts.rows, 1), means[name, test_set.name]
                 style = {"color": SERIES_COLOURS[1 + place % 5], "marker": SERIES_MARKERS[1 + place % 7]}
                 axes.plot(*at, ls="", label=f"forgettable, {phase.weak_model}", **style)
-        axes.axhline(_mean(forgettables, start, test_set), color=GREY, ls="--", lw=1, label="no second phase")
+        axes.axhline(means[start, test_set.name], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set.name, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     literal(figure)
@@ -94,13 +99,6 @@ def _loss_ranked(data: BenchmarkData, forgettables: Forgettables, start: str) ->
 def _share(set_name: str) -> float:
     """Per cent."""
     return float(set_name.removeprefix(_HIGHEST_LOSS).replace("_", "."))
-
-
-def _mean(forgettables: Forgettables, evaluator: str, test_set: TestSet) -> float:
-    """Per cent, over the finished seeds; NaN without one."""
-    right = [correct_rows(cell, test_set) for cell in forgettables.cells_of(evaluator)]
-    means = [float(rows.mean()) for rows in right if isinstance(rows, np.ndarray)]
-    return 100 * float(np.mean(means)) if means else float("nan")
 
 
 def _thresholds(forgettables: Forgettables, start: str, test_set: str) -> Picture:

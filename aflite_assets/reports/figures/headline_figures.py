@@ -1,16 +1,16 @@
 """The two figures that a report is opened for: accuracies side by side, and what each fall is made of; each also
 narrow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.falls import Fall, falls
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import AccuracySummary, correct_rows, score
-from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
+from aflite_assets.analysis.facts import TestSetFacts
+from aflite_assets.analysis.inputs.records import Unit
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures.drawing import (
     BLUE,
@@ -53,52 +53,56 @@ _WIDE, _NARROW = 3.1, 3.7
 """Inches of a panel's width: beside others, and alone."""
 
 
-@cached_per_record
-def headline_pictures(data: BenchmarkData, narrow: bool) -> dict[str, Picture]:
-    """ "overview" and "falls" with the representation after a dot, of what there is; `narrow`: a panel below another.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
+    """ "overview" and "falls" with the representation after a dot, if there are any; `narrow`: one panel a row."""
+    across = 1 if narrow else _ACROSS
     pictures: dict[str, Picture] = {}
-    for name in data.representations:
-        if any(cell.status == "done" for cell in data.cells) and data.test_sets:
-            pictures[f"overview.{name}"] = _overview(data, name, across=1 if narrow else _ACROSS)
-        drawn = [fall for fall in falls(data, name) if fall.complete]
+    for name in analysis.facts.representations:
+        if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
+            pictures[f"overview.{name}"] = _overview(analysis, name, across=across)
+        drawn = [
+            (terms, analysis.facts.test_set[terms[0].test_set].unit)
+            for _, each in groupby(analysis.of(FALLS, name), attrgetter("evaluator", "test_set"))
+            if (terms := list(each)) and all(one.accuracy is not None or one.difference is not None for one in terms)
+        ]
         if drawn:
-            pictures[f"falls.{name}"] = _waterfalls(drawn, across=1 if narrow else _ACROSS)
+            pictures[f"falls.{name}"] = _waterfalls(drawn, across=across)
     return pictures
 
 
-def _overview(data: BenchmarkData, representation: str, *, across: int) -> Picture:
+def _overview(analysis: Analysis, representation: str, *, across: int) -> Picture:
     """A panel per test set, a line per evaluator, on it a dot with its interval per train set."""
-    groups = [
-        (evaluator, train_set, cells)
-        for evaluator, train_set, cells in cell_groups(data, representation)
-        if evaluator in data.plain_evaluators and train_set in _STYLES
-    ]
-    evaluators = list(dict.fromkeys(evaluator for evaluator, *_ in groups))
-    sets = list(dict.fromkeys(train_set for _, train_set, _ in groups))
-    across = min(across, len(data.test_sets))
-    down = -(-len(data.test_sets) // across)
+    test_sets, plain = analysis.facts.test_sets, analysis.facts.plain_evaluators
+    found = {
+        (one.test_set, one.evaluator, one.train_set): one
+        for one in analysis.of(ACCURACIES, representation)
+        if one.evaluator in plain
+        and one.train_set in _STYLES
+        and one.whole
+        and one.top == 1
+        and one.tested_on in ("full", "all")
+    }
+    evaluators = list(dict.fromkeys(evaluator for _, evaluator, _ in found))
+    sets = list(dict.fromkeys(train_set for *_, train_set in found))
+    across = min(across, len(test_sets))
+    down = -(-len(test_sets) // across)
     each = 0.5 + len(evaluators) * (0.2 + 0.13 * len(sets))
     figure = new_figure(width=(_WIDE * across + 0.9) if across > 1 else _NARROW, height=each * down + 0.75)
     panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    for panel in panels.flat[len(data.test_sets) :]:
+    for panel in panels.flat[len(test_sets) :]:
         panel.set_visible(False)
-    for panel, test_set in zip(panels.flat, data.test_sets, strict=False):
-        found = {(who, name): _summary(cells, test_set) for who, name, cells in groups}
-        _dots(panel, found, evaluators, sets)
+    for panel, test_set in zip(panels.flat, test_sets, strict=False):
+        _dots(panel, {key[1:]: one for key, one in found.items() if key[0] == test_set.name}, evaluators, sets)
         panel.set_title(truncate(one_line(test_set.name), 30), fontsize=10)
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
     panels[0, 0].set_yticks(range(len(evaluators)), [truncate(name, 18) for name in evaluators], fontsize=9)
     panels[0, 0].set_ylim(len(evaluators) - 0.5, -0.5)
-    asked = [one for one in data.test_sets if one.chance is not None]
-    for place, panel in enumerate(panels.flat[: len(data.test_sets)]):
+    asked = [one for one in test_sets if one.chance is not None]
+    for place, panel in enumerate(panels.flat[: len(test_sets)]):
         panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
-        if place + across >= len(data.test_sets):
-            panel.set_xlabel(_accuracy_text(data.test_sets), fontsize=9)
+        if place + across >= len(test_sets):
+            panel.set_xlabel(_accuracy_text(test_sets), fontsize=9)
     figure.legend(
         handles=[*map(_handle, sets), *([_chance_handle()] if asked else [])],
         loc="outside lower center",
@@ -110,53 +114,38 @@ def _overview(data: BenchmarkData, representation: str, *, across: int) -> Pictu
     return Picture(
         png(figure),
         f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(sets)}, on "
-        f"{listed([one_line(one.name) for one in data.test_sets], 8)}, representation {representation}"
+        f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
         + (f"; dashed: {_CHANCE_TEXT}, {_chances(asked)}" if asked else ""),
     )
 
 
-def _accuracy_text(test_sets: Sequence[TestSet]) -> str:
+def _accuracy_text(test_sets: Sequence[TestSetFacts]) -> str:
     """What the axis of accuracies says."""
     units = {one.unit for one in test_sets}
     return "accuracy by question (%)" if units == {"question"} else "accuracy (%)"
 
 
-def _chances(asked: Sequence[TestSet]) -> str:
+def _chances(asked: Sequence[TestSetFacts]) -> str:
     return listed([f"{percent(one.chance or 0.0)} % on {one_line(one.name)}" for one in asked], 8)
 
 
-def _summary(cells: Sequence[Cell], test_set: TestSet) -> AccuracySummary | None:
-    everything = np.ones(len(test_set.row_ids), dtype=bool)
-    return score([correct_rows(cell, test_set) for cell in cells], everything, test_set.groups).accuracy
-
-
 def _dots(
-    panel: "Axes",
-    found: dict[tuple[str, str], AccuracySummary | None],
-    evaluators: Sequence[str],
-    sets: Sequence[str],
+    panel: "Axes", found: Mapping[tuple[str, str], Accuracy], evaluators: Sequence[str], sets: Sequence[str]
 ) -> None:
     for place, name in enumerate(sets):
         colour, marker = _STYLES[name]
         shift = 0.72 * ((place + 0.5) / len(sets) - 0.5)
         drawn = [
-            (line + shift, one)
+            (line + shift, 100 * one.accuracy, 100 * (one.interval_low or 0.0), 100 * (one.interval_high or 0.0))
             for line, evaluator in enumerate(evaluators)
-            if (one := found[evaluator, name]) is not None
+            if (one := found.get((evaluator, name))) is not None and one.accuracy is not None
         ]
         if not drawn:
             continue
-        means = np.array([one.mean for _, one in drawn])
-        ends = np.array([[one.mean - one.interval.low, one.interval.high - one.mean] for _, one in drawn]).T
-        panel.errorbar(
-            100 * means,
-            [line for line, _ in drawn],
-            xerr=100 * np.maximum(ends, 0),
-            fmt=marker,
-            color=colour,
-            ms=5,
-            lw=1.4,
-        )
+        lines, means, lows, highs = zip(*drawn, strict=True)
+        ends = [[max(mean - low, 0) for mean, low in zip(means, lows, strict=True)]]
+        ends += [[max(high - mean, 0) for mean, high in zip(means, highs, strict=True)]]
+        panel.errorbar(means, lines, xerr=ends, fmt=marker, color=colour, ms=5, lw=1.4)
     for line in range(1, len(evaluators)):
         panel.axhline(line - 0.5, color="#d5dce3", lw=0.8)
 
@@ -174,7 +163,8 @@ def _handle(train_set: str) -> "Line2D":
     return Line2D([], [], color=colour, marker=marker, ls="", ms=5, label=train_set)
 
 
-def _waterfalls(drawn: Sequence[Fall], *, across: int) -> Picture:
+def _waterfalls(drawn: Sequence[tuple[Sequence[FallTerm], Unit]], *, across: int) -> Picture:
+    """Falls whose terms have all a result, with the unit of their test set."""
     across = min(across, len(drawn))
     down = -(-len(drawn) // across)
     width = (_WIDE * across + 0.6) if across > 1 else _NARROW
@@ -182,63 +172,56 @@ def _waterfalls(drawn: Sequence[Fall], *, across: int) -> Picture:
     panels = figure.subplots(down, across, squeeze=False, sharey=True)
     for panel in panels.flat[len(drawn) :]:
         panel.set_visible(False)
-    for panel, fall in zip(panels.flat, drawn, strict=False):
-        _waterfall(panel, fall)
+    for panel, (terms, _) in zip(panels.flat, drawn, strict=False):
+        _waterfall(panel, terms)
     panels[0, 0].set_ylim(0, 104)
     for panel in panels[:, 0]:
-        panel.set_ylabel("accuracy by question (%)" if drawn[0].unit == "question" else "accuracy (%)", fontsize=9)
+        panel.set_ylabel("accuracy by question (%)" if drawn[0][1] == "question" else "accuracy (%)", fontsize=9)
     literal(figure)
-    return Picture(png(figure), "; ".join(map(_in_words, drawn)))
+    return Picture(png(figure), "; ".join(_in_words(terms) for terms, _ in drawn))
 
 
-def _waterfall(panel: "Axes", fall: Fall) -> None:
+def _waterfall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
     """From the full model on full rows, a step per change, to filtered on filtered rows; bars: joint intervals."""
-    assert fall.start is not None  # complete falls alone are drawn
-    level = 100 * fall.start
+    start = level = 100 * (terms[0].accuracy or 0.0)
     panel.bar(0, level, color=GREY, width=0.72)
-    names = ["full"]
-    for place, step in enumerate(fall.steps, start=1):
-        assert step.fall is not None
-        after = level - step.fall.difference
-        panel.bar(
-            place, step.fall.difference, bottom=after, color=ORANGE if step.fall.difference >= 0 else GREEN, width=0.72
-        )
-        panel.plot([place - 1.36, place + 0.36], [level, level], color=GREY, lw=0.8)
-        panel.errorbar(
-            place,
-            after,
-            yerr=[[max(step.fall.high - step.fall.difference, 0)], [max(step.fall.difference - step.fall.low, 0)]],
-            color="#17212b",
-            capsize=2.5,
-            lw=1.1,
-        )
-        top = max(level, after + max(step.fall.difference - step.fall.low, 0))
-        panel.annotate(
-            signed_points(-step.fall.difference),
-            (place, min(top, 97.0)),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-        )
-        level = after
-        names.append(_STEPS[step.what])
-    panel.bar(len(names), level, color=VERMILION, width=0.72)
-    names.append("filtered")
+    for place, step in enumerate(terms[1:-1], start=1):
+        level = _step(panel, place, step, level)
+    names = ["full", *(_STEPS[step.change] for step in terms[1:-1]), "filtered"]
+    panel.bar(len(names) - 1, level, color=VERMILION, width=0.72)
     panel.set_xticks(range(len(names)), names, fontsize=7)
-    for place, height in ((0, 100 * fall.start), (len(names) - 1, level)):
+    for place, height in ((0, start), (len(names) - 1, level)):
         panel.annotate(
             f"{height:.1f}", (place, height), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8
         )
-    panel.set_title(f"{truncate(fall.evaluator, 24)} on {truncate(one_line(fall.test_set), 14)}", fontsize=10)
+    title = f"{truncate(terms[0].evaluator, 24)} on {truncate(one_line(terms[0].test_set), 14)}"
+    panel.set_title(title, fontsize=10)
 
 
-def _in_words(fall: Fall) -> str:
-    assert fall.start is not None
-    assert fall.end is not None
-    steps = [f"{step.what} {signed_points(-step.fall.difference)}" for step in fall.steps if step.fall is not None]
+def _step(panel: "Axes", place: int, step: FallTerm, level: float) -> float:
+    """Draw a change of the accuracy `level`, in per cent, and return the level after it."""
+    fall, low, high = (number or 0.0 for number in (step.difference, step.low, step.high))
+    after = level - fall
+    panel.bar(place, fall, bottom=after, color=ORANGE if fall >= 0 else GREEN, width=0.72)
+    panel.plot([place - 1.36, place + 0.36], [level, level], color=GREY, lw=0.8)
+    ends = [[max(high - fall, 0)], [max(fall - low, 0)]]
+    panel.errorbar(place, after, yerr=ends, color="#17212b", capsize=2.5, lw=1.1)
+    panel.annotate(
+        signed_points(-fall),
+        (place, min(max(level, after + max(fall - low, 0)), 97.0)),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        fontsize=8,
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+    )
+    return after
+
+
+def _in_words(terms: Sequence[FallTerm]) -> str:
+    start, *changes, end = terms
+    steps = [f"{step.change} {signed_points(-(step.difference or 0.0))}" for step in changes]
     return (
-        f"{fall.evaluator} on {one_line(fall.test_set)}: from {100 * fall.start:.1f} % to {100 * fall.end:.1f} % by "
-        f"{listed(steps)} points"
+        f"{start.evaluator} on {one_line(start.test_set)}: from {100 * (start.accuracy or 0.0):.1f} % to "
+        f"{100 * (end.accuracy or 0.0):.1f} % by {listed(steps)} points"
     )

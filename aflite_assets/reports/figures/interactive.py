@@ -1,10 +1,10 @@
 """The interactive filtering curve as plotly.js data and layout, and the script that draws it."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
 
-from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration
-from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.filtering import FilterRow
 from aflite_assets.analysis.json_values import JsonValue, to_json
 
 DRAW_SCRIPT = """
@@ -49,22 +49,13 @@ def plotly_script() -> str:
     return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
+def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
     """Data and layout: representation bias and the largest class's share above, pool rows left below, by iteration."""
-    table = filter_table(filtered)
-    iterations = [row.iteration for row in table]
-    bias = [row.representation_bias for row in table]
-    left = [row.rows_in for row in table]
-    removed = [row.removed for row in table]
+    columns = ("iteration", "representation_bias", "largest_class", "rows_in", "removed")
+    iterations, bias, largest, left, removed = ([getattr(row, name) for row in rows] for name in columns)
     traces = [
         _trace("representation bias", iterations, bias, meta="series-bias", hover="%{y:.1%}"),
-        _trace(
-            "largest class",
-            iterations,
-            largest_class_by_iteration(filtered),
-            meta="series-chance",
-            hover="%{y:.1%}",
-        )
+        _trace("largest class", iterations, largest, meta="series-chance", hover="%{y:.1%}")
         | {"line": {"width": 2, "dash": "dash"}, "mode": "lines"},
         _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
         | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},

@@ -1,24 +1,17 @@
 """Figures of one filtered set as PNG: filtering curve, histogram, scatter, image grid, similarity maps. Several:
 `filtering_figures`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
-from aflite_assets.analysis.inputs.records import FilteredSet
-from aflite_assets.analysis.inputs.similarity import (
-    ClassSimilarity,
-    SimilarityBlock,
-    lowest_similarity,
-    similarity_text,
-)
+from aflite_assets.analysis.filtering import FilterRow, PredictabilityBin
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimilarity, SimilarityBlock
 from aflite_assets.reports.figures.drawing import (
     BLUE,
     DPI,
     GREY,
-    MAX_BYTES,
     ORANGE,
     SERIES_COLOURS,
     SERIES_MARKERS,
@@ -30,7 +23,7 @@ from aflite_assets.reports.figures.drawing import (
     whole_ticks,
 )
 from aflite_assets.text import one_line
-from aflite_assets.wording import truncate
+from aflite_assets.wording import counted, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,18 +35,17 @@ _COLOURS = "cividis"
 """Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
 
 
-def filtering_curve(filtered: FilteredSet) -> bytes:
+def filtering_curve(iterations: Sequence[FilterRow]) -> bytes:
     """Representation bias (with the largest class's share) above, pool rows left below, by iteration."""
-    table, largest = filter_table(filtered), largest_class_by_iteration(filtered)
     figure = new_figure(height=4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    iterations = [row.iteration for row in table]
-    bias = [100 * row.representation_bias for row in table]
-    upper.plot(iterations, bias, color=BLUE, marker="o", ms=4, label="representation bias")
-    upper.plot(iterations, [100 * share for share in largest], color=GREY, ls="--", label="largest class")
+    places = [row.iteration for row in iterations]
+    bias = [100 * row.representation_bias for row in iterations]
+    upper.plot(places, bias, color=BLUE, marker="o", ms=4, label="representation bias")
+    upper.plot(places, [100 * row.largest_class for row in iterations], color=GREY, ls="--", label="largest class")
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
     upper.legend(frameon=False, loc="best", fontsize=9)
-    lower.step(iterations, [row.rows_in for row in table], color=VERMILION, where="post")
+    lower.step(places, [row.rows_in for row in iterations], color=VERMILION, where="post")
     lower.set(xlabel="iteration", ylabel="pool rows left")
     lower.set_ylim(bottom=0)
     lower.yaxis.set_major_formatter(thousands)
@@ -61,16 +53,17 @@ def filtering_curve(filtered: FilteredSet) -> bytes:
     return png(figure)
 
 
-def predictability_histogram(filtered: FilteredSet, *, bins: int = 20) -> bytes:
+def predictability_histogram(bins: Sequence[PredictabilityBin]) -> bytes:
     """Last known predictability of the train rows, kept stacked on removed; rows without a score are left out."""
-    edges, kept, removed = predictability_counts(filtered, bins=bins)
     figure = new_figure()
     axes = figure.subplots()
-    style: dict[str, Any] = {"width": np.diff(edges), "align": "edge", "edgecolor": "white", "linewidth": 0.6}
-    axes.bar(edges[:-1], removed, color=ORANGE, hatch="///", label=f"removed ({removed.sum():,})", **style)
-    axes.bar(edges[:-1], kept, bottom=removed, color=BLUE, label=f"kept ({kept.sum():,})", **style)
+    low, kept, removed = ([getattr(one, name) for one in bins] for name in ("low", "kept", "removed"))
+    style: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.6}
+    style["width"] = [one.high - one.low for one in bins]
+    axes.bar(low, removed, color=ORANGE, hatch="///", label=f"removed ({sum(removed):,})", **style)
+    axes.bar(low, kept, bottom=removed, color=BLUE, label=f"kept ({sum(kept):,})", **style)
     axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
-    axes.set_ylim(0, 1.08 * max(1, int((kept + removed).max())))
+    axes.set_ylim(0, 1.08 * max(1, *(one.kept + one.removed for one in bins)))
     axes.yaxis.set_major_formatter(thousands)
     axes.legend(frameon=False, fontsize=9)
     return png(figure)
@@ -157,21 +150,6 @@ def _class_legend(figure: "Figure", axes: "Axes") -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
 
 
-__all__ = [
-    "BLUE",
-    "GREY",
-    "MAX_BYTES",
-    "ORANGE",
-    "VERMILION",
-    "filtering_curve",
-    "image_grid",
-    "predictability_counts",
-    "predictability_histogram",
-    "scatter",
-    "scatter_limits",
-]
-
-
 def similarity_map(one: ClassSimilarity, *, scale_with: Sequence[ClassSimilarity]) -> bytes:
     """The blocks of one class side by side, a cell per pair of rows; one colour scale for all of `scale_with`."""
     from matplotlib.cm import ScalarMappable
@@ -193,5 +171,29 @@ def similarity_map(one: ClassSimilarity, *, scale_with: Sequence[ClassSimilarity
     return png(figure, grid=False)
 
 
+def lowest_similarity(classes: Sequence[ClassSimilarity]) -> float:
+    """Where the colour scale of all blocks begins: their lowest similarity of two rows, a multiple of 0.1 below it."""
+    lowest = min(
+        (float(block.similarities.min(initial=1)) for class_ in classes for block in class_.blocks), default=0.0
+    )
+    return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
+
+
+def means_text(means: Iterable[MeanSimilarity]) -> str:
+    """Mean similarities of a class in words, with the rows that they are over."""
+    return ", ".join(f"{one.side} {_similarity_text(one.mean)} ({_rows_text(one)})" for one in means)
+
+
 def _title(block: SimilarityBlock) -> str:
-    return f"{block.side}: mean {similarity_text(block.mean)}"
+    return f"{block.side}: mean {_similarity_text(block.mean)}"
+
+
+def _similarity_text(similarity: float) -> str:
+    """A similarity with three decimals and a true minus sign; what rounds to zero has no sign."""
+    return f"{round(similarity, 3) + 0.0:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _rows_text(one: MeanSimilarity) -> str:
+    if one.used_rows == one.rows:
+        return counted(one.rows, "row")
+    return f"{one.used_rows:,} of {counted(one.rows, 'row')}"

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.falls import Headline, headlines
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.comparisons.falls import Headline
+from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.text import count, listed, percent
@@ -17,42 +19,43 @@ _LINE = 62
 """Characters that fit over a picture."""
 
 
-def scatter_pictures(data: BenchmarkData, filtered: FilteredSet) -> tuple[Picture, ...]:
-    """The two chosen features of the train rows before and after filtering; none where none were chosen.
+def scatter_pictures(
+    examples: Examples, rows: pa.Table, chosen: tuple[int, int], source: SourceRows, compared: Sequence[Headline]
+) -> tuple[Picture, Picture]:
+    """The two chosen features of the train rows before and after filtering.
 
     Both have the same limits, classes in the same colours, and each the accuracies of models trained and tested on it.
+    `rows`: of one filtering, with row_id, split, label and kept.
     """
-    if data.scatter_features is None:
-        return ()
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    points = data.examples.select(train["row_id"].to_pylist()).features[:, list(data.scatter_features)]
+    train = rows.filter(pc.equal(rows["split"], "train"))
+    points = examples.select(train["row_id"].to_pylist()).features[:, list(chosen)]
     labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
-    compared = headlines(data, filtered.representation)
-    sides = (
-        ("Before", np.ones(len(points), dtype=bool), _notes("full", compared, [one.full for one in compared])),
-        ("After", kept, _notes("filtered", compared, [one.filtered for one in compared])),
-    )
-    x, y = (data.source.feature_title(number) for number in data.scatter_features)
-    drawn = []
-    for when, mask, notes in sides:
+    x, y = (source.feature_title(number) for number in chosen)
+
+    def side(when: str, mask: np.ndarray, notes: list[str]) -> Picture:
         title = f"{when} filtering: {counted(int(mask.sum()), 'train row')}"
         png = figures.scatter(
             points[mask],
             labels[mask],
-            data.label_names,
+            examples.label_names,
             title=title,
             axis_names=(x, y),
             limits=figures.scatter_limits(points),
             notes=notes,
         )
         alt = f"{title}, {x} against {y}, coloured by class"
-        drawn.append(Picture(png, ". ".join([alt, " ".join(notes)]) if notes else alt))
-    return tuple(drawn)
+        return Picture(png, ". ".join([alt, " ".join(notes)]) if notes else alt)
+
+    before, after = ([one.full for one in compared], [one.filtered for one in compared])
+    every = np.ones(len(points), dtype=bool)
+    return (
+        side("Before", every, _notes("full", compared, before)),
+        side("After", kept, _notes("filtered", compared, after)),
+    )
 
 
-def scatter_caption(data: BenchmarkData, representation: str) -> str:
+def scatter_caption(compared: Sequence[Headline]) -> str:
     """What the accuracies at the two scatters are, and what as many random rows give; empty without any."""
-    compared = headlines(data, representation)
     if not compared:
         return ""
     first = compared[0]

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import pyarrow.compute as pc
 import yaml
 
-from aflite_assets.analysis.filtering import filter_outcome, still_predicted
+from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
@@ -242,7 +240,7 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
             f"### Representation {escape_markdown(filtered.representation)}\n",
             f"{escape_markdown(filtering_sentence(filter_outcome(filtered)))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
-            removed_by_class(filtered, label_names),
+            _class_table(filtered, label_names),
             _test_rows(filtered),
             f"Settings{_runs_text(filtered)}:\n",
             table,
@@ -251,21 +249,17 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
     )
 
 
-def removed_by_class(filtered: FilteredSet, label_names: Sequence[str]) -> str:
+def _class_table(filtered: FilteredSet, label_names: Sequence[str]) -> str:
     """A table of the train rows of each class: filtered, removed, and the class's share before and after."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
-    before = np.bincount(labels, minlength=len(label_names))
-    after = np.bincount(labels[kept], minlength=len(label_names))
     rows = [
         (
-            name,
-            count(int(before[number])),
-            count(int(before[number] - after[number])),
-            f"{percent(before[number] / max(before.sum(), 1))} %",
-            f"{percent(after[number] / max(after.sum(), 1))} %",
+            label_names[one.label],
+            count(one.rows),
+            count(one.removed),
+            f"{percent(one.share_before)} %",
+            f"{percent(one.share_after)} %",
         )
-        for number, name in enumerate(label_names)
+        for one in removed_by_class(filtered, len(label_names))
     ]
     return markdown_table(["class", "train rows in the pool", "removed", "share before", "share after"], rows)
 

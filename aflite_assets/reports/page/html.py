@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import get_args
@@ -10,21 +11,24 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets import text
-from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.learning_curve import choice_text, sample_text
+from aflite_assets.analysis.filtering import ITERATIONS
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
+from aflite_assets.analysis.inputs.similarity import SIMILARITIES
 from aflite_assets.analysis.rows.table import row_tables
 from aflite_assets.analysis.train_sets import in_order
-from aflite_assets.reports.figures.all_figures import report_pictures
+from aflite_assets.reports.figures.all_figures import PictureInputs, picture_inputs, report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
-from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
+from aflite_assets.reports.figures.forgettable_figures import FORGETTABLE_KINDS
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.figures.representation_figures import means_text
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
+from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.papers.published_tables import published_tables
@@ -63,8 +67,16 @@ _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
 """Filled in when the size of the rest is known; escaped text has no such marks."""
 
 
-def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_BYTES) -> str:
+def render_report(
+    data: BenchmarkData,
+    *,
+    pictures: Mapping[str, Picture] | None = None,
+    seed: int = 0,
+    most_bytes: int = MOST_BYTES,
+) -> str:
     """The whole page as text; write it as UTF-8. `seed` draws the example rows and those of the browser.
+
+    `pictures`: those of `report_pictures`, which are drawn if they are not given.
 
     Dataset text is escaped everywhere, and the content security policy lets no script run but those that
     the page itself carries, named by their hashes. `most_bytes`: so many the page has at most, as far as leaving out
@@ -73,7 +85,9 @@ def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_
     Raises:
         DataError: predictions do not fit their test sets, or rows do not fit the examples.
     """
-    page = _without_rows(data, seed)
+    if pictures is None:
+        pictures = report_pictures(analyse(data), picture_inputs(data))
+    page = _without_rows(data, pictures, seed)
     if not data.filtered:
         return page
     browser = row_browser(analyse(data), row_tables(data), budget=most_bytes - len(page.encode()), seed=seed)
@@ -81,7 +95,9 @@ def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_
     return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
 
 
-def _without_rows(data: BenchmarkData, seed: int) -> str:
+def _without_rows(data: BenchmarkData, pictures: Mapping[str, Picture], seed: int) -> str:
+    analysis, inputs = analyse(data), picture_inputs(data)
+    narrow = headline_pictures(analysis, narrow=True)
     scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
     analysis = analyse(data)
     verdicts = verdict_texts(analysis)
@@ -101,63 +117,66 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             findings=findings(analysis),
             cautions=cautions(analysis),
             tables={kind: make(data) for kind, make in SHOWN.items()},
-            checks=check_table(data),
+            checks=check_table(data.checks),
             papers={
                 kind: [paper_table(one) for one in published_tables(data.published) if one.kind == kind]
                 for kind in get_args(Kind)
             },
             sections=[
-                _section(data, filtered, seed)
+                _section(data, filtered, inputs, seed)
+                | {
+                    "headline": _headline(pictures, narrow, filtered.representation),
+                    "pictures": _pictures_of(pictures, filtered.representation),
+                }
                 for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
             ],
             evidence=[evidence_table(one, data.source) for one in data.evidence],
             provenance=settings_table("Provenance", data.provenance),
             glossary=wording.GLOSSARY,
-            warmup=_warmup(data),
-            sample=_sample(data),
+            warmup=_warmup(analysis, pictures),
+            sample=_sample(analysis, pictures),
             train_sets={name: wording.train_set_meaning(name) for name in shown_sets},
-            forgotten={name: _uri(picture) for name, picture in forgettable_pictures(data).items()},
-            maps=[_uri(picture) for name, picture in report_pictures(data).items() if name.startswith("data_map.")],
-            curves=_uri(report_pictures(data)["filtering_curves"]),
+            forgotten={name: _uri(one) for name, one in pictures.items() if name.startswith(FORGETTABLE_KINDS)},
+            maps=[_uri(one) for name, one in pictures.items() if name.startswith("data_map.")],
+            curves=_uri(pictures["filtering_curves"]),
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
         )
     )
 
 
-def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str, object]:
+def _section(data: BenchmarkData, filtered: FilteredSet, inputs: PictureInputs, seed: int) -> dict[str, object]:
     """What the template shows of one representation."""
-    name = filtered.representation
+    name, rows = filtered.representation, inputs.rows_of(filtered.representation)
+    iterations = analyse(data).of(ITERATIONS, name)
     return {
         "filtered": filtered,
         "answers": any(one.unit == "question" for one in data.test_sets),
-        "headline": _headline(data, name),
-        "iterations": iteration_table(filtered),
+        "iterations": iteration_table(name, iterations),
         "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),
-        "curve": Markup(script_json(curve_figure(filtered))),
-        "pictures": _pictures_of(data, filtered.representation),
-        "scatter_caption": scatter_caption(data, filtered.representation),
-        "similarities": _similarities(data, filtered),
+        "curve": Markup(script_json(curve_figure(iterations))),
+        "scatter_caption": scatter_caption(inputs.headlines[name]),
+        "similarities": _similarities(analyse(data), inputs, name),
         "examples": [
-            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed, source=data.source))
-            for name, kept in (("Kept", True), ("Removed", False))
+            (side, shown_examples(data.examples, rows, kept=kept, seed=seed, source=data.source))
+            for side, kept in (("Kept", True), ("Removed", False))
         ],
     }
 
 
-def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
+def _pictures_of(pictures: Mapping[str, Picture], representation: str) -> dict[str, dict[str, str]]:
     """The pictures of one representation, by their kind (and class number), as data URIs with their alternatives."""
-    pictures = {name.partition("."): picture for name, picture in report_pictures(data).items()}
     return {
         kind + rest.removeprefix(representation): _uri(picture)
-        for (kind, _, rest), picture in pictures.items()
+        for (kind, _, rest), picture in ((name.partition("."), picture) for name, picture in pictures.items())
         if rest == representation or rest.startswith(f"{representation}.")
     }
 
 
-def _headline(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
+def _headline(
+    wide: Mapping[str, Picture], narrow: Mapping[str, Picture], representation: str
+) -> dict[str, dict[str, str]]:
     """The overview and the falls as data URIs, wide and narrow, with their alternatives; of what there is."""
-    wide, narrow = report_pictures(data), headline_pictures(data, True)
     return {
         name.partition(".")[0]: {**_uri(wide[name]), "narrow": png_or_jpeg_uri(picture.png)}
         for name, picture in narrow.items()
@@ -183,28 +202,30 @@ def _own_script(name: str) -> str:
     return (files("aflite_assets.reports.page") / "scripts" / name).read_text(encoding="utf-8")
 
 
-def _warmup(data: BenchmarkData) -> dict[str, object] | None:
+def _warmup(analysis: Analysis, pictures: Mapping[str, Picture]) -> dict[str, object] | None:
     """The learning curves that chose the warm-up rows; None where a size was given."""
-    if not data.warmup_curves:
+    points = analysis.of(WARMUP_CURVE)
+    if not points:
         return None
     return {
-        "choice": choice_text(data.warmup_curves),
-        "cautions": [caution for curve in data.warmup_curves for caution in curve.cautions()],
-        "picture": _uri(report_pictures(data)["warmup_curve"]),
-        "table": curve_table(data),
+        "choice": choice_text(points),
+        "cautions": list(curve_cautions(points)),
+        "picture": _uri(pictures["warmup_curve"]),
+        "table": curve_table(points),
     }
 
 
-def _sample(data: BenchmarkData) -> dict[str, object] | None:
+def _sample(analysis: Analysis, pictures: Mapping[str, Picture]) -> dict[str, object] | None:
     """The curve that chose the sample of the train rows; None where all are filtered."""
-    if data.sample_curve is None:
+    points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
+    if stop is None:
         return None
     return {
-        "choice": sample_text(data.sample_curve),
-        "cautions": list(data.sample_curve.cautions()),
-        "picture": _uri(report_pictures(data)["sample_curve"]),
-        "table": sample_tables(data)[0],
-        "stop": data.sample_curve.stop,
+        "choice": sample_text(points, stop),
+        "cautions": list(sample_cautions(points)),
+        "picture": _uri(pictures["sample_curve"]),
+        "table": sample_tables(analysis)[0],
+        "stop": stop,
     }
 
 
@@ -212,24 +233,23 @@ def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(data: BenchmarkData, filtered: FilteredSet) -> list[dict[str, object]]:
+def _similarities(analysis: Analysis, inputs: PictureInputs, representation: str) -> list[dict[str, object]]:
     """Per class compared its name, the means in words, the kept and removed rows shown (of images), and the key."""
+    means, rows = analysis.of(SIMILARITIES, representation), inputs.rows_of(representation)
+    images = inputs.examples.modality == "image"
     return [
         {
             "label": one.name,
-            "means": means_text(one),
+            "means": means_text(mean for mean in means if mean.label == one.label),
             "shown": len(one.blocks[0].row_ids),
-            "images": [_images(data, filtered, block) for block in one.blocks[:2]]
-            if data.examples.modality == "image"
-            else [],
+            "images": [
+                (block.side.capitalize(), shown_rows(inputs.examples, rows, block.row_ids, inputs.source))
+                for block in one.blocks[: 2 if images else 0]
+            ],
             "picture": f"similarity.{one.label}",
         }
-        for one in data.similarities.get(filtered.representation, ())
+        for one in inputs.similarities.get(representation, ())
     ]
-
-
-def _images(data: BenchmarkData, filtered: FilteredSet, block: SimilarityBlock) -> tuple[str, object]:
-    return block.side.capitalize(), shown_rows(data.examples, filtered, block.row_ids, data.source)
 
 
 def _content_security_policy(scripts: tuple[str, ...]) -> str:

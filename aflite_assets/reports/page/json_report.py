@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
-from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
+from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.json_values import JsonValue, to_json
@@ -99,17 +99,24 @@ def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
 
 
 def _representation(data: BenchmarkData, analysis: Analysis, filtered: FilteredSet) -> dict[str, JsonValue]:
-    edges, kept, removed = predictability_counts(filtered)
-    headlines = [one for one in analysis.headlines if one.representation == filtered.representation]
+    name = filtered.representation
+    headlines = [one for one in analysis.headlines if one.representation == name]
     verdicts = {one.representation: one for one in verdict_texts(analysis)}
+    iterations, bins = analysis.of(ITERATIONS, name), analysis.of(PREDICTABILITY, name)
+    beside = {"representation", "largest_class", "guessing_deviation"}
+    columns = [column for column in ITERATIONS.schema.names if column not in beside]
     return {
         "headlines": to_json(headlines),
-        "verdict": to_json(verdicts[filtered.representation]),
+        "verdict": to_json(verdicts[name]),
         "falls": to_json([one.fall for one in headlines]),
-        "iterations": to_json(filter_table(filtered)),
-        "largest_class": to_json(largest_class_by_iteration(filtered)),
+        "iterations": [{column: getattr(row, column) for column in columns} for row in iterations],
+        "largest_class": [row.largest_class for row in iterations],
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
-        "predictability_histogram": to_json({"edges": edges, "kept": kept, "removed": removed}),
+        "predictability_histogram": {
+            "edges": [0.0, *(one.high for one in bins)],
+            "kept": [one.kept for one in bins],
+            "removed": [one.removed for one in bins],
+        },
         "stop_reason": filtered.stop_reason,
         "warnings": list(filtered.warnings),
         "settings": to_json(filtered.settings),

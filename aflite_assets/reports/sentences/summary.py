@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.planted import PLANTED, planted_sentence
+from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.comparisons import (
     comparison_sentence,
@@ -16,6 +16,7 @@ from aflite_assets.reports.sentences.comparisons import (
     sample_cost_sentences,
     second_phase_line,
 )
+from aflite_assets.reports.sentences.cues import planted_sentence
 from aflite_assets.reports.sentences.filtering import filtering_sentence, runs_sentence
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.warnings import cautions

@@ -7,11 +7,12 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, StatedDifference
 from aflite_assets.analysis.comparisons.primary import Lack
 from aflite_assets.analysis.facts import FilteringFacts
-from aflite_assets.analysis.inputs.cues import Cue, class_text, cue_text, marked_text, telling
+from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
+from aflite_assets.reports.sentences.cues import class_text, cue_name, cue_text, marked_text
 from aflite_assets.reports.sentences.which_rows import gains_text, use_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
@@ -126,7 +127,7 @@ def _learnt(rows: Excess, verdict: DatasetVerdict) -> str:
 def _beside(verdict: DatasetVerdict) -> str:
     """What is shown though the bias shows nothing: a mark that counts, else a gain; empty without either."""
     if verdict.evidence.cues:
-        mark = telling(verdict.evidence.cues)[0].text
+        mark = cue_name(telling(verdict.evidence.cues)[0])
         return f" Though {mark} marks removed rows beyond chance; see what marks them."
     if verdict.gains:
         return f" Though filtered is better than its control on {gains_text(verdict)}; see the comparisons."
@@ -138,7 +139,7 @@ def _giveaway(cue: Cue | None) -> str:
     if cue is None:
         return ""
     which = "one of them" if cue.alike else "it"
-    return f"But look at {cue.text}, {class_text(cue)}: if {which} should not matter, it is a shortcut."
+    return f"But look at {cue_name(cue)}, {class_text(cue)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:

@@ -4,6 +4,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows,
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.cues import telling
 from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict
+from aflite_assets.reports.sentences.cues import cue_name
 from aflite_assets.text import listed, signed_points
 
 _MOST_GAINS = 2
@@ -53,7 +54,7 @@ def _though(verdict: DatasetVerdict) -> str:
     """Where the bias shows nothing, and a mark that counts or a gain is shown all the same."""
     all_rows = "Use: all rows"
     if verdict.evidence.cues:
-        all_rows += f", if {telling(verdict.evidence.cues)[0].text} should matter"
+        all_rows += f", if {cue_name(telling(verdict.evidence.cues)[0])} should matter"
     if not verdict.gains:
         return f"{all_rows}."
     return f"{all_rows}. Filtered is better than as many random rows on {gains_text(verdict)}."

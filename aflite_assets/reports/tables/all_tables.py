@@ -18,7 +18,7 @@ from aflite_assets.reports.tables.forgetting_tables import (
     TWO_PHASE_DIFFERENCES,
     WEAK_MODEL_TABLE,
 )
-from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, SAMPLE_CURVE, WARMUP_CURVE, sample_tables
+from aflite_assets.reports.tables.listings import sample_tables
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
 from aflite_assets.reports.tables.spec import TableSpec
@@ -69,17 +69,17 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "top_5": declared(TOP_5),
     "published": paper_tables,
     "challenge_sets": _challenge_tables,
-    "sample_curve": sample_tables,
+    "sample_curve": lambda data: sample_tables(analyse(data)),
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 
-LONG_FORMS = (PREDICTABILITY, WARMUP_CURVE, PLANTED, PUBLISHED)
+LONG_FORMS = (PUBLISHED,)
 """Those of every report, in the order of `report.json`."""
 
 
 def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
     """Those of one report: with the curve that chose its sample, and with its rankings, where there are any."""
-    return (*LONG_FORMS, *(() if data.sample_curve is None else (SAMPLE_CURVE,)))
+    return LONG_FORMS
 
 
 def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:

@@ -1,19 +1,24 @@
 """Tables of records that are no scores: iterations, learning curves, evidence, settings, planted rows."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import filter_table
-from aflite_assets.analysis.inputs.learning_curve import curve_rows, sample_rows, sample_text
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.filtering import PREDICTABILITY_BY_ITERATION, FilterRow
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, CurvePoint
+from aflite_assets.analysis.inputs.planted import PLANTED
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
+from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
-from aflite_assets.reports.tables.long_form import LongForm, Record
+from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
 from aflite_assets.text import DASH, count, one_line, percent, value_text
 
@@ -28,15 +33,14 @@ _ITERATION = {
 }  # fmt: skip
 
 
-def iteration_table(filtered: FilteredSet) -> Table:
+def iteration_table(representation: str, rows: Sequence[FilterRow]) -> Table:
     """The iterations of one filtering, in order; without the columns of scored rows where there are none."""
-    rows = filter_table(filtered)
     scored = any(row.scored_rows_in for row in rows)
     names = [name for name in _ITERATION if scored or not name.startswith("scored_")]
     return Table(
-        f"iterations_{filtered.representation}",
+        f"iterations_{representation}",
         "",
-        f"Iterations, representation {filtered.representation}",
+        f"Iterations, representation {representation}",
         ("iteration",),
         tuple(Column(Heading(_ITERATION[name])) for name in names),
         pivot(rows, lambda row: (str(row.iteration),), names, lambda row, name: value_cell(getattr(row, name))),
@@ -52,7 +56,7 @@ _POINT = {
 }  # fmt: skip
 
 
-def curve_table(data: BenchmarkData) -> Table:
+def curve_table(points: Sequence[CurvePoint]) -> Table:
     """The points of the learning curves that chose the warm-up rows."""
     return Table(
         "warmup_curve",
@@ -64,10 +68,10 @@ def curve_table(data: BenchmarkData) -> Table:
             for name, text in _POINT.items()
         ),
         pivot(
-            curve_rows(data.warmup_curves),
-            lambda row: (row["representation"],),
+            points,
+            lambda point: (point.representation,),
             list(_POINT),
-            lambda row, name: value_cell(row[name]),
+            lambda point, name: value_cell(getattr(point, name)),
         ),
     )
 
@@ -79,9 +83,10 @@ _SAMPLE_POINT = {
 }  # fmt: skip
 
 
-def sample_tables(data: BenchmarkData) -> tuple[Table, ...]:
+def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
     """The points of the curve that chose the sample of the train rows; none where all are filtered."""
-    if data.sample_curve is None:
+    points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
+    if stop is None:
         return ()
     table = Table(
         "sample_curve",
@@ -93,36 +98,31 @@ def sample_tables(data: BenchmarkData) -> tuple[Table, ...]:
             for name, text in _SAMPLE_POINT.items()
         ),
         pivot(
-            sample_rows(data.sample_curve),
-            lambda row: (count(row["rows"]),),
+            points,
+            lambda point: (count(point.rows),),
             list(_SAMPLE_POINT),
-            lambda row, name: value_cell(row[name]),
+            lambda point, name: value_cell(_whole(getattr(point, name))),
         ),
-        sample_text(data.sample_curve),
+        sample_text(points, stop),
     )
     return (table,)
 
 
-def _sample_points(data: BenchmarkData) -> list[Record]:
-    return [] if data.sample_curve is None else list(sample_rows(data.sample_curve))
+def _whole(value: object) -> object:
+    """A mean of counts that is a count, as one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-SAMPLE_CURVE = LongForm(
-    "sample_curve",
-    (
-        "rows", "held_back_rows", "right", "accuracy", "interval_low", "interval_high", "repeats", "lowest", "highest",
-        "most_frequent_class", "elbow", "chosen",
-    ),
-    _sample_points,
-)  # fmt: skip
-WARMUP_CURVE = LongForm(
-    "warmup_curve",
-    (
-        "representation", "rows", "held_back_rows", "right", "accuracy", "interval_low", "interval_high",
-        "most_frequent_class", "elbow", "chosen",
-    ),
-    lambda data: curve_rows(data.warmup_curves),
-)  # fmt: skip
+def _records(table: TidyTable[object]) -> Callable[[BenchmarkData], Iterator[dict[str, Any]]]:
+    return lambda data: map(table.as_row, analyse(data).of(table))
+
+
+SAMPLE_CURVE_FORM = LongForm(
+    SAMPLE_CURVE.name,
+    tuple(SAMPLE_CURVE.schema.names),
+    lambda data: (row | {"right": _whole(row["right"])} for row in _records(SAMPLE_CURVE)(data)),
+)
+WARMUP_CURVE_FORM = LongForm(WARMUP_CURVE.name, tuple(WARMUP_CURVE.schema.names), _records(WARMUP_CURVE))
 
 
 _IN_WORDS = {
@@ -235,7 +235,7 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
     )
 
 
-def check_table(data: BenchmarkData) -> Table:
+def check_table(checks: Sequence[CheckOutcome]) -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
     return Table(
         "checks",
@@ -244,7 +244,7 @@ def check_table(data: BenchmarkData) -> Table:
         ("check",),
         tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
         pivot(
-            sorted(data.checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
+            sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
             lambda check: (check.title.replace("_", " "),),
             [
                 lambda check: check.about,
@@ -259,23 +259,13 @@ def check_table(data: BenchmarkData) -> Table:
     )
 
 
-def _score_counts(data: BenchmarkData) -> Iterator[Record]:
-    for name, counts in data.score_counts.items():
-        for at, iteration in enumerate(counts.iterations.tolist()):
-            for place, rows in enumerate(counts.rows[at].tolist()):
-                low, high = counts.edges[place : place + 2].tolist()
-                where = {"representation": name, "iteration": iteration, "low": low, "high": high}
-                yield where | {"rows": rows, "removed": int(counts.removed[at, place])}
-
-
-PREDICTABILITY = LongForm(
-    "predictability_by_iteration", ("representation", "iteration", "low", "high", "rows", "removed"), _score_counts
+PREDICTABILITY_FORM = LongForm(
+    PREDICTABILITY_BY_ITERATION.name,
+    tuple(PREDICTABILITY_BY_ITERATION.schema.names),
+    _records(PREDICTABILITY_BY_ITERATION),
 )
-PLANTED = LongForm(
-    "planted",
-    (
-        "representation", "attribute", "values", "rows", "planted_rows", "removed_rows", "removed_planted_rows",
-        "precision", "precision_by_chance", "recall", "recall_by_chance",
-    ),
-    lambda data: (one.record() | {"values": ", ".join(one.values)} for one in data.planted),
-)  # fmt: skip
+PLANTED_FORM = LongForm(
+    PLANTED.name,
+    tuple(PLANTED.schema.names),
+    lambda data: (row | {"values": ", ".join(row["values"])} for row in _records(PLANTED)(data)),
+)

@@ -11,16 +11,6 @@ from aflite_assets.reports.tables.table import Table
 
 Record = Mapping[str, Any]
 
-SCORE = (
-    "status", "reason", "accuracy", "seeds_deviation", "seeds", "unfinished_seeds", "test_rows", "effective_rows",
-    "interval_low", "interval_high",
-)  # fmt: skip
-"""Columns of a score."""
-
-CELL = ("representation", "evaluator", "train_set")
-PART = ("test_set", "column", "category", "label")
-TESTED = ("test_set", "evaluator", "train_set", "representation", "tested_on")
-
 _COUNTS = (
     "seeds", "unfinished_seeds", "test_rows", "top", "filtered_seeds", "random_seeds", "groups", "iteration", "rows",
     "forgettable", "taken", "never_learnt", "first_rows", "second_rows", "shared", "removed", "held_back_rows", "right",

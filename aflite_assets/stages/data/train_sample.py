@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.learning_curve import SampleCurve, sample_text
+from aflite_assets.analysis.inputs.learning_curve import SampleCurve, sample_points
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.columns import content_digests
@@ -20,6 +20,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.all_checks import blocking_findings
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
+from aflite_assets.reports.learning_curves import sample_cautions, sample_text
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sample import SampleSpec
@@ -89,7 +90,8 @@ def run(
         pa.table({"row_id": samples.spent(chosen), "held_back": held_back}),
         draft.path / "rows.parquet",
     )
-    for line in (sample_text(curve), *curve.cautions()):
+    points = sample_points(curve)
+    for line in (sample_text(points, curve.stop), *sample_cautions(points)):
         context.progress.log(line)
     counts = np.bincount(train.select(chosen).labels, minlength=len(raw.label_names)).tolist()
     return {
@@ -286,7 +288,7 @@ def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield whether the sample's accuracy rose, then stopped; nothing if all train rows are filtered."""
     curve = read_sample_curve(result)
     if curve is not None:
-        cautions = " ".join(curve.cautions())
+        cautions = " ".join(sample_cautions(sample_points(curve)))
         yield from (CheckOutcome("data", name, asks, not cautions, cautions) for name, asks in FLATTENS.items())
 
 

@@ -1,8 +1,10 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and layouts."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.checks import failed_lines
@@ -10,6 +12,9 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.stage import Stage, StageContext
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.figures.drawing import Picture
 
 
 class BenchmarkReportSettings(AnalysisSettings):
@@ -32,16 +37,18 @@ def run(
     The page itself holds plotly's script, and is kept once.
     """
     from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = benchmark_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(analyse(data))
-    (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
+    pictures = report_pictures(analyse(data), picture_inputs(data))
+    (draft.path / "report.html").write_text(render_report(data, pictures=pictures), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
-    write_pictures(data, draft.path)
+    write_pictures(pictures, draft.path)
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
     return {
@@ -65,11 +72,8 @@ def write_tables(data: BenchmarkData, folder: Path) -> None:
     write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in shown.items()})
 
 
-def write_pictures(data: BenchmarkData, folder: Path) -> None:
+def write_pictures(pictures: "Mapping[str, Picture]", folder: Path) -> None:
     """Every figure as `figures/<name>.png`, and in `figures.json` what each shows."""
-    from aflite_assets.reports.figures.all_figures import report_pictures
-
-    pictures = report_pictures(data)
     (folder / "figures").mkdir()
     for name, picture in pictures.items():
         (folder / "figures" / f"{name}.png").write_bytes(picture.png)

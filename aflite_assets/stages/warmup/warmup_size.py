@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+from aflite_assets.reports.learning_curves import curve_cautions
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
@@ -139,5 +140,5 @@ def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, obj
         "sample_rows": chosen,
         "held_back_rows": curves[0].held_back_rows,
         "curves": [asdict(curve) for curve in curves],
-        "cautions": [caution for curve in curves for caution in curve.cautions()],
+        "cautions": list(curve_cautions(curve_points(curves))),
     }

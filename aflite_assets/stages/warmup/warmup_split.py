@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.analysis.inputs.learning_curve import choice_text, chosen_rows
+from aflite_assets.analysis.inputs.learning_curve import chosen_rows, curve_points
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
+from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
@@ -115,7 +116,8 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
     curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
-    for line in (choice_text(curves), *(caution for curve in curves for caution in curve.cautions())):
+    points = curve_points(curves)
+    for line in (choice_text(points), *curve_cautions(points)):
         training.context.progress.log(line)
     drawn = WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids))
     return drawn, {"learning_curve": curve_facts(curves, chosen)}

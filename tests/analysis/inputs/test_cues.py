@@ -1,9 +1,7 @@
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.cues import Cue, cue_text, cues_caption, read_cues
+from aflite_assets.analysis.inputs.cues import Cue, read_cues
 
 ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contradiction", "class_share": 0.8,
        "rows": 50, "removed_rows": 40, "share_removed": 0.4, "share_expected": 0.2, "p_value": 0.01,
@@ -25,21 +23,3 @@ def test_marks_are_adjusted_for_how_many_were_tested_of_their_sort() -> None:
 def test_trifles_are_not_shown(removed: float, expected: float) -> None:
     (cue,) = read({"share_removed": removed, "share_expected": expected, "p_value": 1e-9})
     assert not cue.shown
-
-
-def test_marks_in_words() -> None:
-    (word,) = read({})
-    assert cue_text(word) == (
-        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows. It marks 40.0 % of the removed "
-        "rows and 20.0 % of as many random ones"
-    )
-    assert replace(word, kind="attribute", name="mark", value="right").text == "mark = right"
-    alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)
-    assert cue_text(alone).startswith("text_pair alone is right for 40.0 % of the removed rows")
-
-
-def test_the_caption_counts_what_was_tested() -> None:
-    assert cues_caption(read({}, {"p_value": 0.9})).startswith(
-        "2 marks were tested, 1 are shown (Holm, 5 %). Most telling: the word “not” of text_pair"
-    )
-    assert "Most telling" not in cues_caption(read({"p_value": 0.9}))

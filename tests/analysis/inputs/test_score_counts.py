@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned, chosen_iterations, count_scores
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned, count_scores
 from aflite_assets.errors import InvalidInputError
 
 
@@ -53,13 +53,6 @@ def test_counts_are_of_train_rows_and_name_what_went() -> None:
 def test_no_iteration_is_empty() -> None:
     found = count_scores([], planted_rows())
     assert found.rows.shape == found.removed.shape == (0, 20)
-    assert chosen_iterations(found).tolist() == []
-
-
-@pytest.mark.parametrize(("iterations", "chosen"), [(1, [0]), (3, [0, 1, 2]), (15, [0, 2, 4, 6, 8, 10, 12, 14])])
-def test_chosen_iterations_are_even_with_both_ends(iterations: int, chosen: list[int]) -> None:
-    zeros = np.zeros((iterations, 4), np.int64)
-    assert chosen_iterations(ScoreCounts(np.arange(iterations), bin_edges(4), zeros, zeros)).tolist() == chosen
 
 
 def test_shapes_must_fit() -> None:

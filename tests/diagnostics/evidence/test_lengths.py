@@ -4,12 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.cues import Cue, cue_text, read_cues
+from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
 from aflite_assets.analysis.rules.dataset_verdict import VerdictEvidence, dataset_verdict
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_marks
+from aflite_assets.reports.sentences.cues import cue_name, cue_text
 
 MakeExamples = Callable[..., Examples]
 
@@ -153,5 +154,5 @@ def test_the_longest_answer_of_questions_that_leave_whole_is_found(make_examples
     longest = next(cue for cue in found if cue.value == "longest of its question")
     assert (longest.kind, longest.label_name, longest.rows) == ("length", "right", 300)
     assert longest.class_share == pytest.approx(0.8, abs=0.06)
-    assert longest.text == "the length of text_pair (longest of its question)"
+    assert cue_name(longest) == "the length of text_pair (longest of its question)"
     assert cues_of(*quiz(make_examples, planted=False)) == []

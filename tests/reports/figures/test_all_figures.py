@@ -13,14 +13,18 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, score_bins
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
-from aflite_assets.analysis.inputs.similarity import class_similarities, lowest_similarity, means_text
+from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
-from aflite_assets.reports.figures.all_figures import report_pictures
-from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION
+from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures, sample_picture, warmup_picture
+from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
 from aflite_assets.reports.figures.example_rows import shown_rows
+from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 
@@ -66,9 +70,18 @@ def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callabl
     )
 
 
+def drawn_of(data: BenchmarkData) -> dict[str, Picture]:
+    return report_pictures(analyse(data), picture_inputs(data))
+
+
 @pytest.fixture(scope="module")
-def page(pictured: BenchmarkData) -> str:
-    return render_report(pictured)
+def pictures(pictured: BenchmarkData) -> dict[str, Picture]:
+    return drawn_of(pictured)
+
+
+@pytest.fixture(scope="module")
+def page(pictured: BenchmarkData, pictures: dict[str, Picture]) -> str:
+    return render_report(pictured, pictures=pictures)
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -82,9 +95,8 @@ def has_colour(drawn: np.ndarray, colour: str) -> bool:
     return bool(np.any(np.abs(drawn.astype(int) - wanted).sum(axis=2) < 12))
 
 
-def test_every_picture_has_its_size_and_words(pictured: BenchmarkData) -> None:
-    found = report_pictures(pictured)
-    sizes = {name: pixels(picture.png).shape[:2] for name, picture in found.items()}
+def test_every_picture_has_its_size_and_words(pictures: dict[str, Picture]) -> None:
+    sizes = {name: pixels(picture.png).shape[:2] for name, picture in pictures.items()}
     assert sizes == {
         "overview.roberta": (267, 1122),
         "falls.roberta": (302, 407),
@@ -96,17 +108,16 @@ def test_every_picture_has_its_size_and_words(pictured: BenchmarkData) -> None:
         "similarity.roberta.0": (341, 946),
         "similarity.roberta.1": (341, 946),
     }
-    assert all(picture.alt for picture in found.values())
-    assert found["similarity.roberta.0"].alt == (
+    assert all(picture.alt for picture in pictures.values())
+    assert pictures["similarity.roberta.0"].alt == (
         "Cosine similarity of kept, removed and random rows of class neutral, representation roberta; mean kept "
         "\N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows), random 0.125 (56 rows)"
     )
 
 
-def test_each_is_drawn_once_and_the_page_shows_the_same(pictured: BenchmarkData, page: str) -> None:
-    assert report_pictures(pictured) is report_pictures(pictured)
+def test_the_page_shows_the_pictures_that_it_is_given(pictures: dict[str, Picture], page: str) -> None:
     shown = dict(re.findall(r'<img class="picture[^"]*" src="data:image/png;base64,([^"]+)" alt="([^"]+)">', page))
-    for name, picture in report_pictures(pictured).items():
+    for name, picture in pictures.items():
         if not name.startswith("examples"):
             assert unescape(shown[base64.b64encode(picture.png).decode()]) == picture.alt, name
 
@@ -143,15 +154,15 @@ def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     found = {"overview.roberta", "falls.roberta", "filtering_curves", "curve.roberta", "predictability.roberta"}
     found |= {"lengths.roberta"}  # rows of text
-    assert set(report_pictures(planted)) == found
+    assert set(drawn_of(planted)) == found
     written: Any = report_json(planted)
     assert written["tables"]["predictability_by_iteration"] == []
     assert written["representations"]["roberta"]["similarity"] == []
 
 
 def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:
-    with pytest.raises(DataError, match="row 9999 is not in the filtered set of 'roberta'"):
-        shown_rows(pictured.examples, pictured.filtered[0], (0, 9999))
+    with pytest.raises(DataError, match="row 9999 is not among the rows of the filtering; materialise bias_evidence"):
+        shown_rows(pictured.examples, pictured.filtered[0].rows, (0, 9999))
 
 
 def test_colour_scale_holds_all_blocks() -> None:
@@ -161,34 +172,52 @@ def test_colour_scale_holds_all_blocks() -> None:
     assert lowest_similarity(()) == 0
     same = replace(classes[0].blocks[1], similarities=np.ones((2, 2), np.float32))
     assert lowest_similarity([replace(classes[0], blocks=(same,))]) == 0.9
-    assert means_text(classes[0]).startswith("kept \N{MINUS SIGN}0.250 (56 rows)")
-
-
-def test_class_shares_by_iteration(planted: BenchmarkData) -> None:
-    shares = figures_filtering.class_shares(planted.filtered[0], 4)
-    assert shares.shape == (8, 4)
-    np.testing.assert_allclose(shares[0], [1 / 3, 1 / 3, 1 / 3, 0])
-    left = planted.filtered[0].rows.to_pylist()
-    kept = [row["label"] for row in left if row["removed_in_iteration"] in (None, 7)]
-    np.testing.assert_allclose(shares[7], np.bincount(kept, minlength=4) / len(kept))
-
-
-def test_the_band_is_that_of_guessing() -> None:
-    drawn = np.random.default_rng(0).binomial(400, 0.3, 20_000) / 400
-    assert figures_filtering.guessing_deviation(np.array([0.3]), np.array([400]))[0] == pytest.approx(drawn.std(), 0.02)
-    assert figures_filtering.guessing_deviation(np.array([0.5]), np.array([0]))[0] == 0.5
+    assert means_text(mean_similarities("roberta", classes[:1])).startswith("kept \N{MINUS SIGN}0.250 (56 rows)")
 
 
 @pytest.mark.parametrize("many", [0, 1, 2, 7])
 def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: int) -> None:
-    sets = [replace(planted.filtered[0], representation=f"r{number}") for number in range(many)]
-    drawn = pixels(figures_filtering.filtering_curves(sets, [*planted.label_names, "$a_{"]))
+    known = analyse(planted)
+    names = [f"r{number}" for number in range(many)]
+    facts = replace(
+        known.facts,
+        filterings=tuple(replace(known.facts.filterings[0], representation=name) for name in names),
+        label_names=(*planted.label_names, "$a_{"),
+    )
+    tables: dict[str, tuple[object, ...]] = {
+        ITERATIONS.name: tuple(replace(row, representation=name) for name in names for row in known.of(ITERATIONS)),
+        CLASS_SHARES.name: tuple(replace(row, representation=name) for name in names for row in known.of(CLASS_SHARES)),
+    }
+    drawn = pixels(figures_filtering.filtering_curves(Analysis(facts, tables)))
     assert has_colour(drawn, BLUE) == (many > 0)
     assert has_colour(drawn, GREEN) == (many > 0)  # the third class, and the third representation
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 3, 40])
 def test_scores_of_any_number_of_iterations(iterations: int) -> None:
-    drawn = pixels(figures_filtering.scores_by_iteration(planted_counts(iterations), threshold=0.75))
+    bins = tuple(score_bins("r", planted_counts(iterations)))
+    drawn = pixels(figures_filtering.scores_by_iteration(bins, threshold=0.75))
     for colour in (BLUE, ORANGE, VERMILION):
         assert has_colour(drawn, colour) == (iterations > 0)
+
+
+@pytest.mark.parametrize(("iterations", "chosen"), [(0, []), (3, [0, 1, 2]), (15, [0, 2, 4, 6, 8, 10, 12, 14])])
+def test_iterations_drawn_are_even_with_both_ends(iterations: int, chosen: list[int]) -> None:
+    assert figures_filtering.evenly(iterations, 8) == chosen
+
+
+def test_the_picture_of_the_warm_up_draws_every_curve() -> None:
+    curves = [LearningCurve("a", (40, 80, 160), (200, 420, 425), 500, 170)]
+    curves += [LearningCurve("$b_{", (40, 80, 160), (170, 180, 310), 500, 170)]
+    picture = warmup_picture(curve_points(curves))
+    assert picture.alt.endswith("with the elbow chosen, representations a and $b_{")
+    drawn = pixels(picture.png)
+    assert has_colour(drawn, BLUE)
+    assert has_colour(drawn, ORANGE)
+
+
+def test_the_picture_of_a_sample_draws_its_curve() -> None:
+    points = sample_points(SampleCurve((5_000, 10_000, 15_000), ((3_677,), (7_745,), (7_700,)), 10_000, 3_333, "flat"))
+    picture = sample_picture(points)
+    assert picture.alt.endswith("with the 10,000 chosen")
+    assert has_colour(pixels(picture.png), BLUE)

@@ -16,7 +16,7 @@ from aflite_assets.reports.figures.example_rows import example_images, shown_exa
 
 
 def test_both_sides_are_told_apart(planted: BenchmarkData) -> None:
-    filtered = planted.filtered[0]
+    filtered = planted.filtered[0].rows
     kept = shown_examples(planted.examples, filtered, kept=True, seed=0)
     removed = shown_examples(planted.examples, filtered, kept=False, seed=0)
     assert len(kept) == len(removed) == 8
@@ -31,7 +31,7 @@ def test_examples_say_where_they_stand(planted: BenchmarkData) -> None:
     lines = pa.array(ids + 2, mask=ids >= 1000)
     files = pa.array(["my.csv"] * 1400, mask=ids >= 1200)
     source = SourceRows(pa.table([ids, ["train"] * 1400, ids, files, lines], schema=SOURCE_PLACES))
-    filtered = planted.filtered[0]
+    filtered = planted.filtered[0].rows
     for example in shown_examples(planted.examples, filtered, kept=False, seed=0, source=source):
         assert example.place == f"my.csv, line {example.row_id + 2}"
     shown = shown_rows(planted.examples, filtered, [3, 1100], source)
@@ -40,19 +40,19 @@ def test_examples_say_where_they_stand(planted: BenchmarkData) -> None:
 
 
 def test_classes_come_in_turn_and_the_seed_decides(planted: BenchmarkData) -> None:
-    filtered = planted.filtered[0]
-    shown = shown_examples(planted.examples, filtered, kept=True, seed=1, rows=9)
+    filtered = planted.filtered[0].rows
+    shown = shown_examples(planted.examples, filtered, kept=True, seed=1, most=9)
     assert Counter(example.label for example in shown) == dict.fromkeys(planted.label_names, 3)
-    assert shown == shown_examples(planted.examples, filtered, kept=True, seed=1, rows=9)
-    assert shown != shown_examples(planted.examples, filtered, kept=True, seed=2, rows=9)
+    assert shown == shown_examples(planted.examples, filtered, kept=True, seed=1, most=9)
+    assert shown != shown_examples(planted.examples, filtered, kept=True, seed=2, most=9)
 
 
 def test_more_wanted_than_there_are(planted: BenchmarkData) -> None:
-    assert len(shown_examples(planted.examples, planted.filtered[0], kept=True, seed=0, rows=5000)) == 402
+    assert len(shown_examples(planted.examples, planted.filtered[0].rows, kept=True, seed=0, most=5000)) == 402
 
 
 def test_long_vectors_are_cut(planted: BenchmarkData, feature_examples: Any) -> None:
-    shown = shown_examples(feature_examples(1200, 20), planted.filtered[0], kept=True, seed=0)
+    shown = shown_examples(feature_examples(1200, 20), planted.filtered[0].rows, kept=True, seed=0)
     assert shown[0].vector is not None
     assert shown[0].vector.endswith(", … (20 values))")
     assert shown[0].vector.count(",") == 8
@@ -67,13 +67,13 @@ def test_long_texts_are_cut_and_missing_pairs_left_out(planted: BenchmarkData) -
             "text_pair": pa.array([None] * 1200, pa.string()),
         }
     )
-    shown = shown_examples(Examples(table, planted.label_names), planted.filtered[0], kept=True, seed=0)
+    shown = shown_examples(Examples(table, planted.label_names), planted.filtered[0].rows, kept=True, seed=0)
     assert shown[0].texts == ("x" * 299 + "…",)
 
 
 def test_images_become_data_uris(planted: BenchmarkData, image_examples: Any) -> None:
     examples = image_examples(1200)
-    shown = shown_examples(examples, planted.filtered[0], kept=False, seed=0, rows=6)
+    shown = shown_examples(examples, planted.filtered[0].rows, kept=False, seed=0, most=6)
     assert all(example.image is not None and example.image.startswith("data:image/jpeg") for example in shown)
     assert example_images(examples, shown)[0] == examples.image_bytes(shown[0].row_id)
 
@@ -88,7 +88,7 @@ def test_a_lost_image_says_so(planted: BenchmarkData, tmp_path: Path) -> None:
         }
     )
     examples = Examples(table, planted.label_names)
-    removed = shown_examples(examples, planted.filtered[0], kept=False, seed=0, rows=30)
+    removed = shown_examples(examples, planted.filtered[0].rows, kept=False, seed=0, most=30)
     early = next(example for example in removed if example.row_id < 600)
     late = next(example for example in removed if example.row_id >= 600)
     assert early.problem is not None
@@ -99,4 +99,4 @@ def test_a_lost_image_says_so(planted: BenchmarkData, tmp_path: Path) -> None:
 
 def test_rows_missing_from_the_examples_are_an_error(planted: BenchmarkData, feature_examples: Any) -> None:
     with pytest.raises(DataError, match="row ids are not in this table"):
-        shown_examples(feature_examples(10), planted.filtered[0], kept=True, seed=0)
+        shown_examples(feature_examples(10), planted.filtered[0].rows, kept=True, seed=0)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures import headline_figures
 from aflite_assets.reports.figures.drawing import MAX_BYTES, png
@@ -17,7 +18,7 @@ def size(png: bytes) -> tuple[int, int]:
 
 
 def test_wide_stands_side_by_side_and_narrow_fits_a_phone(planted: BenchmarkData) -> None:
-    wide, narrow = headline_pictures(planted, False), headline_pictures(planted, True)
+    wide, narrow = headline_pictures(analyse(planted), narrow=False), headline_pictures(analyse(planted), narrow=True)
     assert list(wide) == list(narrow) == ["overview.roberta", "falls.roberta"]
     assert size(wide["overview.roberta"].png)[0] > 1000
     for picture in narrow.values():
@@ -40,7 +41,7 @@ def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: A
         return png(figure)
 
     monkeypatch.setattr(headline_figures, "png", kept)
-    headline_pictures(make_planted(), narrow)
+    headline_pictures(analyse(make_planted()), narrow=narrow)
     panels = [panel for panel in drawn[0].axes if panel.get_visible()]
     assert len(panels) == 3
     limits = {panel.get_xlim() for panel in panels}
@@ -54,11 +55,11 @@ def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: A
 
 def test_a_fall_is_told_in_words_that_add_up(planted: BenchmarkData) -> None:
     # 0.6 x 90 + 0.4 x 60 = 78 % on all rows, 60 % of the filtered ones; random 55 % and filtered 70 % of these
-    assert headline_pictures(planted, False)["falls.roberta"].alt == (
+    assert headline_pictures(analyse(planted), narrow=False)["falls.roberta"].alt == (
         "linear on test: from 78.0 % to 70.0 % by test rows \N{MINUS SIGN}18.0, fewer train rows \N{MINUS SIGN}5.0 and "
         "which train rows 15.0 points"
     )
 
 
 def test_nothing_trained_has_no_such_figure(make_planted: Any) -> None:
-    assert headline_pictures(make_planted(cells=()), False) == {}
+    assert headline_pictures(analyse(make_planted(cells=())), narrow=False) == {}

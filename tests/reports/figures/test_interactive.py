@@ -4,14 +4,15 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
 
 
 def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> None:
     import plotly.graph_objects as go
 
-    figure = go.Figure(curve_figure(planted.filtered[0]))
+    figure = go.Figure(curve_figure(filter_table(planted.filtered[0])))
     assert [trace.name for trace in figure.data] == [
         "representation bias",
         "largest class",
@@ -26,13 +27,12 @@ def test_few_iterations_have_a_tick_each(planted: BenchmarkData, iterations: int
     one = planted.filtered[0]
     first = one.iterations.slice(0, 1).to_pylist()[0]
     rows = pa.Table.from_pylist([first | {"iteration": n} for n in range(iterations)], schema=one.iterations.schema)
-    axis = json.loads(script_json(curve_figure(replace(one, iterations=rows))))["layout"]["xaxis"]
+    axis = json.loads(script_json(curve_figure(filter_table(replace(one, iterations=rows)))))["layout"]["xaxis"]
     assert (axis.get("dtick"), axis.get("tick0")) == ((1, 0) if each else (None, None))
 
 
-def test_no_iteration_is_an_empty_figure(planted: BenchmarkData) -> None:
-    f = planted.filtered[0]
-    figure = curve_figure(FilteredSet("r", f.iterations.slice(0, 0), "x", (), f.rows, {}))
+def test_no_iteration_is_an_empty_figure() -> None:
+    figure = curve_figure(())
     assert json.loads(script_json(figure))["data"][0]["x"] == []
 
 

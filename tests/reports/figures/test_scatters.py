@@ -8,6 +8,7 @@ import pytest
 
 from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.scatters import _notes, scatter_caption, scatter_pictures
 
 
@@ -16,8 +17,14 @@ def points(make_planted: Callable[..., BenchmarkData], feature_examples: Callabl
     return make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))
 
 
+def drawn(data: BenchmarkData) -> tuple[Picture, Picture]:
+    assert data.scatter_features is not None
+    rows = data.filtered[0].rows
+    return scatter_pictures(data.examples, rows, data.scatter_features, data.source, headlines(data, "roberta"))
+
+
 def test_accuracies_stand_at_the_pictures(points: BenchmarkData) -> None:
-    before, after = scatter_pictures(points, points.filtered[0])
+    before, after = drawn(points)
     assert before.alt == (
         "Before filtering: 1,200 train rows, feature 0 against feature 2, coloured by class. trained on full, tested "
         "on full rows of test: linear 78.0 %, forest 83.0 %"
@@ -37,7 +44,7 @@ def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
 
 
 def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:
-    caption = scatter_caption(points, "roberta")
+    caption = scatter_caption(headlines(points, "roberta"))
     assert "tested on all 1,000 rows of test; trained on filtered and tested on the 400 of them" in caption
     assert caption.endswith("and tested on all: linear 73.6 % and forest not run.")
 
@@ -46,9 +53,5 @@ def test_nothing_trained_leaves_the_points(
     make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Any]
 ) -> None:
     data = make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2), cells=())
-    assert scatter_pictures(data, data.filtered[0])[0].alt.endswith("coloured by class")
-    assert scatter_caption(data, "roberta") == ""
-
-
-def test_none_without_chosen_features(planted: BenchmarkData) -> None:
-    assert scatter_pictures(planted, planted.filtered[0]) == ()
+    assert drawn(data)[0].alt.endswith("coloured by class")
+    assert scatter_caption(headlines(data, "roberta")) == ""

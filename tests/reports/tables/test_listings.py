@@ -1,11 +1,11 @@
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.filtering import ITERATIONS
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.sentences.summary import section_lines
@@ -21,7 +21,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def test_checks_that_do_not_apply_are_skipped_and_stand_last(with_rows: BenchmarkData) -> None:
-    shown = [(row.headings[0], row.cells[1].text) for row in check_table(with_rows).rows]
+    shown = [(row.headings[0], row.cells[1].text) for row in check_table(with_rows.checks).rows]
     assert shown == [
         ("better than largest class (roberta)", "failed"), ("labels known", "passed"), ("images decode", "skipped"),
     ]  # fmt: skip
@@ -34,15 +34,13 @@ def test_the_line_of_the_checks_counts_those_that_apply(with_rows: BenchmarkData
 
 
 def test_iterations_name_scored_rows_where_there_are_any(planted: BenchmarkData) -> None:
-    table = iteration_table(planted.filtered[0])
+    table = iteration_table("roberta", analyse(planted).of(ITERATIONS, "roberta"))
     assert (table.rows[0].headings, [cell.text for cell in table.rows[0].cells]) == (
         ("0",), ["1200", "1200", "114", "114", "600", "57", "0.98", "0.82", "0"],
     )  # fmt: skip
     assert [cell.text for cell in table.rows[-1].cells] == ["402", "402", "0", "0", "201", "0", "none", "0.4", "0"]
-    iterations = planted.filtered[0].iterations
-    place = iterations.column_names.index("scored_rows_in")
-    bare = iterations.set_column(place, "scored_rows_in", pa.array([0] * iterations.num_rows))
-    without = iteration_table(replace(planted.filtered[0], iterations=bare))
+    bare = [replace(row, scored_rows_in=0) for row in analyse(planted).of(ITERATIONS)]
+    without = iteration_table("roberta", bare)
     assert len(without.columns) == len(table.columns) - 2
     assert "Scored rows" in table.caption
     assert "Scored rows" not in without.caption
@@ -104,8 +102,8 @@ def test_settings_are_names_and_values() -> None:
     ]
 
 
-def test_points_of_learning_curves(make_planted: Any) -> None:
+def test_points_of_learning_curves() -> None:
     curve = LearningCurve("a", (40, 80), (50, 90), 100, 34)
-    table = curve_table(make_planted(warmup_curves=(curve,)))
+    table = curve_table(curve_points([curve]))
     assert [row.cells[3].value for row in table.rows] == [0.5, 0.9]
     assert [[cell.text for cell in row.cells[-2:]] for row in table.rows] == [["no", "no"], ["yes", "yes"]]

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
+from aflite_assets.reports.sentences.cues import cue_name
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.report_inputs import _with_class_names, read_evidence, read_removal_cues
 
@@ -67,7 +68,7 @@ def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: Publi
         ("attribute", "text"),
         ("length", "difference in words, answer less question"),
     ]
-    assert cues[1].text == "the word “not” of question"
+    assert cue_name(cues[1]) == "the word “not” of question"
     assert read_removal_cues(evidence)["small"][0].name == "text_pair"
 
 

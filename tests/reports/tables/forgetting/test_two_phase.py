@@ -7,6 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
+from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
+from aflite_assets.reports.tables.forgetting.two_phase import (
+    TWO_PHASE,
+    TWO_PHASE_DIFFERENCES,
+    alone_tables,
+    two_phase_tables,
+)
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.second_phase import phase_differences
@@ -22,14 +30,6 @@ from aflite_assets.analysis.intervals import crossed_interval, paired_interval
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.sentences.comparisons import second_phase_line
-from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
-from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
-from aflite_assets.reports.tables.forgetting.two_phase import (
-    TWO_PHASE,
-    TWO_PHASE_DIFFERENCES,
-    alone_tables,
-    two_phase_tables,
-)
 from tests.undrawn import undrawn_page
 
 FACTS = WeakModelFacts(
@@ -113,7 +113,7 @@ def forgotten(planted: BenchmarkData, done_cell: Callable[..., Cell]) -> Benchma
 def test_without_weak_models_there_is_nothing(planted: BenchmarkData) -> None:
     for make in (forgettable_tables, two_phase_tables, alone_tables, overlap_tables):
         assert make(planted) == ()
-    assert (second_phase_line(analyse(planted)), forgettable_pictures(planted)) == (None, {})
+    assert (second_phase_line(analyse(planted)), forgettable_pictures(analyse(planted), None)) == (None, {})
     assert THRESHOLDS.records(planted) == []
 
 
@@ -222,7 +222,8 @@ def test_the_best_threshold_is_the_one_nearest_to_a_half() -> None:
 
 
 def test_the_page_shows_tables_and_figures(forgotten: BenchmarkData) -> None:
-    assert set(forgettable_pictures(forgotten)) == {"forgetting_events", "loss_ranked.net", "thresholds.net.hans"}
+    pictures = forgettable_pictures(analyse(forgotten), forgotten.forgettables)
+    assert set(pictures) == {"forgetting_events", "loss_ranked.net", "thresholds.net.hans"}
     page = undrawn_page(forgotten)
     for words in ("Rows that weak models forget", "bow forgets 200 of 1,000 rows", "Training on forgettable rows"):
         assert words in page

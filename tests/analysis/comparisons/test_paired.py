@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences
-from aflite_assets.analysis.comparisons.primary import primary_comparison
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.subsets import compared_subsets
-from aflite_assets.reports.tables.paired import PAIRED, paired_tables
+from tests.planted_comparisons import PARTS, other_cell
 
-MINUS = "\N{MINUS SIGN}"
 ROWS: dict[tuple[str, str, str], list[float]] = {
     ("p", "test", "full"): [-0.5, 0.5, 1, -1, -1, 0],
     ("p", "test", "filtered"): [-0.5, 0.5, 1],
@@ -23,31 +23,14 @@ ROWS: dict[tuple[str, str, str], list[float]] = {
 }
 """Filtered minus random per row, means over finished seeds, of representation `a`."""
 
-PARTS: dict[tuple[str | None, str | None, str | None], tuple[int, float]] = {
-    (None, None, "yes"): (4, 50),
-    (None, None, "no"): (4, 75),
-    ("kind", "x", None): (4, 62.5),
-    ("kind", "x", "yes"): (2, 25),
-    ("kind", "x", "no"): (2, 100),
-    ("kind", "y", None): (4, 62.5),
-    ("kind", "y", "yes"): (2, 75),
-    ("kind", "y", "no"): (2, 50),
-    ("rule", None, None): (3, 200 / 3),
-    ("rule", None, "yes"): (2, 50),
-    ("rule", None, "no"): (1, 100),
-}
-"""Of `odd` by `p`, from the row of numbers above: rows of each part and the difference in points."""
-
 
 def wholes(data: BenchmarkData, representation: str) -> list[PairedDifference]:
     return [one for one in paired_differences(data, representation) if one.whole]
 
 
-def other_cell(train_set: str, right: str, seed: int = 0) -> Cell:
-    """Evaluator `p` on a train set of representation `a`; a bit per row of `odd`."""
-    predicted = [row % 2 if bit == "1" else 1 - row % 2 for row, bit in enumerate(right)]
-    said = {"test_set": ["odd"] * 8, "row_id": [*range(8)], "predicted": predicted}
-    return Cell("p", train_set, "a", seed, 30, "done", None, pa.table(said))
+def primary(data: BenchmarkData) -> list[tuple[str, str]]:
+    """Evaluator and test set of the comparisons that are judged by themselves."""
+    return [(one.evaluator, one.test_set) for one in analyse(data).of(DIFFERENCES) if one.primary]
 
 
 def opposite_halves(planted: BenchmarkData) -> BenchmarkData:
@@ -93,7 +76,7 @@ def shown(data: BenchmarkData) -> dict[tuple[str, str, str], PairedDifference]:
 
 
 def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkData) -> None:
-    assert primary_comparison(planted).chosen == ("linear", "hans")
+    assert primary(planted) == [("linear", "hans")]
     found = shown(replace(planted, primary=("linear", "test")))
     hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
     assert hans.interval is not None
@@ -113,11 +96,11 @@ def test_an_evaluator_that_cannot_do_the_challenge_set_does_not_judge_on_it(plan
     other = [replace(cell, evaluator="other") for cell in linear]
     families = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
     data = replace(planted, cells=(*linear, *other), families=families)
-    assert primary_comparison(data).chosen == ("other", "hans")
+    assert primary(data) == [("other", "hans")]
     one_class = tuple(_one_class(cell, "hans") if cell.evaluator == "other" else cell for cell in data.cells)
-    assert primary_comparison(replace(data, cells=one_class)).chosen == ("linear", "hans")
+    assert primary(replace(data, cells=one_class)) == [("linear", "hans")]
     neither = tuple(_one_class(cell, "hans") for cell in data.cells)
-    assert primary_comparison(replace(data, cells=neither)).chosen == ("other", "hans")
+    assert primary(replace(data, cells=neither)) == [("other", "hans")]
 
 
 def _one_class(cell: Cell, test_set: str) -> Cell:
@@ -136,8 +119,8 @@ def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -
     found = shown(replace(planted, test_sets=sets))
     assert {one.verdict.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
     assert found["random", "hans", "all"].primary
-    assert primary_comparison(replace(planted, test_sets=sets)).chosen == ("linear", "hans")
-    assert primary_comparison(replace(planted, test_sets=sets[:2])).chosen is None
+    assert primary(replace(planted, test_sets=sets)) == [("linear", "hans")]
+    assert primary(replace(planted, test_sets=sets[:2])) == []
     assert not any(one.primary for one in shown(replace(planted, test_sets=sets[:2])).values())
 
 
@@ -198,10 +181,6 @@ def test_weights_are_compared_with_the_same_rows_and_with_the_control(planted: B
     # the families of verdicts on removal stay as they are
     filtered = [one for one in paired_differences(data, "roberta") if one.train_set == "filtered"]
     assert filtered == list(paired_differences(plain, "roberta"))
-    table = paired_tables(data)[0]
-    assert ("linear", "weighted minus full") in [shared for shared, _ in table.bodies]
-    assert "there is none on weights" in table.notes[0]
-    assert "there is none on weights" not in paired_tables(plain)[0].notes[0]
 
 
 def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> None:
@@ -244,9 +223,9 @@ def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
     assert y.interval is not None
     assert (whole.interval.difference, whole.filtered_seeds, whole.random_seeds) == (50, 1, 1)
     assert (y.interval.low, y.interval.difference, y.interval.high) == (100, 100, 100)
-    assert [shared for shared, _ in paired_tables(make_by_hand(cells=cells))[0].bodies] == [
-        ("p", "filtered minus random"), ("p", "filtered_mild minus random_mild"),
-        ("q", "filtered minus random"), ("q", "filtered_mild minus random_mild"),
+    assert list(dict.fromkeys((one.evaluator, one.train_set, one.against) for one in found)) == [
+        ("p", "filtered", "random"), ("p", "filtered_mild", "random_mild"),
+        ("q", "filtered", "random"), ("q", "filtered_mild", "random_mild"),
     ]  # fmt: skip
     assert {one.interval for one in found if (one.evaluator, one.train_set) == ("q", "filtered_mild")} == {None}
 
@@ -254,66 +233,6 @@ def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
 def test_an_earlier_iteration_without_its_control_has_no_pair(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     cells = (*by_hand.cells, other_cell("filtered_mild", "11111111"))
     assert {one.against for one in paired_differences(make_by_hand(cells=cells), "a")} == {"random"}
-
-
-def test_whole_sets_are_listed_with_their_verdicts(by_hand: BenchmarkData, values: Any) -> None:
-    a, b = (table for table in paired_tables(by_hand) if not table.of)
-    assert [column.plain for column in a.columns] == ["rows", "difference (points)", "verdict", "seeds"]
-    shown = {row.headings[0:1] + row.headings[2:]: [cell.plain for cell in row.cells] for row in a.rows}
-    assert shown["q", "test, filtered rows"] == [
-        "3", f"{MINUS}100.0, [{MINUS}100.0, {MINUS}100.0], rows alone", "no verdict: chosen by the filter", "1 and 1",
-    ]  # fmt: skip
-    assert shown["q", "odd, all rows"] == ["8", "0.0, [0.0, 0.0], rows alone", "no verdict: one seed", "1 and 1"]
-    assert shown["p", "odd, all rows"][2] == "primary: no verdict: few rows"
-    assert a.notes[0].startswith("Points of accuracy on the same test rows, against as many random rows (random).")
-    assert values(b)["q", "filtered minus random", "test, full rows"] == [
-        6, "not run", "no verdict: not run", "2 and 0",
-    ]  # fmt: skip
-
-
-def test_verdicts_shade_and_the_primary_is_in_bold(planted: BenchmarkData) -> None:
-    table = paired_tables(replace(planted, primary=("linear", "test")))[0]
-    cells = {row.headings[2]: row.cells[2] for row in table.rows if row.headings[0] == "linear"}
-    assert {name: (one.text, one.shaded, one.strong) for name, one in cells.items() if one.shaded} == {
-        "test, full rows": ("primary: above", True, True),
-        "hans, all rows": ("above", True, False),
-    }
-
-
-def test_parts_stand_beside_each_other(by_hand: BenchmarkData, values: Any) -> None:
-    _, table, _, b = paired_tables(by_hand)
-    assert (table.name, table.of) == ("paired_a", "odd, filtered minus random")
-    assert [column.plain for column in table.columns] == ["rows", "p (points)", "q (points)"]
-    assert [row[:2] for row in values(table).values()] == [
-        [rows, pytest.approx(points)] for rows, points in PARTS.values()
-    ]
-    assert table.rows[4].headings == ("x, no",)
-    assert [cell.plain for cell in table.rows[4].cells] == [
-        "2", "100.0, [100.0, 100.0], no verdict: few rows", "0.0, [0.0, 0.0], rows alone, no verdict: one seed",
-    ]  # fmt: skip
-    assert {row.cells[2].text for row in b.rows} == {"not run"}
-
-
-def test_categories_of_one_name_in_two_columns_stay_apart(by_hand: BenchmarkData, make_by_hand: Any) -> None:
-    test, odd = by_hand.test_sets
-    same = {"kind": np.array(["x"] * 4 + ["y"] * 4), "sort": np.array(["x", "x", "y", "y"] * 2)}
-    table = paired_tables(make_by_hand(test_sets=(test, replace(odd, categories=same))))[1]
-    named_x = [row for row in table.rows if row.headings == ("x",)]
-    assert [row.cells[1].value for row in named_x] == pytest.approx([62.5, 75])
-    assert [row.cells[0].text for row in named_x] == ["4", "4"]
-
-
-def test_long_form_has_every_comparison(by_hand: BenchmarkData) -> None:
-    rows = PAIRED.table(by_hand).to_pylist()
-    (pair,) = (
-        row for row in rows
-        if (row["representation"], row["evaluator"], row["tested_on"]) == ("a", "q", "filtered")
-    )  # fmt: skip
-    assert (pair["difference"], pair["low"], pair["high"], pair["test_rows"]) == (-100, -100, -100, 3)
-    assert (pair["train_set"], pair["against"], pair["label"]) == ("filtered", "random", None)
-    assert (pair["counts_training"], pair["side"], pair["why"]) == (False, None, "chosen by the filter")
-    assert (pair["groups"], pair["effective_groups"], pair["p_value"]) == (3, pytest.approx(3), 0)
-    assert len(rows) == 2 * 2 * (3 + len(PARTS))
 
 
 def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.analysis.comparisons.falls import falls
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.falls import FALLS, falls
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.groups import headline_split
@@ -71,3 +72,28 @@ def test_no_rows_kept_is_no_result(planted: BenchmarkData) -> None:
     )
     fall = falls(replace(planted, test_sets=none), "roberta")[0]
     assert (fall.end, {step.fall for step in fall.steps}) == (None, {None})
+
+
+def test_terms_of_a_fall_are_records_from_the_start_to_the_end(planted: BenchmarkData) -> None:
+    found = [one for one in analyse(planted).of(FALLS) if one.evaluator == "linear"]
+    assert {(one.representation, one.test_set) for one in found} == {("roberta", "test")}
+    assert [(one.change, one.after, one.accuracy, one.difference) for one in found] == [
+        ("start", "full", pytest.approx(0.78), None),
+        ("test rows", "full", None, pytest.approx(18)),
+        ("fewer train rows", "random", None, pytest.approx(5)),
+        ("which train rows", "filtered", None, pytest.approx(-15)),
+        ("end", "filtered", pytest.approx(0.7), None),
+    ]
+    steps = falls(planted, "roberta")[0].steps
+    for one, step in zip(found[1:-1], steps, strict=True):
+        assert step.fall is not None
+        assert (one.low, one.high, one.counts_training) == (step.fall.low, step.fall.high, True)
+
+
+def test_missing_terms_are_records_without_numbers(planted: BenchmarkData) -> None:
+    data = replace(planted, cells=tuple(cell for cell in planted.cells if cell.train_set != "random"))
+    found = [one for one in analyse(data).of(FALLS) if one.evaluator == "linear"]
+    assert [(one.change, one.difference is None, one.low, one.counts_training) for one in found][2:4] == [
+        ("fewer train rows", True, None, None),
+        ("which train rows", True, None, None),
+    ]

@@ -14,7 +14,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
 
-ROWS_FILE = "rows.parquet"
+ROWS_FILE, PVI_FILE, MAPS_FOLDER = "rows.parquet", "pvi.parquet", "data_maps"
 
 ROW_FACTS = pa.schema(
     [
@@ -86,6 +86,20 @@ def row_tables(data: BenchmarkData) -> RowTables:
         published_information(data.row_information),
         {(one.representation, one.evaluator): one.table for one in data.data_maps},
         lambda row_id: data.examples.image_bytes(int(order[np.searchsorted(ascending, row_id)])),
+    )
+
+
+def read_row_tables(folder: Path, examples: Examples) -> RowTables:
+    """Read the tables that were published in a folder; rows are read when a representation is asked for."""
+    order = np.argsort(examples.row_ids, kind="stable")
+    ascending = examples.row_ids[order]
+    information = folder / PVI_FILE
+    maps = sorted((folder / MAPS_FOLDER).glob("*.parquet"))
+    return RowTables(
+        lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
+        pq.read_table(information) if information.is_file() else INFORMATION.empty_table(),
+        {(name, evaluator): pq.read_table(path) for path in maps for name, _, evaluator in [path.stem.rpartition(".")]},
+        lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)])),
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.inputs.records import DataMap, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS, published_information
+from aflite_assets.analysis.rows.table import INFORMATION, MAPS_FOLDER, PVI_FILE, ROW_FACTS, published_information
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
@@ -21,12 +21,6 @@ from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tup
 from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_nearest_kept
 from aflite_assets.stages.shared.source_places import places_in_files, places_of
-
-PVI_FILE = "pvi.parquet"
-"""PVI of the rows of every natural test set; where an evaluator gives probabilities."""
-
-DATA_MAPS = "data_maps"
-"""The folder of data maps, a file per representation and evaluator; where an evaluator records its training."""
 
 _MOST_ROWS = 50
 """Of a table by class, which is left out beyond that; a report shows as many."""
@@ -307,8 +301,8 @@ def write_row_statistics(information: pa.Table | None, maps: tuple[DataMap, ...]
     if information is not None:
         pq.write_table(published_information(information), folder / PVI_FILE)
     for one in maps:
-        (folder / DATA_MAPS).mkdir(exist_ok=True)
-        pq.write_table(one.table, folder / DATA_MAPS / f"{one.representation}.{one.evaluator}.parquet")
+        (folder / MAPS_FOLDER).mkdir(exist_ok=True)
+        pq.write_table(one.table, folder / MAPS_FOLDER / f"{one.representation}.{one.evaluator}.parquet")
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
@@ -68,7 +69,7 @@ def test_sentences_without_planted_or_removed_rows() -> None:
 
 def test_the_report_says_it_after_the_filtering(planted: BenchmarkData) -> None:
     data = replace(planted, planted=(REMOVAL, replace(REMOVAL, representation="another")))
-    said = findings(data)
+    said = findings(analyse(data))
     assert said[0].startswith("Filtering with representation roberta")
     assert said[1] == planted_sentence(REMOVAL)
     assert len([line for line in said if "planted with a shortcut" in line]) == 1

@@ -16,8 +16,8 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.analysis.rows.table import INFORMATION, read_row_tables, row_table, row_tables, write_row_tables
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
+from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
@@ -243,7 +243,7 @@ def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: An
     assert kept.shown > 50
     row = json.loads(browser.json)["rows"][0]
     assert row["image"].startswith("data:image/jpeg;base64,")
-    page = render_report(data, most_bytes=5_700_000)
+    page = rendered_page(data, most_bytes=5_700_000)
     assert len(page.encode()) <= 5_700_000
     assert "drawn at random (fewer, so that the page stays small)" in page
 

@@ -19,7 +19,7 @@ ROWS_FILE = "rows.parquet"
 PVI_FILE = "pvi.parquet"
 """PVI of the rows of every natural test set; there if an evaluator gives probabilities."""
 
-MAPS_FOLDER = "data_maps"
+DATA_MAPS_FOLDER = "data_maps"
 """The folder of data maps, `<representation>.<evaluator>.parquet`; there if an evaluator records its training."""
 
 ROW_FACTS = pa.schema(
@@ -89,11 +89,12 @@ def row_tables(data: BenchmarkData) -> RowTables:
         lambda name: row_table(data, filterings[name]),
         INFORMATION.empty_table() if data.row_information is None else data.row_information.cast(INFORMATION),
         {(one.representation, one.evaluator): one.table for one in data.data_maps},
-        _images(data.examples),
+        image_reader(data.examples),
     )
 
 
-def _images(examples: Examples) -> Callable[[int], bytes]:
+def image_reader(examples: Examples) -> Callable[[int], bytes]:
+    """Return what `RowTables.image` is for rows of a dataset."""
     order = np.argsort(examples.row_ids, kind="stable")
     ascending = examples.row_ids[order]
     return lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)]))
@@ -113,18 +114,19 @@ def write_row_tables(data: BenchmarkData, folder: Path) -> None:
     if data.row_information is not None:
         pq.write_table(tables.information, folder / PVI_FILE)
     for names, table in tables.data_maps.items():
-        (folder / MAPS_FOLDER).mkdir(exist_ok=True)
-        pq.write_table(table, folder / MAPS_FOLDER / f"{'.'.join(names)}.parquet")
+        (folder / DATA_MAPS_FOLDER).mkdir(exist_ok=True)
+        pq.write_table(table, folder / DATA_MAPS_FOLDER / f"{'.'.join(names)}.parquet")
 
 
-def read_row_tables(folder: Path, examples: Examples) -> RowTables:
-    """Read what `write_row_tables` wrote; the rows of a representation are read when they are asked for."""
-    information, maps = folder / PVI_FILE, sorted((folder / MAPS_FOLDER).glob("*.parquet"))
+def read_row_tables(folder: Path, image: Callable[[int], bytes]) -> RowTables:
+    """Return the tables that `write_row_tables` wrote; `image` as in `RowTables`."""
+    path = folder / PVI_FILE
+    maps = {file.stem.partition("."): file for file in sorted((folder / DATA_MAPS_FOLDER).glob("*.parquet"))}
     return RowTables(
         lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
-        pq.read_table(information) if information.is_file() else INFORMATION.empty_table(),
-        {(name, evaluator): pq.read_table(path) for path in maps for name, _, evaluator in [path.stem.rpartition(".")]},
-        _images(examples),
+        pq.read_table(path) if path.is_file() else INFORMATION.empty_table(),
+        {(representation, evaluator): pq.read_table(file) for (representation, _, evaluator), file in maps.items()},
+        image,
     )
 
 

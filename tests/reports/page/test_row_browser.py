@@ -14,10 +14,17 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, read_row_tables, row_table, row_tables, write_row_tables
+from aflite_assets.analysis.rows.table import (
+    INFORMATION,
+    image_reader,
+    read_row_tables,
+    row_table,
+    row_tables,
+    write_row_tables,
+)
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
+from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
@@ -243,7 +250,7 @@ def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: An
     assert kept.shown > 50
     row = json.loads(browser.json)["rows"][0]
     assert row["image"].startswith("data:image/jpeg;base64,")
-    page = render_report(data, most_bytes=5_700_000)
+    page = rendered_page(data, most_bytes=5_700_000)
     assert len(page.encode()) <= 5_700_000
     assert "drawn at random (fewer, so that the page stays small)" in page
 
@@ -303,7 +310,7 @@ def test_the_files_of_rows_alone_make_the_browser(
     assert {path.name for path in tmp_path.iterdir()} == (
         {"rows.parquet", "pvi.parquet", "data_maps"} if measured else {"rows.parquet"}
     )
-    stored = read_row_tables(tmp_path, data.examples)
+    stored = read_row_tables(tmp_path, image_reader(data.examples))
     browser = row_browser(analyse(data), stored, budget=BUDGET, seed=0)
     assert browser.json == browse(data).json
     assert browser.shown == browse(data).shown

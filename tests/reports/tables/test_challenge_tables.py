@@ -14,13 +14,12 @@ from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.analysis.scores.accuracy import cell_accuracy
-from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
 from aflite_assets.reports.tables.table import Table
+from tests.planted_reports import rendered_page, report_document
 from tests.undrawn import undrawn_page
 
 DASH = "\N{EN DASH}"
@@ -259,7 +258,7 @@ def test_a_category_with_one_gold_label_stands_by_that_half(by_size: BenchmarkDa
 
 
 def json_of(data: BenchmarkData) -> Any:
-    return report_json(data)
+    return report_document(data)
 
 
 def test_every_cell_after_fine_tuning(tuned: BenchmarkData, values: Any) -> None:
@@ -319,7 +318,7 @@ def test_all_formats_say_the_same(tuned: BenchmarkData) -> None:
     assert "| full | 90 | 62.5, ±17.7 over 2 seeds, [" in tables_markdown(TRANSFER.tables(analyse(tuned))).replace(
         "\\", ""
     )
-    page = render_report(tuned)
+    page = rendered_page(tuned)
     assert "p, fine-tuned on challenge sets; train sets of representation a" in page
     assert "p_odd, after odd, then gone" in page
     assert "<b>62.5</b>" in page

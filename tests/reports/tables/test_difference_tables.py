@@ -12,8 +12,6 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
 from aflite_assets.reports.tables.all_tables import in_turn, shown_tables
 from aflite_assets.reports.tables.difference_tables import (
@@ -28,6 +26,7 @@ from aflite_assets.reports.tables.difference_tables import (
 from aflite_assets.reports.tables.table import Table
 from tests.page_sentences import long_sentences
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, PARTS, other_cell, ranked_cells
+from tests.planted_reports import rendered_page, report_document
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -217,11 +216,11 @@ def test_sets_of_two_sizes_are_named_in_the_note(
 def test_the_page_has_the_section_and_the_papers_table_once(
     make_ranked: Callable[..., BenchmarkData], ranked: BenchmarkData
 ) -> None:
-    page = render_report(ranked)
+    page = rendered_page(ranked)
     assert page.count('id="rankings"') == 1
     assert "vocabulary is better" in page
     assert long_sentences(page) == []
-    with_paper = render_report(make_ranked(published="snli"))
+    with_paper = rendered_page(make_ranked(published="snli"))
     assert with_paper.count('aria-label="From the paper: SustaiNLP 2020, Table 3') == 1
     assert with_paper.index('id="rankings"') < with_paper.index('aria-label="From the paper: SustaiNLP 2020, Table 3')
     assert with_paper.index('id="sizes"') < with_paper.index('id="rankings"')
@@ -230,17 +229,17 @@ def test_the_page_has_the_section_and_the_papers_table_once(
 def test_nothing_compared_is_no_table_and_no_section(planted: BenchmarkData) -> None:
     assert ranking_tables(analyse(planted)) == ()
     assert not [name for name in shown_tables(planted) if "ranking" in name]
-    report: Any = report_json(planted)
+    report: Any = report_document(planted)
     assert report["tables"].pop("ranking_overlap") == []
     assert "ranking" not in json.dumps(report)
-    assert 'id="rankings"' not in render_report(replace(planted))  # figures are kept per record, and here they are dots
+    assert 'id="rankings"' not in rendered_page(replace(planted))  # figures are kept per record, and here they are dots
 
 
 def test_without_evaluators_the_overlap_stands_alone(make_ranked: Callable[..., BenchmarkData]) -> None:
     data = make_ranked(cells=())
     assert [one.of for one in ranking_tables(analyse(data))] == ["rows kept"]
     assert RANKINGS.tables(analyse(data)) == ()
-    assert 'id="rankings"' in render_report(data)
+    assert 'id="rankings"' in rendered_page(data)
 
 
 def test_nothing_kept_has_dashes_for_overlaps(make_ranked: Callable[..., BenchmarkData]) -> None:
@@ -258,7 +257,7 @@ def test_hostile_names_are_escaped(ranked: BenchmarkData, make_ranked: Callable[
         test_sets=(*ranked.test_sets[:-1], hans),
         cells=tuple(replace(cell, evaluator="<b>evil</b>") for cell in ranked.cells),
     )
-    page = render_report(data)
+    page = rendered_page(data)
     assert "<img src=x" not in page
     assert "<b>evil" not in page
     assert "&lt;b&gt;evil&lt;/b&gt;, trained on rows kept by vocabulary" in page

@@ -14,7 +14,14 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, read_row_tables, row_table, row_tables, write_row_tables
+from aflite_assets.analysis.rows.table import (
+    INFORMATION,
+    image_reader,
+    read_row_tables,
+    row_table,
+    row_tables,
+    write_row_tables,
+)
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
 from tests.planted_reports import rendered_page
@@ -303,7 +310,7 @@ def test_the_files_of_rows_alone_make_the_browser(
     assert {path.name for path in tmp_path.iterdir()} == (
         {"rows.parquet", "pvi.parquet", "data_maps"} if measured else {"rows.parquet"}
     )
-    stored = read_row_tables(tmp_path, data.examples.image_bytes)
+    stored = read_row_tables(tmp_path, image_reader(data.examples))
     browser = row_browser(analyse(data), stored, budget=BUDGET, seed=0)
     assert browser.json == browse(data).json
     assert browser.shown == browse(data).shown

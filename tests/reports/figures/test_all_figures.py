@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, score_bins
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData
@@ -188,7 +188,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
         ITERATIONS.name: tuple(replace(row, representation=name) for name in names for row in known.of(ITERATIONS)),
         CLASS_SHARES.name: tuple(replace(row, representation=name) for name in names for row in known.of(CLASS_SHARES)),
     }
-    drawn = pixels(figures_filtering.filtering_curves(Analysis(facts, tables)))
+    drawn = pixels(figures_filtering.filtering_curves(replace(known, facts=facts, tables=tables)))
     assert has_colour(drawn, BLUE) == (many > 0)
     assert has_colour(drawn, GREEN) == (many > 0)  # the third class, and the third representation
 

@@ -9,13 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
-from aflite_assets.analysis.rows.table import ROW_FACTS
+from aflite_assets.analysis.rows.table import ROW_FACTS, row_tables
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.reports.page.html import render_report
+from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.tables.table import Table
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -473,3 +477,19 @@ def feature_examples_fixture() -> Callable[..., Examples]:
 @pytest.fixture(scope="session", name="image_examples")
 def image_examples_fixture() -> Callable[..., Examples]:
     return image_examples
+
+
+def report_inputs(data: BenchmarkData) -> ReportInputs:
+    """What a report of these records shows beside their numbers."""
+    rows = row_tables(data)
+    return ReportInputs(data.examples, rows, data.source, data.scatter_features, data.similarities, data.evidence)
+
+
+def rendered_page(data: BenchmarkData, **options: Any) -> str:
+    """The page of these records, from their analysis."""
+    return render_report(analyse(data), report_inputs(data), **options)
+
+
+def report_document(data: BenchmarkData) -> Any:
+    """The JSON of these records' report."""
+    return report_json(analyse(data), report_inputs(data))

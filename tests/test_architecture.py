@@ -61,6 +61,8 @@ BELOW: dict[str, set[str]] = {
 """What each package may import; `definitions` is above all of them."""
 DAGSTER = ("assets", "automation")
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+RENDERERS = ("page/row_browser.py", "page/row_values.py", "page/row_questions.py", "figures/data_map.py")
+"""Files of `reports` that read the tables and records of `analysis` alone."""
 MOST_FILES = 16
 MOST_UNTYPED = 20
 
@@ -157,3 +159,9 @@ def test_stages_and_settings_say_their_types() -> None:
         if untyped.search(line)
     ]
     assert len(lines) <= MOST_UNTYPED, lines
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_what_renders_reads_no_records_that_an_analysis_is_made_of(name: str) -> None:
+    text = (PACKAGE / "reports" / name).read_text(encoding="utf-8")
+    assert re.findall(r"\b(?:BenchmarkData|FilteredSet|cached_per_record|np\.mean|nanmean)\b", text) == []

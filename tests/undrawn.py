@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from aflite_assets.analysis.inputs.records import BenchmarkData
+    from tests.planted_reports import rendered_page
+from aflite_assets.analysis.inputs.records import BenchmarkData
 
 FIGURES = {
     "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),
@@ -46,7 +47,6 @@ def undrawn_figures() -> Iterator[None]:
 
 def undrawn_page(data: "BenchmarkData") -> str:
     """A report's page for those who look at no picture. Made of a copy: figures are kept per record."""
-    from aflite_assets.reports.page.html import render_report
 
     with undrawn_figures():
-        return render_report(replace(data))
+        return rendered_page(replace(data))

@@ -45,7 +45,6 @@ from aflite_assets.analysis.forgettables import (
 from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.planted import PLANTED
-from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
 from aflite_assets.analysis.lengths import LENGTHS, length_shares
@@ -107,7 +106,6 @@ class Analysis:
     judging: Judging
     primary: PrimaryComparison
     headlines: tuple[Headline, ...]
-    rankings: tuple[RankingPair, ...]
     checks: tuple[CheckOutcome, ...]
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
@@ -130,7 +128,6 @@ def analyse(data: BenchmarkData) -> Analysis:
         judging=judging(data),
         primary=primary_comparison(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
-        rankings=data.rankings,
         checks=data.checks,
         cues=data.cues,
     )

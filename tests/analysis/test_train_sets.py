@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
+from aflite_assets.analysis.facts import dataset_facts
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import (
@@ -70,7 +70,7 @@ def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, m
     order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
     assert [train_set for _, train_set, _ in cell_groups(data, "a")] == order * 2
     assert [train_set for _, train_set, _ in cell_groups(data, "b")] == order[:3] * 2
-    assert [row.headings[0] for row in zero_shot_tables(data)[0].rows if not row.apart] == order
+    assert list(dataset_facts(data).filtering["a"].train_sets) == order
 
 
 def test_a_name_of_no_train_set_is_refused() -> None:

@@ -34,6 +34,12 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "sample_curve": ("rows",),
     "warmup_curve": ("representation", "rows"),
     "checks": ("about", "name", "subject"),
+    "predictability": ("representation", "low"),
+    "lengths": ("representation", "column", "start"),
+    "similarities": ("representation", "label", "side"),
+    "class_shares": ("representation", "iteration", "label"),
+    "cues": ("representation", "kind", "name", "value", "label_name"),
+    "answer_picks": ("evaluator", "test_set", "row_id"),
 }  # fmt: skip
 """The fields that identify the rows of the lists with these names, in place of `IDENTITY`."""
 

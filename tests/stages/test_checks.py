@@ -12,8 +12,8 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages import checks
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.display import prepare_shown, result_checks
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 from aflite_assets.stages.stage import Stage, StageChecks, StageSettings
 
 CHECKED = {
@@ -46,9 +46,8 @@ def raw(circles_spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def counted(counting: Counting) -> Stage:
-    return replace(
-        STAGES["raw_dataset"], checks=StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
-    )
+    own: StageChecks[_Settings] = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
+    return replace(STAGES["raw_dataset"], checks=own)
 
 
 def test_stages_that_check_their_results() -> None:
@@ -62,7 +61,7 @@ def test_outcomes_are_computed_once(circles_spec: DatasetSpec, raw: PublishedRes
     counting, results = Counting(), {"raw_dataset": raw}
     (first,) = stage_checks(counted(counting), raw, circles_spec, results)
     assert first == CheckOutcome("data", "counted", "Asked.", False, "found", "do it", "a", numbers={"n": 1})
-    report = BenchmarkReportSettings.of(circles_spec)
+    report = AnalysisSettings.of(circles_spec)
     assert stage_checks(counted(counting), raw, report, results) == (first,)
     assert counting.n == 1
 
@@ -97,16 +96,20 @@ def test_the_report_lists_what_was_kept_when_results_were_made(
     circles_spec: DatasetSpec, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of results that were made before outcomes were kept: then it computes and keeps them."""
-    results = {name: run_stage(name, circles_spec, store=store).result for name in STAGES if name != "benchmark_report"}
-    inputs, settings = BenchmarkReportInputs.of(results), BenchmarkReportSettings.of(circles_spec)
+    results = {
+        name: run_stage(name, circles_spec, store=store).result
+        for name in STAGES
+        if name not in ("analysis", "benchmark_report")
+    }
+    inputs, settings = AnalysisInputs.of(results), AnalysisSettings.of(circles_spec)
     kept = [result.path.parent / "shown" for result in results.values()]
     assert not any(folder.exists() for folder in kept)
-    late = report_data(settings, inputs, circles_spec.name).checks
+    late = benchmark_data(settings, inputs, circles_spec.name).checks
     for result in results.values():
         prepare_shown(result, circles_spec, store)
     shown = [one for name in STAGES if name in results for one in result_checks(results[name], circles_spec, store)]
     monkeypatch.setattr(checks, "asdict", None)  # nothing is computed again
-    early = report_data(settings, inputs, circles_spec.name).checks
+    early = benchmark_data(settings, inputs, circles_spec.name).checks
     assert early == late
     assert sorted(map(str, shown)) == sorted(map(str, late))
     assert [one.title for one in late if one.outcome == "passed" and one.about != "data"] == [

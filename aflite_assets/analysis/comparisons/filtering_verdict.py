@@ -70,18 +70,16 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if no share changed by 5 points. `tested_cues`: how many candidate cues were tested; `shown_cues`: those that
-    are shown; `giveaway`: the most frequent hint among them that stands with one class almost alone. `on_natural`:
-    filtered against full on the natural test set of headlines; `on_primary`: filtered against its control, and
-    `on_primary_full` against full, where the primary comparison is made. Each of them is None without a result, and
-    `against_all_rows` is None without a primary comparison.
+    None if no share changed by 5 points. `giveaway`: of the candidate cues that are shown and no proof of a shortcut
+    the most frequent one that stands with one class almost alone. `on_natural`: filtered against full on the natural
+    test set of headlines; `on_primary`: filtered against its control, and `on_primary_full` against full, where the
+    primary comparison is made. Each of them is None without a result, and `against_all_rows` is None without a primary
+    comparison.
     """
 
     representation: str
     verdict: DatasetVerdict
     moved_class: tuple[str, float, float] | None
-    tested_cues: int
-    shown_cues: tuple[Cue, ...]
     giveaway: Cue | None
     on_natural: StatedDifference | None
     on_primary: StatedDifference | None
@@ -103,7 +101,7 @@ def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
 def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringVerdict:
     name = filtered.representation
     verdict = dataset_verdict_on(data, filtered)
-    cues, primary = data.cues.get(name, ()), verdict.evidence.primary
+    primary = verdict.evidence.primary
     evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), None)
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     here, plainly, whole = None, None, None
@@ -116,9 +114,7 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
         name,
         verdict,
         _moved_class(filtered, data.label_names),
-        len(cues),
-        tuple(cue for cue in cues if cue.shown),
-        _giveaway(cues),
+        _giveaway(data.cues.get(name, ())),
         None if evaluator is None or natural is None else _Trained(data, name, evaluator).stated("full", natural),
         here,
         plainly,

@@ -381,11 +381,6 @@ def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple
     return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {', '.join(names)}.",)
 
 
-def started_from(start: str, fine_tuned: Mapping[str, FineTuned]) -> dict[str, FineTuned]:
-    """The evaluators that go on from `start`, in their order."""
-    return {name: one for name, one in fine_tuned.items() if one.start == start}
-
-
 def starts(fine_tuned: Mapping[str, FineTuned]) -> Iterable[str]:
     """The evaluators that others go on from, each once."""
     return dict.fromkeys(one.start for one in fine_tuned.values())

@@ -1,1 +1,1 @@
-"""What is known of single rows: the table of all rows, and measurements of them; no words. Readers are in `stages`."""
+"""Single rows: the table of all rows, and measurements of them; no words. Readers of stored results are in `stages`."""

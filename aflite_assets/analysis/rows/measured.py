@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.questions import PICKED
 from aflite_assets.analysis.tidy import TidyTable
+
+_Side = Literal["kept", "removed"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class DataMapMeans:
     given: bool
     seeds: int
     epochs: int
-    kept: bool
+    side: _Side
     rows: int
     confidence: float | None
     variability: float | None
@@ -36,19 +39,19 @@ DATA_MAPS = TidyTable("data_maps", DataMapMeans)
 
 
 def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
-    """The kept rows of each data map, then the removed ones."""
+    """Yield the means over the kept rows of each data map, then over the removed ones."""
     for one in data.data_maps:
-        for kept in (True, False):
-            rows = one.table.filter(pc.equal(one.table["kept"], kept))
+        for side in get_args(_Side):
+            rows = one.table.filter(pc.equal(one.table["kept"], side == "kept"))
             values = (rows[name].to_numpy() for name in ("confidence", "variability", "correctness"))
             means = (float(np.mean(each)) if len(each) else None for each in values)
             where = (one.representation, one.evaluator, one.given, one.seeds, one.epochs)
-            yield DataMapMeans(*where, kept, rows.num_rows, *means)
+            yield DataMapMeans(*where, side, rows.num_rows, *means)
 
 
 @dataclass(frozen=True)
 class AnswerPick:
-    """In how many of its `trainings` on full an evaluator picked the answer `row_id` of a question of the dataset."""
+    """Times that an evaluator picked the answer `row_id` of a question of the dataset, over its `trainings` on full."""
 
     row_id: int
     evaluator: str
@@ -60,7 +63,7 @@ ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
 
 
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
-    """The answers that were picked, by whom; none if rows are no answers of questions."""
+    """Yield the answers that were picked, by evaluator; none if rows are no answers of questions."""
     asked = sorted(one.name for one in data.test_sets if one.unit == "question" and not one.challenge)
     counts: dict[int, Counter[str]] = {}
     trainings: Counter[tuple[str, str]] = Counter()

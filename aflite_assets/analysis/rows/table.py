@@ -1,4 +1,4 @@
-"""Every row of every filtering as one table: published as `rows.parquet`, and all that the page shows of rows."""
+"""The table of rows: a line per representation and row, published as `rows.parquet`, from which the page shows rows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +15,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
 
 ROWS_FILE = "rows.parquet"
+
+PVI_FILE = "pvi.parquet"
+"""PVI of the rows of every natural test set; there if an evaluator gives probabilities."""
+
+DATA_MAPS_FOLDER = "data_maps"
+"""The folder of data maps, `<representation>.<evaluator>.parquet`; there if an evaluator records its training."""
 
 ROW_FACTS = pa.schema(
     [
@@ -63,7 +69,7 @@ _CLASSES = ("predicted_instead", "suggested_label")
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
-    """The tables about single rows, made from a report's records or read from the files that they are published as.
+    """Tables about single rows, made from a report's records or read from the files that they are published as.
 
     `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
     `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`. `image` returns a
@@ -77,37 +83,55 @@ class RowTables:
 
 
 def row_tables(data: BenchmarkData) -> RowTables:
-    """The tables of a report's records; the rows of a representation are put together when they are read."""
+    """Return the tables of a report's records; the rows of a representation are put together when they are read."""
     filterings = {one.representation: one for one in data.filtered}
-    order = np.argsort(data.examples.row_ids, kind="stable")
-    ascending = data.examples.row_ids[order]
     return RowTables(
         lambda name: row_table(data, filterings[name]),
-        published_information(data.row_information),
+        INFORMATION.empty_table() if data.row_information is None else data.row_information.cast(INFORMATION),
         {(one.representation, one.evaluator): one.table for one in data.data_maps},
-        lambda row_id: data.examples.image_bytes(int(order[np.searchsorted(ascending, row_id)])),
+        image_reader(data.examples),
     )
 
 
-def published_information(information: pa.Table | None) -> pa.Table:
-    """PVI with the columns and types that are published."""
-    return INFORMATION.empty_table() if information is None else information.cast(INFORMATION)
+def image_reader(examples: Examples) -> Callable[[int], bytes]:
+    """Return what `RowTables.image` is for rows of a dataset."""
+    order = np.argsort(examples.row_ids, kind="stable")
+    ascending = examples.row_ids[order]
+    return lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)]))
 
 
-def write_rows(data: BenchmarkData, path: Path) -> None:
-    """Write the rows of all representations to a Parquet file, one representation after the other.
+def write_row_tables(data: BenchmarkData, folder: Path) -> None:
+    """Write `ROWS_FILE`, one representation after the other, and of what there is `PVI_FILE` and the data maps.
 
     Raises:
         DataError: a row of a filtering is not among the examples.
     """
-    without_rows = replace(data.filtered[0], rows=data.filtered[0].rows.slice(0, 0))
-    with pq.ParquetWriter(path, row_table(data, without_rows).schema, compression="zstd") as writer:
-        for filtered in data.filtered:
-            writer.write_table(row_table(data, filtered))
+    tables, first = row_tables(data), data.filtered[0]
+    schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
+    with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
+        for name in data.representations:
+            writer.write_table(tables.read(name))
+    if data.row_information is not None:
+        pq.write_table(tables.information, folder / PVI_FILE)
+    for names, table in tables.data_maps.items():
+        (folder / DATA_MAPS_FOLDER).mkdir(exist_ok=True)
+        pq.write_table(table, folder / DATA_MAPS_FOLDER / f"{'.'.join(names)}.parquet")
+
+
+def read_row_tables(folder: Path, image: Callable[[int], bytes]) -> RowTables:
+    """Return the tables that `write_row_tables` wrote; `image` as in `RowTables`."""
+    path = folder / PVI_FILE
+    maps = {file.stem.partition("."): file for file in sorted((folder / DATA_MAPS_FOLDER).glob("*.parquet"))}
+    return RowTables(
+        lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
+        pq.read_table(path) if path.is_file() else INFORMATION.empty_table(),
+        {(representation, evaluator): pq.read_table(file) for (representation, _, evaluator), file in maps.items()},
+        image,
+    )
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
-    """The rows of one filtering as people read them.
+    """Return the rows of one filtering as people read them.
 
     Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
     1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
@@ -147,10 +171,10 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """How each training of a weak model learnt the rows, null where it lacks the row.
+    """Return how each training of a weak model learnt the rows, null if it lacks the row.
 
     Per training `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`, int64: how often the row was
-    forgotten, right and presented. Of a training that sets are drawn from `forgettable_sets.<...>`: names of the row's.
+    forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>` names the row's.
     """
     counts: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -166,7 +190,7 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _members(sets: Mapping[str, np.ndarray], row_ids: np.ndarray, unknown: np.ndarray) -> pa.Array:
-    """Names of the sets that each row is in, list<string>; null where `unknown`."""
+    """Return the names of the sets that each row is in, list<string>; null if `unknown`."""
     inside = np.column_stack(
         [np.isin(row_ids, rows) & ~unknown for rows in sets.values()] or [np.zeros((len(row_ids), 0), bool)]
     )

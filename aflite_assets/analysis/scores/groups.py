@@ -79,9 +79,3 @@ def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, .
         pair = [Compared(train_set, name, tested_on) for train_set in (control(data, name), "filtered")]
         columns += dict.fromkeys((random, *pair))
     return tuple(columns)
-
-
-def challenge_columns(data: BenchmarkData) -> tuple[Compared, ...]:
-    """Full, then the control and filtered of every representation, all on the whole set."""
-    pairs = [(train_set, name) for name in data.representations for train_set in (control(data, name), "filtered")]
-    return (Compared("full", None, "full"), *(Compared(train_set, name, "full") for train_set, name in pairs))

@@ -100,8 +100,3 @@ def tested_parts(data: BenchmarkData) -> list[TestedPart]:
         for one in data.test_sets
         for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
     ]
-
-
-def part_place(test_set: str, part: Subset) -> tuple[str, str | None, str | None, str | None]:
-    """Name a part of a test set, for lookups: the set, category column, category and gold label."""
-    return test_set, part.column, part.category, part.label

@@ -1,24 +1,18 @@
 """All figures of one report by name, for the page, for files and for Dagster; no layout of a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import Headline, headlines
 from aflite_assets.analysis.filtering import (
     ITERATIONS,
     PREDICTABILITY,
     PREDICTABILITY_BY_ITERATION,
     ScoreBin,
 )
-from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, CurvePoint, SamplePoint
-from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, mean_similarities
-from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.analysis.rows.measured import DATA_MAPS
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import representation_figures as figures
@@ -36,6 +30,7 @@ from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.length_figure import length_pictures
 from aflite_assets.reports.figures.representation_figures import means_text, similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
 
@@ -43,47 +38,7 @@ _GRID_ROWS = 6
 """Images of either side in the grid; more would leave each too few colours."""
 
 
-@dataclass(frozen=True, eq=False)
-class PictureInputs:
-    """What pictures show beside the numbers of `Analysis`: rows of the dataset, matrices and curves as published.
-
-    `rows`: of every filtering its representation, row_id, split, label, kept, removed_in_iteration, predictability.
-    """
-
-    examples: Examples
-    rows: pa.Table
-    source: SourceRows
-    scatter_features: tuple[int, int] | None
-    similarities: Mapping[str, tuple[ClassSimilarity, ...]]
-    data_maps: Mapping[tuple[str, str], pa.Table]
-    forgettables: Forgettables | None
-    headlines: Mapping[str, tuple[Headline, ...]]
-
-    def rows_of(self, representation: str) -> pa.Table:
-        """The rows of one filtering."""
-        return self.rows.filter(pc.equal(self.rows["representation"], representation))
-
-
-def picture_inputs(data: BenchmarkData) -> PictureInputs:
-    """The rows and matrices of one report."""
-    names = ("row_id", "split", "label", "kept", "removed_in_iteration", "predictability")
-    tables = [
-        one.rows.select(names).append_column("representation", pa.array([one.representation] * one.rows.num_rows))
-        for one in data.filtered
-    ]
-    return PictureInputs(
-        data.examples,
-        pa.concat_tables(tables) if tables else pa.table({name: [] for name in ("representation", *names)}),
-        data.source,
-        data.scatter_features,
-        data.similarities,
-        {(one.representation, one.evaluator): one.table for one in data.data_maps},
-        data.forgettables,
-        {name: headlines(data, name) for name in data.representations},
-    )
-
-
-def report_pictures(analysis: Analysis, inputs: PictureInputs) -> dict[str, Picture]:
+def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
@@ -114,17 +69,21 @@ def report_pictures(analysis: Analysis, inputs: PictureInputs) -> dict[str, Pict
         pictures |= _pictures_of_rows(analysis, inputs, name)
         shown = similarity_pictures(inputs.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
-    pictures |= dict(data_map_pictures(analysis.of(DATA_MAPS), inputs.data_maps))
+    pictures |= dict(data_map_pictures(analysis.of(DATA_MAPS), inputs.rows.data_maps))
     pictures |= dict(length_pictures(analysis))
-    pictures |= forgettable_pictures(analysis, inputs.forgettables)
+    pictures |= forgettable_pictures(analysis)
     return pictures
 
 
-def _pictures_of_rows(analysis: Analysis, inputs: PictureInputs, representation: str) -> Iterator[tuple[str, Picture]]:
+def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: str) -> Iterator[tuple[str, Picture]]:
     rows = inputs.rows_of(representation)
     if inputs.scatter_features is not None:
         scatters = scatter_pictures(
-            inputs.examples, rows, inputs.scatter_features, inputs.source, inputs.headlines[representation]
+            inputs.examples,
+            rows,
+            inputs.scatter_features,
+            inputs.source,
+            [one for one in analysis.headlines if one.representation == representation],
         )
         for when, scatter in zip(("before", "after"), scatters, strict=True):
             yield f"scatter_{when}.{representation}", scatter

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.inputs.forgettables import Forgettables, ThresholdCurve
+from aflite_assets.analysis.forgettables import THRESHOLDS, Threshold
+from aflite_assets.analysis.inputs.forgettables import SecondPhase, WeakModelFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.reports.figures.drawing import (
     GREY,
@@ -28,27 +29,33 @@ FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
 """How the names of the pictures begin."""
 
 
-def forgettable_pictures(analysis: Analysis, forgettables: Forgettables | None) -> dict[str, Picture]:
+def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
     """ "forgetting_events"; "loss_ranked.<start>" and "thresholds.<start>.<test set>" where there is what they show."""
-    if forgettables is None or not forgettables.models:
+    models, thresholds = analysis.facts.weak_models, analysis.of(THRESHOLDS)
+    if not models:
         return {}
-    pictures = {"forgetting_events": _events(forgettables)}
-    for start in forgettables.starts:
-        ranked = _loss_ranked(analysis, forgettables, start)
+    pictures = {"forgetting_events": _events(models)}
+    for start in dict.fromkeys(phase.start for phase in analysis.facts.phases.values()):
+        ranked = _loss_ranked(analysis, start)
         pictures |= {} if ranked is None else {f"loss_ranked.{start}": ranked}
-        names = dict.fromkeys(curve.test_set for curve in forgettables.thresholds if curve.evaluator == start)
-        pictures |= {f"thresholds.{start}.{name}": _thresholds(forgettables, start, name) for name in names}
+        names = dict.fromkeys(one.test_set for one in thresholds if one.evaluator == start)
+        pictures |= {f"thresholds.{start}.{name}": _thresholds(analysis, start, name) for name in names}
     return pictures
 
 
-def _events(forgettables: Forgettables) -> Picture:
+def _phases(analysis: Analysis, start: str) -> dict[str, SecondPhase]:
+    """The evaluators that go on from one, in their order."""
+    return {name: phase for name, phase in analysis.facts.phases.items() if phase.start == start}
+
+
+def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
     """Share of the train rows by how often they were forgotten, a group of bars per weak model."""
     names = [*(str(number) for number in range(_MOST_EVENTS)), "never_learnt"]
     shown = ["never\nlearnt" if name == "never_learnt" else name for name in names]
     figure = new_figure(height=3.4)
     axes = figure.subplots()
-    width = 0.8 / len(forgettables.models)
-    for place, (model, facts) in enumerate(forgettables.models.items()):
+    width = 0.8 / len(models)
+    for place, (model, facts) in enumerate(models.items()):
         shares = [facts.events.get(name, 0) / max(facts.rows, 1) for name in names]
         left = np.arange(len(names)) - 0.4 + (place + 0.5) * width
         colour = SERIES_COLOURS[place % len(SERIES_COLOURS)]
@@ -57,13 +64,13 @@ def _events(forgettables: Forgettables) -> Picture:
     axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     literal(figure)
-    said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in forgettables.models.items()]
+    said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
     return Picture(png(figure), f"Train rows by how often they were forgotten: {listed(said)}")
 
 
-def _loss_ranked(analysis: Analysis, forgettables: Forgettables, start: str) -> Picture | None:
+def _loss_ranked(analysis: Analysis, start: str) -> Picture | None:
     """Accuracy after a second phase on the rows of highest loss, by their share, beside the forgettable rows."""
-    phases = forgettables.phases_from(start)
+    phases = _phases(analysis, start)
     ranked = {name: phase for name, phase in phases.items() if phase.set_name.startswith(_HIGHEST_LOSS)}
     tests = analysis.facts.test_sets
     shown = [first for challenge in (False, True) for first in [one for one in tests if one.challenge == challenge][:1]]
@@ -80,7 +87,7 @@ def _loss_ranked(analysis: Analysis, forgettables: Forgettables, start: str) -> 
         places = sorted((_share(phase.set_name), means[name, test_set.name]) for name, phase in ranked.items())
         axes.plot(*zip(*places, strict=True), color=SERIES_COLOURS[0], marker="o", label="highest loss")
         for place, (name, phase) in enumerate(phases.items()):
-            facts = forgettables.models.get(phase.weak_model)
+            facts = analysis.facts.weak_models.get(phase.weak_model)
             if phase.set_name == "forgettable" and facts is not None:
                 at = 100 * facts.taken / max(facts.rows, 1), means[name, test_set.name]
                 style = {"color": SERIES_COLOURS[1 + place % 5], "marker": SERIES_MARKERS[1 + place % 7]}
@@ -101,27 +108,29 @@ def _share(set_name: str) -> float:
     return float(set_name.removeprefix(_HIGHEST_LOSS).replace("_", "."))
 
 
-def _thresholds(forgettables: Forgettables, start: str, test_set: str) -> Picture:
-    curves: Mapping[str, ThresholdCurve] = {
-        curve.evaluator: curve
-        for curve in forgettables.thresholds
-        if curve.test_set == test_set and curve.evaluator in (start, *forgettables.phases_from(start))
-    }
+def _thresholds(analysis: Analysis, start: str, test_set: str) -> Picture:
+    names = (start, *_phases(analysis, start))
+    curves: dict[str, list[Threshold]] = {}
+    for one in analysis.of(THRESHOLDS):
+        if one.test_set == test_set and one.evaluator in names:
+            curves.setdefault(one.evaluator, []).append(one)
+    best = {name: next(one for one in curve if one.chosen) for name, curve in curves.items()}
     figure = new_figure(height=3.8)
     axes = figure.subplots()
     for place, (name, curve) in enumerate(curves.items()):
         colour = SERIES_COLOURS[place % len(SERIES_COLOURS)]
-        axes.plot(curve.thresholds, 100 * curve.accuracy, color=colour, label=name)
-        axes.plot(curve.best, 100 * curve.best_accuracy, color=colour, marker=SERIES_MARKERS[place % 8], ls="")
+        axes.plot([one.threshold for one in curve], [100 * one.accuracy for one in curve], color=colour, label=name)
+        chosen = best[name].threshold, 100 * best[name].accuracy
+        axes.plot(*chosen, color=colour, marker=SERIES_MARKERS[place % 8], ls="")
     axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
-    first = next(iter(curves.values()))
-    axes.set_xlabel(f"threshold on the probability of {first.positive}")
+    first = next(iter(best.values()))
+    axes.set_xlabel(f"threshold on the probability of {first.class_name}")
     axes.set_title(test_set, fontsize=12)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     literal(figure)
-    said = [f"{name} at {curve.best:.2f} ({percent(curve.best_accuracy)} %)" for name, curve in curves.items()]
+    said = [f"{name} at {one.threshold:.2f} ({percent(one.accuracy)} %)" for name, one in best.items()]
     return Picture(
         png(figure),
-        f"Accuracy on {test_set} by the threshold on the probability of {first.positive}, mean of "
+        f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
         f"{counted(first.seeds, 'seed')}; highest: {listed(said)}",
     )

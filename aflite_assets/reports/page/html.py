@@ -11,16 +11,13 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets import text
-from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.facts import DatasetFacts, FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.similarity import SIMILARITIES
-from aflite_assets.analysis.rows.table import row_tables
-from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import in_order
-from aflite_assets.reports.figures.all_figures import PictureInputs, picture_inputs, report_pictures
+from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
 from aflite_assets.reports.figures.forgettable_figures import FORGETTABLE_KINDS
@@ -29,6 +26,7 @@ from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure,
 from aflite_assets.reports.figures.representation_figures import means_text
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
@@ -69,7 +67,8 @@ _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
 
 
 def render_report(
-    data: BenchmarkData,
+    analysis: Analysis,
+    inputs: ReportInputs,
     *,
     pictures: Mapping[str, Picture] | None = None,
     seed: int = 0,
@@ -87,27 +86,28 @@ def render_report(
         DataError: predictions do not fit their test sets, or rows do not fit the examples.
     """
     if pictures is None:
-        pictures = report_pictures(analyse(data), picture_inputs(data))
-    page = _without_rows(data, pictures, seed)
-    if not data.filtered:
+        pictures = report_pictures(analysis, inputs)
+    page = _without_rows(analysis, inputs, pictures, seed)
+    if not analysis.facts.filterings:
         return page
-    browser = row_browser(analyse(data), row_tables(data), budget=most_bytes - len(page.encode()), seed=seed)
+    browser = row_browser(analysis, inputs.rows, budget=most_bytes - len(page.encode()), seed=seed)
     shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
     return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
 
 
-def _without_rows(data: BenchmarkData, pictures: Mapping[str, Picture], seed: int) -> str:
-    analysis, inputs = analyse(data), picture_inputs(data)
+def _without_rows(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture], seed: int) -> str:
+    facts = analysis.facts
     narrow = headline_pictures(analysis, narrow=True)
     scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
-    analysis = analyse(data)
     verdicts = verdict_texts(analysis)
     places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
-            data=data,
+            facts=facts,
+            scatters=inputs.scatter_features is not None,
+            all_checks=analysis.checks,
             verdicts=verdicts,
             lines=section_lines(analysis),
             questions=analysis.facts.split_questions,
@@ -116,26 +116,26 @@ def _without_rows(data: BenchmarkData, pictures: Mapping[str, Picture], seed: in
             shown_rows_mark=Markup(_SHOWN_ROWS),
             findings=findings(analysis),
             cautions=cautions(analysis),
-            tables={kind: make(data) for kind, make in SHOWN.items()},
-            checks=check_table(data.checks),
+            tables={kind: make(analysis) for kind, make in SHOWN.items()},
+            checks=check_table(analysis.checks),
             papers={
-                kind: [paper_table(one) for one in published_tables(data.published) if one.kind == kind]
+                kind: [paper_table(one) for one in published_tables(facts.published) if one.kind == kind]
                 for kind in get_args(Kind)
             },
             sections=[
-                _section(data, filtered, inputs, seed)
+                _section(analysis, inputs, filtering, seed)
                 | {
-                    "headline": _headline(pictures, narrow, filtered.representation),
-                    "pictures": _pictures_of(pictures, filtered.representation),
+                    "headline": _headline(pictures, narrow, filtering.representation),
+                    "pictures": _pictures_of(pictures, filtering.representation),
                 }
-                for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
+                for filtering in sorted(facts.filterings, key=lambda one: places[one.representation])
             ],
-            evidence=[evidence_table(one, data.source) for one in data.evidence],
-            provenance=settings_table("Provenance", data.provenance),
+            evidence=[evidence_table(one, inputs.source) for one in inputs.evidence],
+            provenance=settings_table("Provenance", facts.provenance),
             glossary=wording.GLOSSARY,
             warmup=_warmup(analysis, pictures),
             sample=_sample(analysis, pictures),
-            train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(facts)},
             forgotten={name: _uri(one) for name, one in pictures.items() if name.startswith(FORGETTABLE_KINDS)},
             maps=[_uri(one) for name, one in pictures.items() if name.startswith("data_map.")],
             curves=_uri(pictures["filtering_curves"]),
@@ -145,27 +145,28 @@ def _without_rows(data: BenchmarkData, pictures: Mapping[str, Picture], seed: in
     )
 
 
-def _section(data: BenchmarkData, filtered: FilteredSet, inputs: PictureInputs, seed: int) -> dict[str, object]:
+def _section(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, seed: int) -> dict[str, object]:
     """What the template shows of one representation."""
-    name, rows = filtered.representation, inputs.rows_of(filtered.representation)
-    iterations = analyse(data).of(ITERATIONS, name)
+    name = filtering.representation
+    rows, iterations = inputs.rows_of(name), analysis.of(ITERATIONS, name)
+    headlines = [one for one in analysis.headlines if one.representation == name]
     return {
-        "filtered": filtered,
-        "answers": any(one.unit == "question" for one in data.test_sets),
+        "filtered": filtering,
+        "answers": any(one.unit == "question" for one in analysis.facts.test_sets),
         "iterations": iteration_table(name, iterations),
-        "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),
+        "settings": settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(script_json(curve_figure(iterations))),
-        "scatter_caption": scatter_caption(inputs.headlines[name]),
-        "similarities": _similarities(analyse(data), inputs, name),
+        "scatter_caption": scatter_caption(headlines),
+        "similarities": _similarities(analysis, inputs, name),
         "examples": [
-            (side, shown_examples(data.examples, rows, kept=kept, seed=seed, source=data.source))
+            (side, shown_examples(inputs.examples, rows, kept=kept, seed=seed, source=inputs.source))
             for side, kept in (("Kept", True), ("Removed", False))
         ],
     }
 
 
-def _shown_train_sets(data: BenchmarkData) -> tuple[str, ...]:
-    return in_order(train_set for name in data.representations for _, train_set, _ in cell_groups(data, name))
+def _shown_train_sets(facts: DatasetFacts) -> tuple[str, ...]:
+    return in_order(train_set for one in facts.filterings for train_set in one.train_sets)
 
 
 def _pictures_of(pictures: Mapping[str, Picture], representation: str) -> dict[str, dict[str, str]]:
@@ -237,7 +238,7 @@ def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(analysis: Analysis, inputs: PictureInputs, representation: str) -> list[dict[str, object]]:
+def _similarities(analysis: Analysis, inputs: ReportInputs, representation: str) -> list[dict[str, object]]:
     """Per class compared its name, the means in words, the kept and removed rows shown (of images), and the key."""
     means, rows = analysis.of(SIMILARITIES, representation), inputs.rows_of(representation)
     images = inputs.examples.modality == "image"

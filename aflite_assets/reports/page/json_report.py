@@ -2,47 +2,42 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
+from aflite_assets.analysis.analysis import TABLES, Analysis
+from aflite_assets.analysis.facts import FilteringFacts, TestSetFacts
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.trainings import TRAININGS
 from aflite_assets.reports.class_maps import set_notes
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_texts
-from aflite_assets.reports.tables.all_tables import long_forms
+from aflite_assets.reports.tables.published import paper_records
 
 SCHEMA_VERSION = 3
 
 
-def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
+def report_json(analysis: Analysis, inputs: ReportInputs) -> dict[str, JsonValue]:
     """All numbers of the page: accuracies, predictabilities and shares in [0, 1], differences in points.
 
-    `tables` has the rows that the files below `tables/` have.
+    `tables` has the rows of the tidy tables that `analysis` publishes, and the papers' own figures.
 
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
-    analysis = analyse(data)
+    facts = analysis.facts
+    tables = {table.name: [to_json(table.as_row(one)) for one in analysis.of(table)] for table, _ in TABLES}
     return {
         "schema_version": SCHEMA_VERSION,
-        "dataset": _dataset(data, analysis),
+        "dataset": _dataset(analysis),
         "verdict": verdict_json(analysis),
-        "notes": [*data.notes, *data.settings_done],
+        "notes": [*facts.notes, *facts.settings_done],
         "summary": list(plain_summary(analysis)),
-        "representations": {
-            filtered.representation: _representation(data, analysis, filtered) for filtered in data.filtered
-        },
-        "tables": {
-            **{table.name: [to_json(table.as_row(one)) for one in analysis.of(table)] for table, _ in TABLES},
-            **{form.name: to_json(form.records(data)) for form in long_forms(data)},
-        },
-        "families": dict(data.families),
-        "architectures": dict(data.architectures),
-        "held_back": dict(data.held_back),
-        "fine_tuned": to_json(data.fine_tuned),
+        "representations": {one.representation: _representation(analysis, inputs, one) for one in facts.filterings},
+        "tables": {**tables, "published": to_json(list(paper_records(facts.published)))},
+        "families": dict(facts.families),
+        "architectures": dict(facts.architectures),
+        "held_back": {one.name: one.held_back for one in facts.evaluators if one.held_back is not None},
+        "fine_tuned": to_json(facts.fine_tuned),
         "cells": to_json(analysis.of(TRAININGS)),
         "evidence": [
             {
@@ -51,55 +46,37 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
                 "columns": list(evidence.table.column_names),
                 "rows": to_json(evidence.table.to_pylist()),
             }
-            for evidence in data.evidence
+            for evidence in inputs.evidence
         ],
-        "provenance": dict(data.provenance),
+        "provenance": dict(facts.provenance),
     }
 
 
-def _dataset(data: BenchmarkData, analysis: Analysis) -> dict[str, JsonValue]:
+def _dataset(analysis: Analysis) -> dict[str, JsonValue]:
     facts = analysis.facts
+    names = ("name", "title", "description", "label_names", "split_rows", "warmup_rows")
     return {
-        "name": data.name,
-        "title": data.title,
-        "description": data.description,
-        "label_names": list(data.label_names),
-        "split_rows": to_json(data.split_rows),
-        "warmup_rows": data.warmup_rows,
-        "test_sets": [
-            {
-                "name": test_set.name,
-                "challenge": test_set.challenge,
-                "rows": len(test_set.row_ids),
-                "unit": test_set.unit,
-                "chance": test_set.chance,
-                "filtered_rows": {name: int(kept.sum()) for name, kept in test_set.kept.items()},
-                "label_names": list(test_set.label_names),
-                "class_map": _class_map(test_set, data.label_names),
-                "collapse": test_set.collapse,
-                "category_columns": list(test_set.categories),
-                "notes": list(set_notes(facts.test_set[test_set.name], data.label_names)),
-                "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
-                "took_part_in_the_filter": test_set.pooled,
-            }
-            for test_set in data.test_sets
-        ],
-        "missing_sets": dict(data.missing_sets),
+        **{name: to_json(getattr(facts, name)) for name in names},
+        "test_sets": [_test_set(one, facts.label_names) for one in facts.test_sets],
+        "missing_sets": dict(facts.missing_sets),
         "primary_comparison": to_json(analysis.primary.chosen),
-        "smallest_effect": data.smallest_effect,
+        "smallest_effect": facts.smallest_effect,
     }
 
 
-def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
-    """The set's label that each label of the dataset counts as, None for none; None where both have the same."""
-    if test_set.class_map is None:
-        return None
-    targets = [None if target < 0 else test_set.label_names[target] for target in test_set.class_map.tolist()]
-    return dict(zip(label_names, targets, strict=True))
+def _test_set(one: TestSetFacts, label_names: Sequence[str]) -> JsonValue:
+    names = ("name", "challenge", "rows", "unit", "chance", "filtered_rows", "label_names", "class_map", "collapse")
+    return to_json(
+        {
+            **{name: getattr(one, name) for name in (*names, "category_columns", "groups")},
+            "notes": set_notes(one, label_names),
+            "took_part_in_the_filter": one.pooled,
+        }
+    )
 
 
-def _representation(data: BenchmarkData, analysis: Analysis, filtered: FilteredSet) -> dict[str, JsonValue]:
-    name = filtered.representation
+def _representation(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts) -> dict[str, JsonValue]:
+    name = filtering.representation
     headlines = [one for one in analysis.headlines if one.representation == name]
     verdicts = {one.representation: one for one in verdict_texts(analysis)}
     iterations, bins = analysis.of(ITERATIONS, name), analysis.of(PREDICTABILITY, name)
@@ -111,15 +88,15 @@ def _representation(data: BenchmarkData, analysis: Analysis, filtered: FilteredS
         "falls": to_json([one.fall for one in headlines]),
         "iterations": [{column: getattr(row, column) for column in columns} for row in iterations],
         "largest_class": [row.largest_class for row in iterations],
-        "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
+        "similarity": [_similarity(one) for one in inputs.similarities.get(name, ())],
         "predictability_histogram": {
             "edges": [0.0, *(one.high for one in bins)],
             "kept": [one.kept for one in bins],
             "removed": [one.removed for one in bins],
         },
-        "stop_reason": filtered.stop_reason,
-        "warnings": list(filtered.warnings),
-        "settings": to_json(filtered.settings),
+        "stop_reason": filtering.stop_reason,
+        "warnings": list(filtering.warnings),
+        "settings": to_json(filtering.settings),
     }
 
 

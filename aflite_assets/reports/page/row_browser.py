@@ -1,4 +1,4 @@
-"""The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
+"""Rows of the page's browser: a random sample of either side of each filtering, as JSON under a size. No markup."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,9 +89,9 @@ class _Entry:
 
 
 def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
-    """Rows of every filtering, drawn from (seed, row) alone, so that filterings share them where they can.
+    """Return rows of every filtering, drawn from (seed, row id) alone, so that filterings share them if they can.
 
-    `budget`: bytes of JSON at most; where the rows are larger, fewer of each side are shown. `most`: of either side.
+    `budget`: bytes of JSON at most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
 
     Raises:
         DataError: a row of a filtering is not among the examples.
@@ -133,7 +133,7 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
 
 
 class _Draw:
-    """Which rows are shown, in which order, by a few columns of each representation's rows."""
+    """Choice and order of the rows that are shown, by a few columns of each representation's rows."""
 
     def __init__(self, drawn_by: Sequence[pa.Table], seed: int, most: int) -> None:
         self._most = most
@@ -145,7 +145,7 @@ class _Draw:
         """By row id."""
 
     def entries(self) -> Iterator[_Entry]:
-        """Rows in the order in which they are shown while there is room: filterings and sides in turn."""
+        """Yield rows in the order in which they are shown while there is room: filterings and sides in turn."""
         first = self._ranks.copy()
         first[self.suspects] = np.arange(len(self.suspects)) - len(self.suspects)
         sides: list[list[_Entry]] = []
@@ -161,13 +161,13 @@ class _Draw:
 
 
 def _sides(rows: pa.Table) -> dict[Side, np.ndarray]:
-    """Which of the rows are of which side, bool; without the last where the filter left no split alone."""
+    """Return which of the rows are of which side, bool; without the last if the filter left no split alone."""
     masks = {side: pc.equal(rows["status"], _STATUS[side]).to_numpy() for side in get_args(Side)}
     return {side: mask for side, mask in masks.items() if side != "outside" or mask.any()}
 
 
 def _surest(drawn_by: Sequence[pa.Table]) -> np.ndarray:
-    """Ids of the rows whose labels are the likeliest to be wrong, in order; at most `MOST_SUSPECTS` of a filtering."""
+    """Return ids of the likeliest label errors, the surest first; at most `MOST_SUSPECTS` per filtering."""
     found: dict[int, None] = {}
     for rows in drawn_by:
         suspected = rows.filter(pc.is_valid(rows["suggested_label"]))
@@ -188,7 +188,7 @@ def _shown(
 
 
 def _in_order(pieces: list[tuple[float, str]]) -> list[str]:
-    """As drawn, sides mixed, so that what is shown for another reason than the draw does not come first."""
+    """Sort as drawn, sides mixed, so that what is shown for another reason than the draw does not come first."""
     return [piece for _, piece in sorted(pieces, key=lambda one: one[0])]
 
 
@@ -209,7 +209,7 @@ def _filtering(one: FilteringFacts, pieces: Sequence[str]) -> str:
 
 
 def _step(one: FilteringFacts) -> int:
-    """Every how many iterations a score is shown."""
+    """Return every how many iterations a score is shown."""
     return max(1, -(-len(one.cutoffs) // _MOST_SCORES))
 
 
@@ -234,17 +234,17 @@ class _Lines:
         self._places = {row_id: place for place, row_id in enumerate(self.table["row_id"].to_pylist())}
 
     def of(self, row_ids: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
-        """The lines of these rows, in their order."""
+        """Return the lines of these rows, in their order."""
         table = self.table if columns is None else self.table.select(columns)
         return table.take(pa.array([self._places[row_id] for row_id in row_ids], pa.int64()))
 
     def answers(self, row_id: int) -> list[dict[str, Any]]:
-        """All answers of the row's question, in the source's order; empty if the row is no answer."""
+        """Return all answers of the row's question, in the source's order; empty if the row is no answer."""
         return self._answers.get(self._group_of.get(row_id, -1), [])
 
 
 class _RowParts:
-    """The rows of the page, each once whichever filtering shows it, and of each filtering what it says of them."""
+    """Rows of the page, each once whichever filtering shows it, and their values in each filtering."""
 
     def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
         self._places: dict[int, int] = {}
@@ -263,7 +263,7 @@ class _RowParts:
         self._values = RowValues(analysis.facts, self.words, measured, tables.image)
 
     def load(self, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
-        """Read what these entries are about, at once; what is known of each."""
+        """Read the rows of these entries at once, and return the facts of each."""
         known: dict[_Entry, dict[str, Any]] = {}
         for number, lines in enumerate(self._lines):
             mine = [entry for entry in entries if entry.number == number]
@@ -276,7 +276,7 @@ class _RowParts:
         return [known[entry] for entry in entries]
 
     def piece(self, entry: _Entry, fact: Mapping[str, Any]) -> tuple[str, int]:
-        """What one filtering says of a row, as JSON, and how much the page grows by it."""
+        """Return the values of a row in one filtering as JSON, and by how much the page grows."""
         size = 0
         for row_id in (fact["row_id"], fact["nearest_kept"]):
             if row_id is not None and row_id not in self._places:

@@ -1,4 +1,4 @@
-"""The questions of multiple choice as the browser of rows shows them: every answer, and who picked it. No markup."""
+"""Questions of multiple choice in the browser of rows: every answer, and who picked it. No markup."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ class Questions:
         self.shown: list[dict[str, Any]] = []
 
     def of(self, answers: Sequence[Mapping[str, Any]]) -> tuple[int, bool]:
-        """The number in `shown` of the question with these answers (lines of the table of rows), and if it is new."""
+        """Return the number in `shown` of the question with these lines of the table of rows, and if it is new."""
         group = answers[0]["group"]
         if group in self._numbers:
             return self._numbers[group], False
@@ -37,11 +37,11 @@ class Questions:
         return self._numbers[group], True
 
     def picked(self, answers: Sequence[Mapping[str, Any]]) -> list[float | None]:
-        """Per answer how often classifiers of the filter took it for right when it was held out, in [0, 1]."""
+        """Return how often classifiers of the filter took each held-out answer for right, in [0, 1]."""
         return [self._said_right(answer, answer["predictability"]) for answer in answers]
 
     def _said_right(self, answer: Mapping[str, Any], score: float | None) -> float | None:
-        """The share of held-out predictions that said "right", of two classes."""
+        """Return the share of held-out predictions that said "right", of two classes."""
         if score is None or score != score:
             return None
         return round(score if self._is_right(answer) else 1 - score, 3)

@@ -1,4 +1,4 @@
-"""What the browser of rows shows of one row, as JSON values: its input, and what is known of it. No markup."""
+"""JSON values of single rows for the browser of rows: the input, and what is known of the row. No markup."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ _COUNTS = ("forgotten", "right", "presentations")
 
 
 def short_text(text: str) -> str:
-    """A text safe to show, cut after 2,000 characters with how many there are more."""
+    """Return a text that is safe to show, cut after 2,000 characters; the number of further ones follows."""
     shown = printable(text)
     if len(shown) <= _MOST_CHARACTERS:
         return shown
@@ -37,7 +37,7 @@ def short_text(text: str) -> str:
 
 
 def marked_words(analysis: Analysis) -> list[dict[str, Any]]:
-    """The words that mark removed rows, each with the filterings that it is shown for and the class it goes with."""
+    """List the words that mark removed rows, with the filterings and the class that each goes with."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
         for cue in analysis.cues.get(name, ()):
@@ -50,7 +50,7 @@ def marked_words(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def measured_texts(analysis: Analysis, tables: RowTables, row_ids: np.ndarray) -> dict[int, list[str]]:
-    """What evaluators measured of these rows, by row id: PVI of test rows, coordinates of train rows on data maps."""
+    """Describe evaluators' measurements by row id: PVI of test rows, coordinates of train rows on data maps."""
     ids = pa.array(row_ids, pa.int64())
     found: dict[int, list[str]] = {}
     information = tables.information.filter(
@@ -73,7 +73,7 @@ def measured_texts(analysis: Analysis, tables: RowTables, row_ids: np.ndarray) -
 
 
 class RowValues:
-    """Makes the JSON values of rows, from lines of the table of rows.
+    """Maker of the JSON values of rows, from lines of the table of rows.
 
     `words`: as `marked_words` returns them. `measured`: by row id. `image` returns a row's encoded image by its id.
     """
@@ -95,11 +95,11 @@ class RowValues:
         }
 
     def label(self, name: str | None) -> int | None:
-        """The number of a class."""
+        """Return the number of a class."""
         return None if name is None else self._numbers[name]
 
     def of(self, rows: pa.Table) -> list[dict[str, Any]]:
-        """What is shown of each row whatever filtering it is shown for."""
+        """Return the values that do not depend on the filtering that a row is shown for."""
         features = [name for name in rows.column_names if name == "features" or name.startswith(_FEATURE)]
         records = rows.drop_columns(features).to_pylist()
         inputs = _vectors(rows.select(features)) if features else [self._input(record) for record in records]
@@ -141,9 +141,9 @@ class RowValues:
         return {"problem": "the image cannot be decoded"} if uri is None else {"image": uri}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Per training [times forgotten, times right, times presented, numbers of its sets].
+        """Return [times forgotten, times right, times presented, numbers of its sets] per training.
 
-        None for a training that lacks the row, and in place of a row that all lack.
+        A training that lacks the row has None; if all lack it, the result is None.
         """
         found: list[list[Any] | None] = []
         for one in self._trainings:
@@ -154,7 +154,7 @@ class RowValues:
         return found if any(found) else None
 
     def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
-        """The text in pieces: as it is, or [number of the word, piece] where a word marks removed rows."""
+        """Split the text into pieces: as it is, or [number of the word, piece] if a word marks removed rows."""
         shown = short_text(text or "")
         pieces: list[str | list[Any]] = []
         end = 0
@@ -167,7 +167,7 @@ class RowValues:
 
 
 def _vectors(features: pa.Table) -> list[dict[str, Any]]:
-    """Features in the source's units: in short, and by name if the source has names."""
+    """Return features in the source's units: in short, and by name if the source has names."""
     if features.column_names == ["features"]:
         flat = features["features"].combine_chunks().flatten().to_numpy()
         return [{"vector": short_vector(values)} for values in flat.reshape(features.num_rows, -1).astype(np.float64)]
@@ -184,6 +184,6 @@ def _vectors(features: pa.Table) -> list[dict[str, Any]]:
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
-    """Words and characters of each text, as the evidence counts them; None for a null."""
+    """Count words and characters of each text as the evidence does; None for a null."""
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]

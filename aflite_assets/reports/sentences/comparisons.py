@@ -6,12 +6,14 @@ from dataclasses import replace
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.comparisons.rankings import NOT_SHOWN
-from aflite_assets.analysis.inputs.rankings import RankingPair
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
+from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
 from aflite_assets.analysis.scores.groups import headline_split
 from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text
-from aflite_assets.reports.sentences.wording import bounds_text, interval_points, judged_text, paired_text
+from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
+from aflite_assets.reports.tables.cells import verdict_text
+from aflite_assets.reports.tables.difference_tables import NOT_SHOWN, better_ranking, ranking_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
 
@@ -121,10 +123,10 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str | No
         apart = [f"{paired_text(part)} on {_label(part)}" for part in sides]
         return (
             f"The gold labels of {one.test_set} go in opposite directions: {listed(apart)} (all its rows: "
-            f"{interval_points(one)}, {judged_text(one)})."
+            f"{interval_points(one)}, {verdict_text(one)})."
         )
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
-    return f"On {rows}: {paired_text(one)} ({judged_text(one)})."
+    return f"On {rows}: {paired_text(one)} ({verdict_text(one)})."
 
 
 def _label(part: Difference) -> str:
@@ -181,15 +183,10 @@ def _sample_sentence(evaluator: str, costs: Sequence[Difference]) -> str:
 
 def ranking_line(analysis: Analysis) -> str:
     """How many comparisons on whole test sets found one of the rankings better, over all sizes."""
-    whole = [
-        (pair, one)
-        for pair in analysis.rankings
-        for one in _ranked(analysis, pair)
-        if one.whole and one.low is not None
-    ]
+    whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
-    found = [_better(pair, one) for pair, one in whole if one.found]
+    found = [better_ranking(analysis.facts, one) for one in whole if one.found]
     sides = [f"{ranking} is better in {count(found.count(ranking))}" for ranking in dict.fromkeys(filter(None, found))]
     return f"{counted(len(whole), 'comparison')} on whole test sets: {listed(sides) or 'neither was found better'}."
 
@@ -197,54 +194,44 @@ def ranking_line(analysis: Analysis) -> str:
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
     """Per pair of rankings how alike the kept rows are, then a sentence per evaluator about whole test sets."""
     sentences = []
-    for pair in analysis.rankings:
-        sentences.append(_overlap_sentence(pair))
+    for name, pair in analysis.facts.rankings.items():
+        overlaps = [one for one in analysis.of(RANKING_OVERLAP) if one.representation == name]
+        sentences.append(_overlap_sentence(name, pair, overlaps))
         mine = [
             one
-            for one in _ranked(analysis, pair)
+            for one in of_kind(analysis, "ranking", name)
             if one.whole and one.train_set == "filtered" and one.difference is not None
         ]
         evaluators = dict.fromkeys(one.evaluator for one in mine)
-        sentences += [_ranking_sentence(pair, [one for one in mine if one.evaluator == name]) for name in evaluators]
+        sentences += [
+            _ranking_sentence(analysis.facts, pair, [one for one in mine if one.evaluator == each])
+            for each in evaluators
+        ]
     return tuple(sentences)
 
 
-def _ranked(analysis: Analysis, pair: RankingPair) -> list[Difference]:
-    ranked = of_kind(analysis, "ranking", pair.representation)
-    return [one for one in ranked if one.against_representation == pair.against]
-
-
-def _better(pair: RankingPair, one: Difference) -> str | None:
-    """The ranking on whose side the whole interval lies; None if it holds zero, or there is none."""
-    if one.difference is None or one.low is None or one.high is None or one.low <= 0 <= one.high:
-        return None
-    return pair.rankings[0 if one.difference > 0 else 1]
-
-
-def _overlap_sentence(pair: RankingPair) -> str:
+def _overlap_sentence(name: str, pair: RankingFacts, overlaps: Sequence[RankingOverlap]) -> str:
     first, second = pair.rankings
-    text = f"Representation {pair.representation} was filtered twice, ranked by {first} and by {second}."
-    kept = next((one for one in pair.overlaps if one.train_set == "filtered"), None)
-    if kept is None or kept.jaccard is None or kept.by_chance is None:
+    text = f"Representation {name} was filtered twice, ranked by {first} and by {second}."
+    kept = next((one for one in overlaps if one.train_set == "filtered"), None)
+    if kept is None or kept.jaccard is None or kept.jaccard_by_chance is None:
         return text
     return (
         f"{text} Of the train rows that either kept, {percent(kept.jaccard)} % were kept by both. Two random sets of "
-        f"these sizes share {percent(kept.by_chance)} %."
+        f"these sizes share {percent(kept.jaccard_by_chance)} %."
     )
 
 
-def _ranking_sentence(pair: RankingPair, compared: Sequence[Difference]) -> str:
+def _ranking_sentence(facts: DatasetFacts, pair: RankingFacts, compared: Sequence[Difference]) -> str:
     """One evaluator's differences on whole test sets, those with a better ranking first."""
     first, second = pair.rankings
-    said, open_on = [], []
-    for one in compared:
-        better, where = _better(pair, one), one_line(one.test_set)
-        if better is None:
-            open_on.append(where)
-        else:
-            finding = f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
-            said.append(f"On {where} {finding} ({first} minus {second}: {interval_points(one)} points).")
-    if open_on:
+    gap = f"{first} minus {second}"
+    shown = [one for one in compared if better_ranking(facts, one) is not None]
+    said = [
+        f"On {one_line(one.test_set)} {ranking_text(facts, one)} ({gap}: {interval_points(one)} points)."
+        for one in shown
+    ]
+    if open_on := [one_line(one.test_set) for one in compared if one not in shown]:
         said.append(f"On {listed(open_on)} {NOT_SHOWN}.")
     return (
         f"{one_line(compared[0].evaluator)}, trained on rows kept by {first} against rows kept by {second}. "

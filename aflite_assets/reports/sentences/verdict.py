@@ -59,7 +59,7 @@ def verdict_text(analysis: Analysis, one: FilteringVerdict) -> VerdictText:
     code, filtering = one.verdict.code, analysis.facts.filtering[one.representation]
     sentence = f"{_OPENINGS[code]}: {_because(analysis, one)}{_reservation(analysis, one.verdict)}"
     details = (
-        _removed(filtering, one, analysis.facts.label_names),
+        _removed(analysis, filtering, one),
         *_cost(analysis, one),
         *_gain(analysis, one, filtering.control),
         Detail(use_text(analysis.facts, one), "paired"),
@@ -223,7 +223,7 @@ def _lacking(bias: Excess, shortfalls: Sequence[Shortfall], primary: Comparison 
     )
 
 
-def _removed(filtering: FilteringFacts, one: FilteringVerdict, label_names: tuple[str, ...]) -> Detail:
+def _removed(analysis: Analysis, filtering: FilteringFacts, one: FilteringVerdict) -> Detail:
     gone = filtering.train_rows - filtering.kept_rows
     if not gone:
         whole = f"filtered is the whole set of {counted(filtering.train_rows, 'train row')}"
@@ -233,7 +233,9 @@ def _removed(filtering: FilteringFacts, one: FilteringVerdict, label_names: tupl
     if one.moved_class is not None:
         name, before, after = one.moved_class
         text += f"; {truncate(one_line(name), 40)} went from {percent(before)} to {percent(after)} % of the rows"
-    marks = _marks(one.shown_cues, one.verdict, label_names) if one.tested_cues else ""
+    tested = analysis.cues.get(one.representation, ())
+    shown = [cue for cue in tested if cue.shown]
+    marks = _marks(shown, one.verdict, analysis.facts.label_names) if tested else ""
     return Detail(f"{text}{marks}.", "evidence")
 
 

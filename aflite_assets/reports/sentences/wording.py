@@ -2,7 +2,6 @@
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.intervals import CrossedInterval
-from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.train_sets import earlier_name
 from aflite_assets.text import DASH, signed_points
 from aflite_assets.wording import counted
@@ -103,12 +102,6 @@ def interval_points(one: Bounded | None) -> str:
 def _bounds(one: Bounded) -> str:
     low, high = (DASH if bound is None else signed_points(bound) for bound in (one.low, one.high))
     return f"[{low}, {high}]"
-
-
-def judged_text(one: Verdict | Difference) -> str:
-    """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
-    side = "no verdict" if one.side is None else one.side
-    return side if one.why is None else f"{side}: {one.why}"
 
 
 def answers_text(questions: int | None) -> str:

@@ -1,9 +1,8 @@
-"""Every table of a report: those that are shown, in their order, and those in long form."""
+"""Every table that a report shows, in their order."""
 
 from collections.abc import Callable, Mapping
 
-from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
 from aflite_assets.reports.tables.difference_tables import FALL_TABLE, PAIRED, PAIRED_PARTS, RANKING_OVERLAPS, RANKINGS
@@ -19,15 +18,14 @@ from aflite_assets.reports.tables.forgetting_tables import (
     WEAK_MODEL_TABLE,
 )
 from aflite_assets.reports.tables.listings import sample_tables
-from aflite_assets.reports.tables.long_form import LongForm
-from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
+from aflite_assets.reports.tables.published import paper_tables
 from aflite_assets.reports.tables.spec import TableSpec
 from aflite_assets.reports.tables.table import Table
 
 
-def declared(*specs: TableSpec) -> Callable[[BenchmarkData], tuple[Table, ...]]:
+def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
     """The tables of these specs; of several, those of one representation after the other."""
-    return lambda data: in_turn(analyse(data), *specs)
+    return lambda analysis: in_turn(analysis, *specs)
 
 
 def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
@@ -39,9 +37,8 @@ def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
     return tuple(table for each in by_name.values() for table in each)
 
 
-def _challenge_tables(data: BenchmarkData) -> tuple[Table, ...]:
+def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
     """Those of each representation, then which sets are missing."""
-    analysis = analyse(data)
     tables, missing = CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
     return tuple(
         table
@@ -53,7 +50,7 @@ def _challenge_tables(data: BenchmarkData) -> tuple[Table, ...]:
     )
 
 
-SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
+SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "falls": declared(FALL_TABLE),
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),
@@ -69,20 +66,12 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "top_5": declared(TOP_5),
     "published": paper_tables,
     "challenge_sets": _challenge_tables,
-    "sample_curve": lambda data: sample_tables(analyse(data)),
+    "sample_curve": sample_tables,
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 
-LONG_FORMS = (PUBLISHED,)
-"""Those of every report, in the order of `report.json`."""
 
-
-def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
-    """Those of one report: with the curve that chose its sample, and with its rankings, where there are any."""
-    return LONG_FORMS
-
-
-def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:
+def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
     """The tables by their names, each name's in their order; names with nothing to show are left out.
 
     Raises:
@@ -90,6 +79,6 @@ def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:
     """
     found: dict[str, list[Table]] = {}
     for make in SHOWN.values():
-        for table in make(data):
+        for table in make(analysis):
             found.setdefault(table.name, []).append(table)
     return {name: tuple(each) for name, each in found.items()}

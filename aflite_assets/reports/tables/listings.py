@@ -1,24 +1,21 @@
 """Tables of records that are no scores: iterations, learning curves, evidence, settings, planted rows."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.filtering import PREDICTABILITY_BY_ITERATION, FilterRow
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, CurvePoint
-from aflite_assets.analysis.inputs.planted import PLANTED
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.filtering import FilterRow
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, CurvePoint
+from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
-from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
-from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
 from aflite_assets.text import DASH, count, one_line, percent, value_text
 
@@ -111,18 +108,6 @@ def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
 def _whole(value: object) -> object:
     """A mean of counts that is a count, as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _records(table: TidyTable[object]) -> Callable[[BenchmarkData], Iterator[dict[str, Any]]]:
-    return lambda data: map(table.as_row, analyse(data).of(table))
-
-
-SAMPLE_CURVE_FORM = LongForm(
-    SAMPLE_CURVE.name,
-    tuple(SAMPLE_CURVE.schema.names),
-    lambda data: (row | {"right": _whole(row["right"])} for row in _records(SAMPLE_CURVE)(data)),
-)
-WARMUP_CURVE_FORM = LongForm(WARMUP_CURVE.name, tuple(WARMUP_CURVE.schema.names), _records(WARMUP_CURVE))
 
 
 _IN_WORDS = {
@@ -257,15 +242,3 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
         style="free",
     )
-
-
-PREDICTABILITY_FORM = LongForm(
-    PREDICTABILITY_BY_ITERATION.name,
-    tuple(PREDICTABILITY_BY_ITERATION.schema.names),
-    _records(PREDICTABILITY_BY_ITERATION),
-)
-PLANTED_FORM = LongForm(
-    PLANTED.name,
-    tuple(PLANTED.schema.names),
-    lambda data: (row | {"values": ", ".join(row["values"])} for row in _records(PLANTED)(data)),
-)

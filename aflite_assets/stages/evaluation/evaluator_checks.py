@@ -1,7 +1,7 @@
 """Checks of `evaluator_models`: were all evaluators trained, and did they learn something? From stored predictions."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.judges import (
@@ -42,6 +42,7 @@ ASKS = {
 """What each check asks; none blocks."""
 
 _MOST_NAMED = 4
+_outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
@@ -77,9 +78,10 @@ def check_evaluators(
 
 def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
     """Return whether every cell of the grid was trained, with the reasons of those that were not."""
+    name = "all_cells_done"
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
-    return _outcome("all_cells_done", not undone, "; ".join(named), applies=bool(cells))
+    return _outcome(name, ASKS[name], not undone, "; ".join(named), applies=bool(cells))
 
 
 def check_learning(
@@ -107,17 +109,19 @@ def check_learning(
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
     """Return whether no evaluator answers a natural test set with one class almost alone."""
+    name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     natural = any(not one.challenge for one in test_sets)
     applies = natural and any(cell.predictions is not None for cell in cells)
-    return _outcome("more_than_one_answer", not collapsed, found, applies=applies)
+    return _outcome(name, ASKS[name], not collapsed, found, applies=applies)
 
 
 def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
+    name = "better_than_largest_class"
     advice = "" if one.beaten else ". Do not judge by it: train it longer, on more seeds or on more rows"
     found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
-    return _outcome("better_than_largest_class", one.beaten, found, subject=one.evaluator, numbers=unasked)
+    return _outcome(name, ASKS[name], one.beaten, found, subject=one.evaluator, numbers=unasked)
 
 
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
@@ -126,6 +130,7 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
     Evaluators under the largest class are named, but are no failure: a shortcut that misleads there makes them so. Nor
     are those that have too few rows to tell; the check is skipped if that is all of them.
     """
+    name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]
     groups = {
         "at chance": at_chance,
@@ -146,7 +151,7 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
     )
     said = f"{margins}{advice if at_chance else ''}"
     applies = not all(one.too_few for one in found)
-    return _outcome("not_at_chance", not at_chance, said, subject=test_set, applies=applies, numbers=unasked)
+    return _outcome(name, ASKS[name], not at_chance, said, subject=test_set, applies=applies, numbers=unasked)
 
 
 def _margin_text(one: OverLargestClass, of: str = "") -> str:
@@ -157,10 +162,6 @@ def _margin_text(one: OverLargestClass, of: str = "") -> str:
 def _unasked(names: Iterable[str]) -> dict[str, str]:
     joined = ", ".join(names)
     return {"cannot_be_asked_of": joined} if joined else {}
-
-
-def _outcome(name: str, passed: bool, found: str, **fields: Any) -> CheckOutcome:
-    return CheckOutcome("evaluators", name, ASKS[name], passed, found, **fields)
 
 
 _READ = ("raw_dataset", "challenge_sets", "control_sets")

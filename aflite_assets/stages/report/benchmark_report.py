@@ -1,4 +1,4 @@
-"""The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and layouts."""
+"""The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
 import json
 from collections.abc import Mapping
@@ -6,66 +6,91 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.rows.table import image_reader, read_row_tables
+from aflite_assets.analysis.storage import read_analysis, read_evidence
 from aflite_assets.checks import failed_lines
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
-from aflite_assets.stages.stage import Stage, StageContext
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
+from aflite_assets.stages.shared.report_inputs import read_similarities
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
     from aflite_assets.reports.figures.drawing import Picture
 
 
-class BenchmarkReportSettings(AnalysisSettings):
+class BenchmarkReportSettings(StageSettings):
     """What `benchmark_report` reads of a dataset's file."""
+
+    columns: ColumnsSpec
+    report: ReportSpec
 
 
 @dataclass(frozen=True)
-class BenchmarkReportInputs(AnalysisInputs):
-    """The results that `benchmark_report` reads."""
+class BenchmarkReportInputs(StageInputs):
+    """The results that `benchmark_report` reads; the published dataset is what its asset links to."""
 
+    raw_dataset: PublishedResult
     published_dataset: PublishedResult
+    bias_evidence: PublishedResult
     analysis: PublishedResult
 
 
 def run(
     settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Render the report from what was published; the tracker has its numbers, and the path of the page.
+    """Render what `analysis` published; no number is computed here. The tracker has the path of the page.
 
     The page itself holds plotly's script, and is kept once.
     """
-    from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures
+    from aflite_assets.reports.figures.all_figures import report_pictures
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
-    data = benchmark_data(settings, inputs, draft.partition)
-    verdicts = verdict_texts(analyse(data))
-    pictures = report_pictures(analyse(data), picture_inputs(data))
-    (draft.path / "report.html").write_text(render_report(data, pictures=pictures), encoding="utf-8")
-    (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
-    write_tables(data, draft.path)
+    analysis, shown = read_analysis(inputs.analysis.path), report_inputs(settings, inputs)
+    pictures = report_pictures(analysis, shown)
+    page = render_report(analysis, shown, pictures=pictures)
+    (draft.path / "report.html").write_text(page, encoding="utf-8")
+    document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
+    (draft.path / "report.json").write_text(document, encoding="utf-8")
+    write_tables(analysis, draft.path)
     write_pictures(pictures, draft.path)
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
+    verdicts = verdict_texts(analysis)
     return {
-        "cells": len(data.cells),
-        "test_sets": [test.name for test in data.test_sets],
+        "test_sets": [test.name for test in analysis.facts.test_sets],
         "verdict": verdicts[0].code if verdicts else None,
-        "checks": failed_lines(data.checks),
+        "checks": failed_lines(analysis.checks),
         "verdicts": [f"{one.representation}: {one.sentence}" for one in verdicts],
     }
 
 
-def write_tables(data: BenchmarkData, folder: Path) -> None:
+def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
+    """What the report shows beside the numbers."""
+    raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
+    return ReportInputs(
+        examples=raw,
+        rows=read_row_tables(folder, image_reader(raw)),
+        source=read_source_rows(inputs.raw_dataset, raw, settings.columns),
+        scatter_features=settings.report.scatter_features,
+        similarities=read_similarities(inputs.bias_evidence),
+        evidence=read_evidence(folder),
+    )
+
+
+def write_tables(analysis: Analysis, folder: Path) -> None:
     """Every table as the papers lay it out, and as Markdown; its numbers are published by `analysis`."""
     from aflite_assets.reports.page.markdown import plain_table, tables_markdown
     from aflite_assets.reports.tables.all_tables import shown_tables
 
-    shown = shown_tables(data)
+    shown = shown_tables(analysis)
     write_json(
         folder / "layouts.json", {name: [asdict(plain_table(one)) for one in each] for name, each in shown.items()}
     )

@@ -82,7 +82,6 @@ def test_the_hint_that_gives_a_class_away_is_kept(planted: BenchmarkData) -> Non
     rare, often = (replace(HINT, value=name, class_share=0.95, rows=rows) for name, rows in (("a", 40), ("b", 60)))
     verdict = verdict_of(analyse(with_cues(planted, HINT, WORD, rare, often, replace(often, adjusted_p=1.0, rows=90))))
     assert verdict.giveaway == HINT
-    assert (verdict.tested_cues, len(verdict.shown_cues)) == (5, 4)
     assert verdict_of(analyse(with_cues(planted, rare, often))).giveaway == often
 
 

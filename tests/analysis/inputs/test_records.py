@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.errors import InvalidInputError
 
 PREDICTIONS = pa.table({"test_set": ["t"], "row_id": [0], "predicted": [0]})
@@ -117,3 +117,11 @@ def test_probabilities_are_added_only_where_classes_merge_or_drop_out(
     given = None if class_map is None else np.array(class_map)
     one = TestSet("t", True, np.arange(2), np.arange(2), ("a", "b"), {}, class_map=given, collapse=collapse)
     assert one.adds_probabilities is adds
+
+
+def test_a_set_says_for_whom_it_is_not_zero_shot() -> None:
+    fine_tuned = {"x": FineTuned("p", ("odd",)), "y": FineTuned("p", ("even", "odd")), "z": FineTuned("p", ("even",))}
+    assert fine_tuned_note("odd", fine_tuned) == (
+        "Not zero-shot for evaluators fine-tuned on other rows of this set: x, y.",
+    )
+    assert fine_tuned_note("other", fine_tuned) == ()

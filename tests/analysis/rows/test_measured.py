@@ -39,10 +39,10 @@ def test_means_are_of_the_rows_that_entered_the_filter(by_hand: BenchmarkData) -
     maps = (DataMap("net", "a", 3, 5, points([True, False, True, None])), DataMap("x", "b", 0, 0, points([True]), True))
     means = tuple(data_map_means(replace(by_hand, data_maps=maps)))
     assert means == (
-        DataMapMeans("a", "net", False, 3, 5, True, 2, 0.1, 0.05, 1.0),
-        DataMapMeans("a", "net", False, 3, 5, False, 1, 0.1, 0.05, 1.0),
-        DataMapMeans("b", "x", True, 0, 0, True, 1, 0.0, 0.0, 1.0),
-        DataMapMeans("b", "x", True, 0, 0, False, 0, None, None, None),
+        DataMapMeans("a", "net", False, 3, 5, "kept", 2, 0.1, 0.05, 1.0),
+        DataMapMeans("a", "net", False, 3, 5, "removed", 1, 0.1, 0.05, 1.0),
+        DataMapMeans("b", "x", True, 0, 0, "kept", 1, 0.0, 0.0, 1.0),
+        DataMapMeans("b", "x", True, 0, 0, "removed", 0, None, None, None),
     )
     assert DATA_MAPS.from_arrow(DATA_MAPS.to_arrow(means)) == means
 

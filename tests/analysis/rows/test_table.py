@@ -10,7 +10,7 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.analysis.rows.table import row_table, write_rows
+from aflite_assets.analysis.rows.table import row_table, write_row_tables
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 
@@ -37,7 +37,7 @@ def test_the_table_of_rows_counts_how_often_each_was_forgotten(with_weak_models:
 
 def test_the_table_of_all_rows_reads_by_itself(with_rows: BenchmarkData, tmp_path: Any) -> None:
     pandas = pytest.importorskip("pandas")
-    write_rows(with_rows, tmp_path / "rows.parquet")
+    write_row_tables(with_rows, tmp_path)
     rows = pandas.read_parquet(tmp_path / "rows.parquet")
     assert len(rows) == 1200
     assert list(rows.columns[:6]) == ["representation", "row_id", "source_id", "split", "label", "text"]

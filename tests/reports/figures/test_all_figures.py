@@ -21,12 +21,11 @@ from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
 from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
-from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures, sample_picture, warmup_picture
+from aflite_assets.reports.figures.all_figures import report_pictures, sample_picture, warmup_picture
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
 from aflite_assets.reports.figures.example_rows import shown_rows
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
-from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.json_report import report_json
+from tests.planted_reports import rendered_page, report_document, report_inputs
 
 HOSTILE = "</h4><script>alert(1)</script> $x_{"
 
@@ -71,7 +70,7 @@ def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callabl
 
 
 def drawn_of(data: BenchmarkData) -> dict[str, Picture]:
-    return report_pictures(analyse(data), picture_inputs(data))
+    return report_pictures(analyse(data), report_inputs(data))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +80,7 @@ def pictures(pictured: BenchmarkData) -> dict[str, Picture]:
 
 @pytest.fixture(scope="module")
 def page(pictured: BenchmarkData, pictures: dict[str, Picture]) -> str:
-    return render_report(pictured, pictures=pictures)
+    return rendered_page(pictured, pictures=pictures)
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -142,7 +141,7 @@ def test_names_of_classes_cannot_leave_their_place(page: str) -> None:
 
 
 def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
-    written: Any = report_json(pictured)
+    written: Any = report_document(pictured)
     scores = [row for row in written["tables"]["predictability_by_iteration"] if row["iteration"] == 1]
     assert [row["low"] for row in scores] == pytest.approx(np.arange(20) / 20)
     assert [row["rows"] for row in scores] == list(range(21, 41))
@@ -155,7 +154,7 @@ def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     found = {"overview.roberta", "falls.roberta", "filtering_curves", "curve.roberta", "predictability.roberta"}
     found |= {"lengths.roberta"}  # rows of text
     assert set(drawn_of(planted)) == found
-    written: Any = report_json(planted)
+    written: Any = report_document(planted)
     assert written["tables"]["predictability_by_iteration"] == []
     assert written["representations"]["roberta"]["similarity"] == []
 

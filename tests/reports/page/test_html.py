@@ -12,8 +12,8 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, plotly_script
-from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.sentences.summary import plain_summary
+from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
 
 VOID = {"meta", "img", "br", "link", "input", "hr", "source"}
@@ -69,7 +69,7 @@ CURVES = (
 
 def test_learning_curves_have_a_section_where_they_chose(make_planted: Any, page: Page) -> None:
     assert "How the warm-up rows were chosen" not in page.words()
-    drawn = Page(render_report(make_planted(warmup_curves=CURVES)))
+    drawn = Page(rendered_page(make_planted(warmup_curves=CURVES)))
     words = drawn.words()
     assert "How the warm-up rows were chosen" in words
     assert "the encoders need a sample of 160 rows; with the 100 held-back rows that tell so, 260 train rows" in words
@@ -82,7 +82,7 @@ def test_learning_curves_have_a_section_where_they_chose(make_planted: Any, page
 
 @pytest.fixture(scope="module")
 def planted_page(planted: BenchmarkData) -> str:
-    return render_report(planted)
+    return rendered_page(planted)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def page(planted_page: str) -> Page:
 
 @pytest.fixture(scope="module")
 def hostile_page(hostile: BenchmarkData) -> str:
-    return render_report(hostile)
+    return rendered_page(hostile)
 
 
 def test_sections_come_in_order(page: Page) -> None:
@@ -122,7 +122,7 @@ def test_page_says_how_predictions_of_a_challenge_set_were_mapped(page: Page) ->
 
 def test_missing_sets_are_shown_with_the_reason(make_planted: Any, planted: BenchmarkData) -> None:
     natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
-    parsed = Page(render_report(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
+    parsed = Page(rendered_page(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
     words = parsed.words()
     assert "Challenge sets None available, whole and in parts. anli not available: file '<a>.csv' is gone" in words
     assert "Challenge sets not available and so not tested on: anli." in words
@@ -208,12 +208,12 @@ def test_headings_that_have_nothing_to_show_are_left_out(make_planted: Any, plan
 def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, planted: BenchmarkData) -> None:
     f = planted.filtered[0]
     empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows.slice(0, 0), {})
-    words = Page(render_report(make_planted(cells=(), filtered=(empty,), notes=("Trial run: look only.",)))).words()
+    words = Page(rendered_page(make_planted(cells=(), filtered=(empty,), notes=("Trial run: look only.",)))).words()
     assert "No evaluator was trained." in words
     assert "No iteration was run: the target size was reached." in words
     assert "No train row was kept." in words
     assert "Trial run: look only." in words
-    assert "No evaluator was trained." in Page(render_report(make_planted(cells=(), filtered=()))).words()
+    assert "No evaluator was trained." in Page(rendered_page(make_planted(cells=(), filtered=()))).words()
 
 
 def test_what_settings_did_is_no_warning(make_planted: Any) -> None:
@@ -224,7 +224,7 @@ def test_what_settings_did_is_no_warning(make_planted: Any) -> None:
 
 
 def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
-    parsed = Page(render_report(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
+    parsed = Page(rendered_page(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
     alts = [str(image["alt"]) for image in parsed.all("img")]
     for start in ("Before filtering: 1,200 train rows", "After filtering: 402 train rows"):
         assert sum(alt.startswith(f"{start}, feature 0 against feature 2, coloured by class. ") for alt in alts) == 1
@@ -232,7 +232,7 @@ def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -
 
 
 def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:
-    parsed = Page(render_report(make_planted(examples=image_examples(1400))))
+    parsed = Page(rendered_page(make_planted(examples=image_examples(1400))))
     assert sum(str(image["src"]).startswith("data:image/jpeg") for image in parsed.all("img")) == 48
 
 
@@ -269,7 +269,7 @@ def test_page_fits_draws_and_stays_silent(
 
 
 def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_hand: Any) -> None:
-    words = Page(render_report(make_by_hand(published="snli"))).words()
+    words = Page(rendered_page(make_by_hand(published="snli"))).words()
     for text in (
         "test: full, random and filtered",
         "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",

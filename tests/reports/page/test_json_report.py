@@ -10,12 +10,13 @@ from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.filtering import filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.json_values import to_json
-from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
+from aflite_assets.reports.page.json_report import SCHEMA_VERSION
 from aflite_assets.reports.sentences.summary import plain_summary
+from tests.planted_reports import report_document
 
 
 def test_json_equals_the_tables(planted: BenchmarkData) -> None:
-    written = json.loads(json.dumps(report_json(planted), allow_nan=False))
+    written = json.loads(json.dumps(report_document(planted), allow_nan=False))
     roberta = written["representations"]["roberta"]
     assert written["schema_version"] == SCHEMA_VERSION == 3
     tables = {table.name: table.to_arrow(analyse(planted).of(table)).to_pylist() for table, _ in TABLES}
@@ -30,7 +31,7 @@ def test_json_equals_the_tables(planted: BenchmarkData) -> None:
 
 
 def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
-    written: Any = report_json(planted)
+    written: Any = report_document(planted)
     first = written["tables"]["accuracies"][0]
     assert (first["train_set"], first["tested_on"], first["test_rows"]) == ("full", "full", 1000)
     assert first["accuracy"] == pytest.approx(0.78)
@@ -42,7 +43,7 @@ def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
 
 
 def test_json_says_how_predictions_were_mapped_and_what_is_missing(planted: BenchmarkData) -> None:
-    written: Any = report_json(replace(planted, missing_sets={"anli": "file 'a.csv' does not exist"}))
+    written: Any = report_document(replace(planted, missing_sets={"anli": "file 'a.csv' does not exist"}))
     assert written["dataset"]["missing_sets"] == {"anli": "file 'a.csv' does not exist"}
     test, _, hans = written["dataset"]["test_sets"]
     assert (test["class_map"], test["notes"]) == (None, [])
@@ -58,11 +59,11 @@ def test_json_says_how_predictions_were_mapped_and_what_is_missing(planted: Benc
 
 def test_nan_never_appears(make_planted: Any) -> None:
     table = EvidenceTable("t", "c", pa.table({"x": [float("nan"), 1.0]}))
-    written: Any = report_json(make_planted(evidence=(table,)))
+    written: Any = report_document(make_planted(evidence=(table,)))
     assert written["evidence"][0]["rows"] == [{"x": None}, {"x": 1.0}]
 
 
 def test_hostile_text_survives_the_round_trip(hostile: BenchmarkData) -> None:
-    written = json.loads(json.dumps(report_json(hostile), allow_nan=False))
+    written = json.loads(json.dumps(report_document(hostile), allow_nan=False))
     assert written["dataset"]["title"] == hostile.title
     assert written["representations"]["roberta"]["settings"]["nan"] is None

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, row_table, row_tables, write_rows
+from aflite_assets.analysis.rows.table import INFORMATION, read_row_tables, row_table, row_tables, write_row_tables
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
+from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
@@ -244,7 +243,7 @@ def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: An
     assert kept.shown > 50
     row = json.loads(browser.json)["rows"][0]
     assert row["image"].startswith("data:image/jpeg;base64,")
-    page = render_report(data, most_bytes=5_700_000)
+    page = rendered_page(data, most_bytes=5_700_000)
     assert len(page.encode()) <= 5_700_000
     assert "drawn at random (fewer, so that the page stays small)" in page
 
@@ -271,29 +270,41 @@ def test_long_texts_are_cut_and_long_filterings_thinned(with_rows: BenchmarkData
     assert found["rows"][0]["texts"][0] == ["x" * 2_000 + " … (345 more characters)"]
 
 
-def test_the_files_of_rows_alone_make_the_browser(
-    with_weak_models: BenchmarkData, make_planted: Callable[..., BenchmarkData], tmp_path: Path
-) -> None:
-    one = with_weak_models.filtered[0]
-    two = replace(with_weak_models, filtered=(one, replace(one, representation="other")), cells=())
-    path = tmp_path / "rows.parquet"
-    write_rows(two, path)
-    stored = replace(row_tables(two), read=lambda name: pq.read_table(path, filters=[("representation", "=", name)]))
-    again = row_browser(analyse(two), stored, budget=BUDGET, seed=0, most=70)
-    assert again.json == browse(two, most=70).json
-    assert again.shown == browse(two, most=70).shown
+def information() -> pa.Table:
+    columns = [["net"] * 3 + ["bow"], ["test"] * 4, [5, 6, 5000, 5], [0] * 4, [1.25, None, 2.0, -0.04], [3] * 4]
+    return pa.table([pa.array(v, f.type) for v, f in zip(columns, INFORMATION, strict=True)], INFORMATION)
+
+
+def data_map() -> DataMap:
+    points = {"guid": ["a"], "index": [0], "confidence": [0.5], "variability": [0.25], "correctness": [1.0]}
+    return DataMap("net", "roberta", 1, 2, pa.table({**points, "row_id": [5], "kept": [True]}))
 
 
 def test_rows_say_what_evaluators_measured_of_them(with_rows: BenchmarkData) -> None:
-    columns = [["net"] * 3 + ["bow"], ["test"] * 4, [5, 6, 5000, 5], [0] * 4, [1.25, None, 2.0, -0.04], [3] * 4]
-    information = pa.table([pa.array(v, f.type) for v, f in zip(columns, INFORMATION, strict=True)], INFORMATION)
-    points = {"guid": ["a"], "index": [0], "confidence": [0.5], "variability": [0.25], "correctness": [1.0]}
-    table = pa.table({**points, "row_id": [5], "kept": [True]})
-    maps = (DataMap("net", "roberta", 1, 2, table),)
-    rows = {row["id"]: row for row in read(replace(with_rows, row_information=information, data_maps=maps))["rows"]}
+    data = replace(with_rows, row_information=information(), data_maps=(data_map(),))
+    rows = {row["id"]: row for row in read(data)["rows"]}
     assert rows[5]["models"] == [
         "net: the input told it 1.2 bits of the label (PVI)",
         "bow: the input told it 0.0 bits of the label (PVI)",
         "net: confidence 0.50, variability 0.25, correctness 1.00 over its training",
     ]
     assert "models" not in rows[6]  # its class has no train rows, so that its PVI is unknown
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_the_files_of_rows_alone_make_the_browser(
+    with_weak_models: BenchmarkData, measured: bool, tmp_path: Path
+) -> None:
+    one = with_weak_models.filtered[0]
+    data = replace(with_weak_models, filtered=(one, replace(one, representation="other")), cells=())
+    if measured:
+        data = replace(data, row_information=information(), data_maps=(data_map(),))
+    write_row_tables(data, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == (
+        {"rows.parquet", "pvi.parquet", "data_maps"} if measured else {"rows.parquet"}
+    )
+    stored = read_row_tables(tmp_path, data.examples.image_bytes)
+    browser = row_browser(analyse(data), stored, budget=BUDGET, seed=0)
+    assert browser.json == browse(data).json
+    assert browser.shown == browse(data).shown
+    assert ("(PVI)" in browser.json) == measured

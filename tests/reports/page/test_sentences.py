@@ -4,8 +4,8 @@ from typing import Any
 
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.page.html import render_report
 from tests.page_sentences import long_sentences
+from tests.planted_reports import rendered_page
 
 CURVES = (LearningCurve("roberta", (40, 80, 160), (30, 80, 82), 100, 34),)
 
@@ -19,7 +19,7 @@ def test_a_long_sentence_is_found_and_the_datasets_is_not() -> None:
 
 
 def test_no_sentence_of_the_page_is_over_thirty_words(with_rows: BenchmarkData) -> None:
-    assert long_sentences(render_report(with_rows)) == []
+    assert long_sentences(rendered_page(with_rows)) == []
 
 
 def test_nor_of_one_with_warmup_scatter_and_images(
@@ -28,5 +28,5 @@ def test_nor_of_one_with_warmup_scatter_and_images(
     features = make_planted(
         examples=feature_examples(1400, 3), scatter_features=(0, 2), warmup_curves=CURVES, settings_done=("Done.",)
     )
-    assert long_sentences(render_report(features)) == []
-    assert long_sentences(render_report(make_planted(examples=image_examples(1400)))) == []
+    assert long_sentences(rendered_page(features)) == []
+    assert long_sentences(rendered_page(make_planted(examples=image_examples(1400)))) == []

@@ -10,10 +10,9 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.sentences.cues import cue_name, cue_text, cues_caption, planted_sentence
 from aflite_assets.reports.sentences.summary import findings
+from tests.planted_reports import rendered_page, report_document
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -72,19 +71,19 @@ def test_the_report_says_it_after_the_filtering(planted: BenchmarkData) -> None:
     assert said[0].startswith("Filtering with representation roberta")
     assert said[1] == planted_sentence(REMOVAL)
     assert len([line for line in said if "planted with a shortcut" in line]) == 1
-    assert planted_sentence(REMOVAL) in render_report(data)
+    assert planted_sentence(REMOVAL) in rendered_page(data)
 
 
 def test_values_are_shown_as_text(planted: BenchmarkData) -> None:
     hostile = replace(REMOVAL, values=("<script>alert(1)</script>", "x" * 100))
-    page = render_report(replace(planted, planted=(hostile,)))
+    page = rendered_page(replace(planted, planted=(hostile,)))
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "x" * 60 not in page
 
 
 def test_json_has_counts_and_shares(planted: BenchmarkData) -> None:
-    written: Any = report_json(replace(planted, planted=(REMOVAL,)))
+    written: Any = report_document(replace(planted, planted=(REMOVAL,)))
     (one,) = written["tables"]["planted"]
     assert one["values"] == ["right"]
     assert (one["removed_planted_rows"], one["precision"]) == (720, 0.9)

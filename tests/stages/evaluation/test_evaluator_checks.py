@@ -15,6 +15,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.evaluation.evaluator_checks import (
     EvaluatorCheckSettings,
     check_all_done,
@@ -24,7 +25,6 @@ from aflite_assets.stages.evaluation.evaluator_checks import (
 )
 from aflite_assets.stages.evaluation.margins import margins_of_training
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 
 
 def spec_of(folder: Path, *, clear: bool) -> Any:
@@ -138,8 +138,8 @@ FEATURES = {"features": ["x0", "x1", "x2"]}
 
 def assert_reported(found: Mapping[str, CheckOutcome], spec: Any, store: ResultStore) -> None:
     """That the report has these outcomes, and that its own cells and test sets give the same."""
-    results = {name: store.current(name, spec.name) for name in BenchmarkReportInputs.names()}
-    data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
+    results = {name: store.current(name, spec.name) for name in AnalysisInputs.names()}
+    data = benchmark_data(AnalysisSettings.of(spec), AnalysisInputs.of(results), spec.name)
     assert {one.title: one for one in data.checks if one.about == "evaluators"} == found
     again = [
         check_all_done(data.cells),
@@ -157,9 +157,9 @@ def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path
     challenges = {"two": {"source": source_of(tmp_path, test="two"), "columns": FEATURES, **two}}
     spec = noise(tmp_path, labels, columns=FEATURES, labels=["a", "b", "c"], challenge_sets=challenges)
     found = walked(spec, store, through="bias_evidence")
-    two = found["not_at_chance (two)"]
-    assert "svm" not in two.found
-    assert "; the largest class gets 66.7 %" in two.found
+    odd = found["not_at_chance (two)"]
+    assert "svm" not in odd.found
+    assert "; the largest class gets 66.7 %" in odd.found
     said = pq.read_table(
         store.current("evaluator_models", spec.name).part("linear.full.0").file("predictions.parquet"),
         filters=[("test_set", "=", "two")],
@@ -167,8 +167,8 @@ def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path
     probabilities = np.array(said["probabilities"].to_pylist())
     right = (probabilities[:, 0] >= probabilities[:, 1:].sum(axis=1)) == (labels["two"] == 0)
     pair = [right, right]  # of both seeds, since a linear model has none
-    assert f"linear ({100 * np.mean(pair):.1f} %" in two.found
-    assert two.numbers == {"cannot_be_asked_of": "svm on two"}
+    assert f"linear ({100 * np.mean(pair):.1f} %" in odd.found
+    assert odd.numbers == {"cannot_be_asked_of": "svm on two"}
     assert found["better_than_largest_class (linear)"].numbers == {}
     assert_reported(found, spec, store)
 

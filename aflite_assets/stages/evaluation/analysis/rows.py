@@ -1,7 +1,6 @@
 """What a report knows of single rows: their facts, their places in the source, PVI and data maps, as Arrow columns."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.inputs.records import DataMap, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS, published_information
+from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
@@ -21,12 +20,6 @@ from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tup
 from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_nearest_kept
 from aflite_assets.stages.shared.source_places import places_in_files, places_of
-
-PVI_FILE = "pvi.parquet"
-"""PVI of the rows of every natural test set; where an evaluator gives probabilities."""
-
-DATA_MAPS = "data_maps"
-"""The folder of data maps, a file per representation and evaluator; where an evaluator records its training."""
 
 _MOST_ROWS = 50
 """Of a table by class, which is left out beyond that; a report shows as many."""
@@ -300,15 +293,6 @@ def _beside_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Ta
             "kept": _taken(filtered.rows, "kept", row_ids),
         }
     )
-
-
-def write_row_statistics(information: pa.Table | None, maps: tuple[DataMap, ...], folder: Path) -> None:
-    """Write `PVI_FILE` and a file per data map, of what there is."""
-    if information is not None:
-        pq.write_table(published_information(information), folder / PVI_FILE)
-    for one in maps:
-        (folder / DATA_MAPS).mkdir(exist_ok=True)
-        pq.write_table(one.table, folder / DATA_MAPS / f"{one.representation}.{one.evaluator}.parquet")
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:

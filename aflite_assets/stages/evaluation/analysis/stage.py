@@ -37,7 +37,6 @@ from aflite_assets.stages.evaluation.analysis.rows import (
     read_row_facts,
     read_source_rows,
     row_information,
-    write_row_statistics,
 )
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
@@ -134,15 +133,14 @@ class AnalysisInputs(StageInputs):
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from what was published; the tracker has the mean accuracies."""
     from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.analysis.rows.table import ROWS_FILE, write_rows
+    from aflite_assets.analysis.rows.table import write_row_tables
     from aflite_assets.analysis.storage import write_analysis, write_evidence
 
     data = benchmark_data(settings, inputs, draft.partition)
     analysis = analyse(data)
     write_analysis(analysis, draft.path)
     write_evidence(data.evidence, draft.path)
-    write_row_statistics(data.row_information, data.data_maps, draft.path)
-    write_rows(data, draft.path / ROWS_FILE)
+    write_row_tables(data, draft.path)
     context.tracker.log_metrics(mean_accuracies(analysis))
     return {
         "cells": len(data.cells),

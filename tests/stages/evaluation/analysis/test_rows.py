@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +11,15 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import DATA_MAP_COLUMNS, BenchmarkData
 from aflite_assets.analysis.rows.measured import data_map_means
-from aflite_assets.analysis.rows.table import published_information
+from aflite_assets.analysis.rows.table import INFORMATION
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.figures.data_map import data_map_alt
 from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.stages.evaluation.analysis import rows as stored_rows
 from aflite_assets.stages.evaluation.analysis.rows import data_maps, given_map, row_facts
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.report import rows as stored_rows
-from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 from tests.compatibility.kept import small_specs, unpack_store
 
 (SPEC,) = (spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs")
@@ -38,7 +37,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
 
 @pytest.fixture(scope="module")
 def data(walk: Walk) -> BenchmarkData:
-    return report_data(BenchmarkReportSettings.of(SPEC), BenchmarkReportInputs.of(walk), "kept_pairs")
+    return benchmark_data(AnalysisSettings.of(SPEC), AnalysisInputs.of(walk), "kept_pairs")
 
 
 def of_linear(information: pa.Table) -> pa.Table:
@@ -61,8 +60,8 @@ def test_pvi_is_that_of_the_stored_probabilities(walk: Walk, data: BenchmarkData
     for row in linear.to_pylist():
         expected = np.log2(said[row["row_id"]][row["label"]] / shares[row["label"]])
         assert row["pvi"] == pytest.approx(expected, abs=1e-5)
-    published = pq.read_table(walk["benchmark_report"].file("pvi.parquet"))
-    assert published.equals(published_information(data.row_information))
+    published = pq.read_table(walk["analysis"].file("pvi.parquet"))
+    assert published.equals(data.row_information.cast(INFORMATION))
     assert published.schema.field("pvi").type == pa.float32()
 
 
@@ -101,11 +100,11 @@ def test_data_maps_are_those_of_the_stored_dynamics(walk: Walk, data: BenchmarkD
 
 
 def test_data_maps_are_files_and_figures(walk: Walk, data: BenchmarkData) -> None:
-    folder: Path = walk["benchmark_report"].path
+    folder, page = walk["analysis"].path, walk["benchmark_report"].path
     for one in data.data_maps:
         name = f"{one.representation}.{one.evaluator}"
         assert pq.read_table(folder / "data_maps" / f"{name}.parquet").equals(one.table)
-        assert (folder / "figures" / f"data_map.{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (page / "figures" / f"data_map.{name}.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def rows_of_a_map(**columns: list[str | None]) -> Examples:

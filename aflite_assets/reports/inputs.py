@@ -1,0 +1,37 @@
+"""What a report shows beside the numbers of an analysis: rows of the dataset, matrices and tables as published."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.analysis.inputs.records import EvidenceTable
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity
+from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.analysis.rows.table import RowTables
+from aflite_assets.data.examples import Examples
+
+_SHOWN = ("row_id", "split", "kept", "removed_in_iteration", "predictability")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportInputs:
+    """The rows, matrices and tables of one report.
+
+    `scatter_features`: the two feature columns to plot, or None. `similarities`: by representation. `evidence`: tables
+    of statistics, to show as they are.
+    """
+
+    examples: Examples
+    rows: RowTables
+    source: SourceRows
+    scatter_features: tuple[int, int] | None
+    similarities: Mapping[str, tuple[ClassSimilarity, ...]]
+    evidence: tuple[EvidenceTable, ...]
+
+    def rows_of(self, representation: str) -> pa.Table:
+        """The rows of one filtering: row_id, split, label (a class number), kept, its iteration and predictability."""
+        rows = self.rows.read(representation)
+        labels = pc.index_in(rows["label"], value_set=pa.array(self.examples.label_names, pa.string()))
+        return rows.select(_SHOWN).append_column("label", labels.cast(pa.int64()))

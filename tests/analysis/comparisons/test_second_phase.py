@@ -1,0 +1,78 @@
+"""Second phases from planted cells: differences to their start and to random rows, and what pairs share."""
+
+import numpy as np
+import pytest
+
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
+from aflite_assets.analysis.comparisons.second_phase import phase_differences
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.intervals import crossed_interval, paired_interval
+from aflite_assets.errors import InvalidInputError
+from tests.planted_comparisons import PHASES
+
+
+def phases(data: BenchmarkData) -> list[Difference]:
+    return [one for one in analyse(data).of(DIFFERENCES) if one.comparison == "second phase"]
+
+
+def test_the_control_is_the_phase_on_random_rows_of_the_same_model(forgotten: BenchmarkData) -> None:
+    forgettables = forgotten.forgettables
+    assert forgettables is not None
+    assert [forgettables.control_of(name) for name in PHASES] == ["net_random", None, "net_random", "net_random"]
+    assert forgettables.starts == ("net",)
+
+
+def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(forgotten: BenchmarkData) -> None:
+    found = {(one.evaluator, one.against_evaluator, one.test_set): one for one in phases(forgotten) if one.whole}
+    gain = found["net_bow", "net_random", "hans"]
+    assert gain.difference == pytest.approx(18)
+    assert (gain.side, gain.primary, gain.train_set, gain.against) == ("above", True, "full", "full")
+    assert gain.adjusted_p == gain.p_value is not None
+    assert not any(one.primary for one in found.values() if one is not gain)
+    start = found["net_bow", "net", "hans"]
+    assert start.difference == pytest.approx(20)
+    assert (start.side, start.why) == (None, "not the control")
+    assert ("net_random", "net", "hans") in found
+    assert ("net_random", "net_random", "hans") not in found
+    assert {one.representation for one in found.values()} == {None}
+
+
+def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
+    gain = next(
+        one for one in phase_differences(forgotten) if (one.evaluator, one.against) == ("net_bow", "net_random")
+    )
+    assert gain.interval is not None
+    assert gain.interval.trainings == (3, 3)
+
+
+def test_without_second_phases_there_is_no_difference(planted: BenchmarkData) -> None:
+    assert phases(planted) == []
+
+
+def test_pairs_share_what_their_seeds_have_in_common() -> None:
+    rng = np.random.default_rng(0)
+    before = [rng.random(600) < share for share in (0.5, 0.6, 0.7, 0.8)]
+    after = [rows | (rng.random(600) < 0.1) for rows in before]
+    paired, apart = paired_interval(after, before), crossed_interval(after, before)
+    assert paired.difference == pytest.approx(apart.difference)
+    assert paired.high - paired.low < (apart.high - apart.low) / 4
+    assert paired.low > 0 > apart.low
+    with pytest.raises(InvalidInputError, match="pairs need as many trainings on both sides, got 4 and 3"):
+        paired_interval(after, before[:3])
+
+
+def test_paired_intervals_keep_their_promise() -> None:
+    """Seeds that move both sides alike, and a true gain of 5 points: covered in 95 % of the draws."""
+    rng, draws, rows = np.random.default_rng(1), 400, 300
+    covered = 0
+    for _ in range(draws):
+        easiness = rng.random(rows)
+        before, after = [], []
+        for shift in rng.normal(0, 0.1, 4):
+            level = np.clip(easiness + shift, 0, 0.95)
+            before.append(rng.random(rows) < level)
+            after.append(rng.random(rows) < level + 0.05)
+        interval = paired_interval(after, before)
+        covered += interval.low <= 5 <= interval.high
+    assert 0.92 <= covered / draws <= 1

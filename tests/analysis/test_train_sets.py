@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
-from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
-from aflite_assets.analysis.scores.main_table import main_table
+from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import (
     TRAIN_SETS,
     compared_pairs,
@@ -15,6 +15,7 @@ from aflite_assets.analysis.train_sets import (
 )
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.sentences.wording import train_set_meaning
+from aflite_assets.reports.tables.challenge_tables import ZERO_SHOT
 
 
 @pytest.mark.parametrize(
@@ -68,9 +69,9 @@ def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, m
     extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass_model"))
     data = make_by_hand(cells=(*by_hand.cells, *extra))
     order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
-    assert [row.train_set for row in main_table(data, "a")] == order * 2
-    assert [row.train_set for row in main_table(data, "b")] == order[:3] * 2
-    assert [row.headings[0] for row in zero_shot_tables(data)[0].rows if not row.apart] == order
+    assert [train_set for _, train_set, _ in cell_groups(data, "a")] == order * 2
+    assert [train_set for _, train_set, _ in cell_groups(data, "b")] == order[:3] * 2
+    assert [row.headings[0] for row in ZERO_SHOT.tables(analyse(data))[0].rows if not row.apart] == order
 
 
 def test_a_name_of_no_train_set_is_refused() -> None:

@@ -56,11 +56,6 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     )
 
 
-def largest_class_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
-    """`FilterRow.largest_class` of each iteration."""
-    return tuple(row.largest_class for row in filter_table(filtered))
-
-
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
@@ -208,7 +203,7 @@ def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
         filtered.kept_jaccard,
         len(passes),
         (passes[0].representation_bias, passes[-1].representation_bias) if passes else None,
-        largest_class_by_iteration(filtered)[-1] if passes else None,
+        passes[-1].largest_class if passes else None,
     )
 
 

@@ -34,10 +34,17 @@ def everything(make_planted: Callable[..., BenchmarkData]) -> BenchmarkData:
     )
 
 
+FILLED = {
+    "accuracies", "class_shares", "cues", "differences", "falls", "iterations", "lengths", "planted", "predictability",
+    "predictability_by_iteration", "sample_curve", "scores", "similarities", "warmup_curve",
+}  # fmt: skip
+"""Tables that have rows here."""
+
+
 @pytest.mark.parametrize("table", [table for table, _ in TABLES], ids=lambda table: table.name)
 def test_tables_come_back_as_they_were(everything: BenchmarkData, table: Any) -> None:
     records = analyse(everything).of(table)
-    assert records
+    assert records or table.name not in FILLED
     assert table.from_arrow(table.to_arrow(records)) == records
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.facts import dataset_facts
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import (
@@ -15,6 +15,7 @@ from aflite_assets.analysis.train_sets import (
 )
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.sentences.wording import train_set_meaning
+from aflite_assets.reports.tables.challenge_tables import ZERO_SHOT
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, m
     order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
     assert [train_set for _, train_set, _ in cell_groups(data, "a")] == order * 2
     assert [train_set for _, train_set, _ in cell_groups(data, "b")] == order[:3] * 2
-    assert list(dataset_facts(data).filtering["a"].train_sets) == order
+    assert [row.headings[0] for row in ZERO_SHOT.tables(analyse(data))[0].rows if not row.apart] == order
 
 
 def test_a_name_of_no_train_set_is_refused() -> None:

@@ -101,7 +101,7 @@ def values_of(results: Mapping[str, PublishedResult], tracker: Recorder, store: 
         store.current(stage, report.partition) for stage in ("filtered_sets", "evaluator_models", "bias_evidence")
     )
     leaves = {place: leaf for stage, one in results.items() for place, leaf in _of_result(stage, one).items()}
-    leaves |= flattened(report_numbers(report), f"dagster.{_REPORT_STAGE}")
+    leaves |= flattened(report_numbers(results["analysis"]), f"dagster.{_REPORT_STAGE}")
     leaves |= flattened(filter_numbers(filtered), "dagster.filtered_sets")
     leaves |= flattened(grid_numbers(models), "dagster.evaluator_models")
     return dict(sorted((leaves | tracker.logged | _evidence_metrics(evidence)).items()))

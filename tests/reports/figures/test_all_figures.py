@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, score_bins
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData
@@ -21,11 +21,11 @@ from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
 from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
-from aflite_assets.reports.figures.all_figures import picture_inputs, report_pictures, sample_picture, warmup_picture
+from aflite_assets.reports.figures.all_figures import report_pictures, sample_picture, warmup_picture
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
 from aflite_assets.reports.figures.example_rows import shown_rows
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
-from tests.planted_reports import rendered_page, report_document
+from tests.planted_reports import rendered_page, report_document, report_inputs
 
 HOSTILE = "</h4><script>alert(1)</script> $x_{"
 
@@ -70,7 +70,7 @@ def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callabl
 
 
 def drawn_of(data: BenchmarkData) -> dict[str, Picture]:
-    return report_pictures(analyse(data), picture_inputs(data))
+    return report_pictures(analyse(data), report_inputs(data))
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
         ITERATIONS.name: tuple(replace(row, representation=name) for name in names for row in known.of(ITERATIONS)),
         CLASS_SHARES.name: tuple(replace(row, representation=name) for name in names for row in known.of(CLASS_SHARES)),
     }
-    drawn = pixels(figures_filtering.filtering_curves(Analysis(facts, tables)))
+    drawn = pixels(figures_filtering.filtering_curves(replace(known, facts=facts, tables=tables)))
     assert has_colour(drawn, BLUE) == (many > 0)
     assert has_colour(drawn, GREEN) == (many > 0)  # the third class, and the third representation
 

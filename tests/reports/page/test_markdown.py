@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table, plain_table, tables_markdown
-from aflite_assets.reports.tables.all_tables import shown_tables
-from aflite_assets.reports.tables.challenge_sets import challenge_tables
-from aflite_assets.reports.tables.main_tables import accuracy_tables
+from aflite_assets.reports.tables.accuracy_tables import ACCURACY
+from aflite_assets.reports.tables.all_tables import SHOWN, shown_tables
+from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS
 
 DASH = "\N{EN DASH}"
 
@@ -100,7 +101,7 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
 
 
 def test_a_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = tables_markdown(accuracy_tables(planted)).splitlines()
+    lines = tables_markdown(ACCURACY.tables(analyse(planted))).splitlines()
     assert lines[0].startswith(r"| evaluator | trained on | train rows | test, full \(n = 1,000\) | test, filtered")
     assert lines[1].startswith("| --- | --- | ---: | ---: |")
     assert lines[2].startswith(
@@ -114,7 +115,8 @@ def test_a_table_in_markdown(planted: BenchmarkData) -> None:
 
 def test_title_and_notes_stand_above(make_planted: Any, planted: BenchmarkData) -> None:
     hans = replace(planted.test_sets[-1], notes=("The spec limits it to 300 of 30,000 rows.", "a|b"))
-    text = tables_markdown(challenge_tables(make_planted(test_sets=(*planted.test_sets[:2], hans))))
+    data = make_planted(test_sets=(*planted.test_sets[:2], hans))
+    text = tables_markdown(CHALLENGE_SETS.tables(analyse(data)))
     assert text.startswith(
         "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\nThe predicted label is mapped"
     )
@@ -124,7 +126,7 @@ def test_title_and_notes_stand_above(make_planted: Any, planted: BenchmarkData) 
 
 def test_a_table_without_columns_is_a_line(by_hand: BenchmarkData) -> None:
     missing = {"anli": "file <gone> does not exist", "x_y": "no hub"}
-    one, other, *_ = challenge_tables(replace(by_hand, cells=(), missing_sets=missing))
+    one, other, *_ = SHOWN["challenge_sets"](replace(by_hand, cells=(), missing_sets=missing))
     assert tables_markdown((one, other)) == (
         "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
     )

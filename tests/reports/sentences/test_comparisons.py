@@ -12,8 +12,9 @@ from aflite_assets.analysis.comparisons.samples import sample_costs
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.sentences.comparisons import headline_sentence, sample_cost_sentences
+from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.wording import bounds_text
-from tests.planted_reports import done_cell, rendered_page
+from tests.planted_reports import done_cell
 
 
 def benchmark(make_planted: Any, done_cell: Any, shares: dict[str, tuple[float, float, float]]) -> BenchmarkData:
@@ -100,7 +101,7 @@ def test_all_rows_are_said_to_be_better_where_they_surely_are(sampled: Benchmark
     (said,) = sample_cost_sentences(analyse(sampled))
     assert said.startswith("linear, trained on all train rows instead of the sample, is better on ")
     assert "hans (20.0 [" in said
-    assert said in rendered_page(sampled).replace("&#39;", "'")
+    assert said in findings(analyse(sampled))
 
 
 def test_where_none_is_shown_that_is_said(sampled: BenchmarkData) -> None:

@@ -12,7 +12,6 @@ from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.cues import cue_name, cue_text, cues_caption, planted_sentence
 from aflite_assets.reports.sentences.summary import findings
-from aflite_assets.reports.tables.listings import PLANTED_FORM
 from tests.planted_reports import rendered_page, report_document
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -86,13 +85,6 @@ def test_values_are_shown_as_text(planted: BenchmarkData) -> None:
 def test_json_has_counts_and_shares(planted: BenchmarkData) -> None:
     written: Any = report_document(replace(planted, planted=(REMOVAL,)))
     (one,) = written["tables"]["planted"]
-    assert one["values"] == "right"
+    assert one["values"] == ["right"]
     assert (one["removed_planted_rows"], one["precision"]) == (720, 0.9)
     assert one["recall"] == pytest.approx(0.923, abs=1e-3)
-
-
-def test_the_flat_table_has_a_row_per_attribute(planted: BenchmarkData) -> None:
-    both = replace(REMOVAL, values=("right", "wrong"), planted_rows=0, removed_planted_rows=0)
-    first, second = PLANTED_FORM.table(replace(planted, planted=(REMOVAL, both))).to_pylist()
-    assert (first["values"], first["rows"], first["recall_by_chance"]) == ("right", 1200, 800 / 1200)
-    assert (second["values"], second["precision"], second["recall"]) == ("right, wrong", 0.0, None)

@@ -1,10 +1,13 @@
 """Numbers in words: what is read first, what stands below it, and what a column is sorted by."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from aflite_assets.analysis.intervals import CrossedInterval, Interval
+from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracy import AccuracySummary, Score
+from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.cells import (
     difference_cell,
     part_text,
@@ -19,9 +22,19 @@ from aflite_assets.reports.tables.cells import (
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
-def score(deviation: float | None, seeds: int, unfinished: int) -> Score:
-    summary = AccuracySummary(0.642, deviation, seeds, 100, Interval(0.55, 0.72), 100.0)
-    return Score("done", None, summary, 100, unfinished)
+def accuracy(status: str = "done", reason: str | None = None, *, unfinished: int = 0, **numbers: Any) -> Accuracy:
+    given: dict[str, Any] = {"train_rows": None, "train_rows_most": None, "test_rows": 100} | numbers
+    return Accuracy(
+        representation="a", evaluator="p", train_set="full", test_set="test", tested_on="full", column=None,
+        category=None, label=None, top=1, status=status, reason=reason, unfinished_seeds=unfinished, **given,
+    )  # fmt: skip
+
+
+def score(deviation: float | None, seeds: int, unfinished: int) -> Accuracy:
+    return accuracy(
+        unfinished=unfinished, accuracy=0.642, seeds_deviation=deviation, seeds=seeds, effective_rows=100.0,
+        interval_low=0.55, interval_high=0.72,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -33,7 +46,7 @@ def score(deviation: float | None, seeds: int, unfinished: int) -> Score:
         (score(None, 1, 2), "1 of 3 seeds", "1 of 3 seeds"),
     ],
 )
-def test_scores_stand_with_both_spreads(given: Score, seeds: str, in_short: str) -> None:
+def test_scores_stand_with_both_spreads(given: Accuracy, seeds: str, in_short: str) -> None:
     cell = score_cell(given)
     assert (cell.text, cell.small, cell.value) == ("64.2", (seeds, "[55.0, 72.0]"), 0.642)
     assert cell.plain == f"64.2, {seeds}, [55.0, 72.0]"
@@ -41,26 +54,31 @@ def test_scores_stand_with_both_spreads(given: Score, seeds: str, in_short: str)
 
 
 def test_missing_scores_say_why() -> None:
-    failed = score_cell(Score("failed", "out of memory", None, 5, 1), form="x", keys={"seed": 3})
+    failed = score_cell(accuracy("failed", "out of memory", unfinished=1))
     assert (failed.text, failed.kind, failed.value) == ("failed: out of memory", "missing", None)
-    assert (failed.form, failed.record["seed"], failed.record["status"]) == ("x", 3, "failed")
-    assert score_cell(Score("not run", None, None, 5, 1)).text == "not run"
-    assert len(score_cell(Score("failed", "W" * 999, None, 5, 1)).text) == 300
-    assert score_cell(None).text == DASH
+    assert score_cell(accuracy("not run", unfinished=1)).text == "not run"
+    assert len(score_cell(accuracy("failed", "W" * 999)).text) == 300
 
 
-def crossed(*, trainings: int = 3) -> CrossedInterval:
-    return CrossedInterval(-2.04, -3.46, -0.5, 0.1, 8.0, (trainings, 3), 50, 50.0, trainings > 1)
+def compared(*, counts_training: bool = True, **verdict: Any) -> Difference:
+    return Difference(
+        comparison="control", representation="a", evaluator="p", train_set="filtered", tested_on="full",
+        against_representation=None, against_evaluator=None, against="random", against_tested_on=None,
+        test_set="test", difference=-2.04, low=-3.46, high=-0.5, counts_training=counts_training, **verdict,
+    )  # fmt: skip
 
 
 def test_differences_stand_with_their_bounds_and_verdict() -> None:
-    cell = difference_cell(crossed(), verdict=Verdict("below", None))
+    cell = difference_cell(compared(side="below"), judged=True)
     assert (cell.text, cell.value, cell.shaded) == (f"{MINUS}2.0", -2.04, True)
     assert cell.small == (f"[{MINUS}3.5, {MINUS}0.5]", "below")
-    alone = difference_cell(crossed(trainings=1), verdict=Verdict(None, "one seed"))
+    assert difference_cell(compared(side="below")).plain == f"{MINUS}2.0, [{MINUS}3.5, {MINUS}0.5]"
+    alone = difference_cell(compared(counts_training=False, why="one seed"), judged=True)
     assert alone.plain == f"{MINUS}2.0, [{MINUS}3.5, {MINUS}0.5], rows alone, no verdict: one seed"
     assert not alone.shaded
-    assert [difference_cell(None, test_rows=rows).text for rows in (None, 0, 5)] == ["not run", "no rows", "not run"]
+    missing = replace(compared(), difference=None, low=None, high=None)
+    texts = [difference_cell(missing, test_rows=rows).text for rows in (None, 0, 5)]
+    assert texts == ["not run", "no rows", "not run"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +94,11 @@ def test_verdicts_in_words(verdict: Verdict, text: str) -> None:
 
 
 def test_sizes_points_and_values() -> None:
-    assert [sizes_cell(sizes).text for sizes in ((), (400,), (390, 400))] == [DASH, "400", f"390{DASH}400"]
+    def trained(*sizes: int | None) -> str:
+        return sizes_cell([accuracy(train_rows=one, train_rows_most=one) for one in sizes]).text
+
+    assert [trained(), trained(None), trained(400), trained(400, None)] == [DASH, DASH, "400", "400"]
+    assert trained(390, 400) == sizes_cell([accuracy(train_rows=390, train_rows_most=400)]).text == f"390{DASH}400"
     assert [(cell.text, cell.value) for cell in map(points_cell, (None, -0.04, 3.2))] == [
         (DASH, None), ("0.0", -0.04), ("3.2", 3.2),
     ]  # fmt: skip

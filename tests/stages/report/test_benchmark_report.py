@@ -91,8 +91,8 @@ def test_category_columns_keep_their_names(walk: dict[str, StoredResult]) -> Non
 
 def test_parts_of_every_column_are_reported(walk: dict[str, StoredResult], said: np.ndarray) -> None:
     right = said.argmax(axis=1) == np.arange(96) % 12
-    where = {"evaluator": "linear", "train_set": "full", "test_set": "all", "label": None}
-    parts = {(row["column"], row["category"]): row["accuracy"] for row in _rows(walk, "challenge_sets", **where)}
+    where = {"evaluator": "linear", "train_set": "full", "test_set": "all", "label": None, "top": 1}
+    parts = {(row["column"], row["category"]): row["accuracy"] for row in _rows(walk, "accuracies", **where)}
     assert parts == {
         (None, None): right.mean(),
         ("kind", "even"): right[::2].mean(),
@@ -105,11 +105,11 @@ def test_parts_of_every_column_are_reported(walk: dict[str, StoredResult], said:
 def test_top_5_is_of_the_stored_probabilities(walk: dict[str, StoredResult], said: np.ndarray) -> None:
     gold = np.arange(96) % 12
     top = np.argsort(-said, axis=1, kind="stable")[:, :5]
-    (row,) = _rows(walk, "top_5", evaluator="linear", train_set="full", test_set="all", top=5)
+    (row,) = _rows(walk, "accuracies", evaluator="linear", train_set="full", test_set="all", top=5)
     assert row["accuracy"] == pytest.approx((top == gold[:, None]).any(axis=1).mean())
-    (svm,) = _rows(walk, "top_5", evaluator="svm", train_set="full", test_set="all", top=5)
+    (svm,) = _rows(walk, "accuracies", evaluator="svm", train_set="full", test_set="all", top=5)
     assert (svm["status"], svm["accuracy"]) == ("no probabilities", None)
-    sets = {row["test_set"] for row in _rows(walk, "top_5")}
+    sets = {row["test_set"] for row in _rows(walk, "accuracies", top=5)}
     assert sets == {"test", "all", "some"}
 
 
@@ -133,15 +133,11 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "by_overlap.parquet", "challenge_sets.parquet", "falls.parquet",
-        "fine_action.parquet",
-        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_alone.parquet",
-        "forgettables_by_class.parquet",
-        "forgetting_events.parquet", "in_distribution.parquet", "minorities.parquet", "paired.parquet",
-        "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "thresholds.parquet",
-        "top_5.parquet",
-        "transfer.parquet", "transfer_differences.parquet", "two_phase.parquet", "two_phase_differences.parquet",
-        "warmup_curve.parquet", "zero_shot.parquet", "zero_shot_differences.parquet",
+        "accuracies.parquet", "annotators.parquet", "differences.parquet", "falls.parquet",
+        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_by_class.parquet",
+        "forgetting_events.parquet", "minorities.parquet", "phase_averages.parquet", "planted.parquet",
+        "predictability_by_iteration.parquet", "published.parquet", "ranking_overlap.parquet", "scores.parquet",
+        "thresholds.parquet", "warmup_curve.parquet", "weak_model_accuracies.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
@@ -151,11 +147,11 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
     assert any("have the make" in line and "linear (as representation given)" in line for line in report["summary"])
-    assert report["tables"]["in_distribution"][0]["test_set"] == "test"
+    assert report["tables"]["accuracies"][0]["test_set"] == "test"
     assert result.summary["verdicts"] == [f"given: {report['verdict']['sentence']}"]
     assert result.summary["verdict"] == report["verdict"]["code"]
     assert result.summary["verdicts"][0].startswith("given: Cannot tell: the rows are predictable")
-    assert {row["test_set"] for row in report["tables"]["top_5"]} == {"test", "all", "some"}
+    assert {row["test_set"] for row in report["tables"]["accuracies"] if row["top"] == 5} == {"test", "all", "some"}
     assert sum(row["rows"] for row in _rows(walk, "predictability_by_iteration", iteration=0)) == 480
     assert set(json.loads(result.file("figures.json").read_text())) == {
         path.stem for path in (result.path / "figures").iterdir()

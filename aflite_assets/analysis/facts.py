@@ -236,7 +236,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         sample_stop=None if data.sample_curve is None else data.sample_curve.stop,
         notes=data.notes,
         settings_done=data.settings_done,
-        test_sets=tuple(_test_set(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
+        test_sets=tuple(set_facts(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
@@ -262,7 +262,8 @@ def _ranking(pair: RankingPair) -> RankingFacts:
     return RankingFacts(pair.against, pair.rankings, differing)
 
 
-def _test_set(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
+def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
+    """The facts of a test set; `label_names` are the dataset's, `ranked` says whether top-5 accuracies are known."""
     targets = None if one.class_map is None else one.class_map.tolist()
     return TestSetFacts(
         name=one.name,

@@ -3,8 +3,9 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.facts import set_facts
 from aflite_assets.analysis.inputs.records import TestSet
-from aflite_assets.reports.class_maps import set_notes
+from aflite_assets.reports import class_maps
 
 NLI = ("entailment", "neutral", "contradiction")
 BY_LABEL = "The predicted label is mapped (collapse: label): "
@@ -19,6 +20,10 @@ def challenge(
 ) -> TestSet:
     given = None if class_map is None else np.array(class_map)
     return TestSet("c", True, np.arange(2), np.array([0, 1]), own, {}, class_map=given, collapse=collapse, **more)
+
+
+def set_notes(one: TestSet, names: tuple[str, ...]) -> tuple[str, ...]:
+    return class_maps.set_notes(set_facts(one, names, ranked=False), names)
 
 
 @pytest.mark.parametrize(

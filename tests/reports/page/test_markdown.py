@@ -126,7 +126,7 @@ def test_title_and_notes_stand_above(make_planted: Any, planted: BenchmarkData) 
 
 def test_a_table_without_columns_is_a_line(by_hand: BenchmarkData) -> None:
     missing = {"anli": "file <gone> does not exist", "x_y": "no hub"}
-    one, other, *_ = SHOWN["challenge_sets"](replace(by_hand, cells=(), missing_sets=missing))
+    one, other, *_ = SHOWN["challenge_sets"](analyse(replace(by_hand, cells=(), missing_sets=missing)))
     assert tables_markdown((one, other)) == (
         "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
     )
@@ -135,14 +135,14 @@ def test_a_table_without_columns_is_a_line(by_hand: BenchmarkData) -> None:
 
 
 def test_plain_rows_are_as_wide_as_their_headings(by_hand: BenchmarkData) -> None:
-    for each in shown_tables(by_hand).values():
+    for each in shown_tables(analyse(by_hand)).values():
         for table in map(plain_table, each):
             assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
 def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
     hostile = replace(hostile, missing_sets={hostile.title: hostile.title})
-    found = shown_tables(hostile)
+    found = shown_tables(analyse(hostile))
     assert len(found) == 6
     for each in found.values():
         for block in map(tables_markdown, zip(each)):

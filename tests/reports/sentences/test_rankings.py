@@ -7,20 +7,20 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.rankings import KeptOverlap
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.sentences import rankings, section_lines
+from aflite_assets.reports.sentences import comparisons
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, PHASES, ranked_cells
 
 
 def ranking_line(data: BenchmarkData) -> str:
-    return rankings.ranking_line(data)
+    return comparisons.ranking_line(analyse(data))
 
 
 def ranking_sentences(data: BenchmarkData) -> tuple[str, ...]:
-    return rankings.ranking_sentences(data)
+    return comparisons.ranking_sentences(analyse(data))
 
 
 def second_phase_line(data: BenchmarkData) -> str | None:
-    return section_lines.second_phase_line(data)
+    return comparisons.second_phase_line(analyse(data))
 
 
 def test_a_line_counts_in_how_many_comparisons_each_ranking_is_better(

@@ -82,7 +82,7 @@ def test_several_columns_have_a_table_each(by_hand: BenchmarkData, values: Any) 
 
 def test_missing_sets_are_named_with_the_reason(by_hand: BenchmarkData) -> None:
     data = replace(by_hand, cells=(), missing_sets={"anli": "no <file>"})
-    assert [(one.name, one.of, one.columns, one.notes) for one in SHOWN["challenge_sets"](data)] == [
+    assert [(one.name, one.of, one.columns, one.notes) for one in SHOWN["challenge_sets"](analyse(data))] == [
         (f"challenge_sets_{name}", "anli", (), ("not available: no <file>",)) for name in "ab"
     ]
 

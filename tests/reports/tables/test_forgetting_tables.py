@@ -29,7 +29,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 def test_without_weak_models_there_is_nothing(planted: BenchmarkData) -> None:
     specs = (*OF_WEAK_MODELS, TWO_PHASE, TWO_PHASE_DIFFERENCES, ALONE, BY_OVERLAP)
     assert in_turn(analyse(planted), *specs) == ()
-    assert forgettable_pictures(planted) == {}
+    assert forgettable_pictures(analyse(planted)) == {}
 
 
 def test_weak_models_stand_with_their_sizes(forgotten: BenchmarkData) -> None:
@@ -101,7 +101,11 @@ def test_a_model_that_only_starts_has_a_table_and_no_differences(forgotten: Benc
 
 
 def test_the_page_shows_tables_and_figures(forgotten: BenchmarkData) -> None:
-    assert set(forgettable_pictures(forgotten)) == {"forgetting_events", "loss_ranked.net", "thresholds.net.hans"}
+    assert set(forgettable_pictures(analyse(forgotten))) == {
+        "forgetting_events",
+        "loss_ranked.net",
+        "thresholds.net.hans",
+    }
     page = undrawn_page(forgotten)
     for words in ("Rows that weak models forget", "bow forgets 200 of 1,000 rows", "Training on forgettable rows"):
         assert words in page

@@ -1,10 +1,8 @@
-"""The papers' figures as cells: how counts, indices and points are written, and what stands in the long form."""
-
-from typing import Any
+"""The papers' figures as cells: how counts, indices and points are written, and which values are published."""
 
 from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.papers.record import PublishedTable
-from aflite_assets.reports.tables.published import PUBLISHED, paper_table
+from aflite_assets.reports.tables.published import paper_records, paper_table
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import DASH
 
@@ -40,6 +38,6 @@ def test_what_the_paper_has_not_is_a_dash() -> None:
     assert (made.rows[0].cells[0].text, made.notes) == (DASH, ("n",))
 
 
-def test_counts_and_points_share_the_long_forms_column(make_by_hand: Any) -> None:
-    found = [row for row in PUBLISHED.table(make_by_hand(published="qqp")).to_pylist() if row["row"] == "BiLSTM"]
+def test_counts_and_points_share_a_column() -> None:
+    found = [row for row in paper_records("qqp") if row["row"] == "BiLSTM"]
     assert [(row["column"], row["value"]) for row in found] == [("forgettable rows", 76_634), ("accuracy", 84.3)]

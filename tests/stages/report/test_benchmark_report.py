@@ -14,8 +14,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.report_inputs import filtered_set, read_cells
 
@@ -216,16 +216,16 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
 def test_the_settings_name_the_primary_comparison(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     report = {"primary": {"evaluator": "svm", "test_set": "all"}, "smallest_effect": 2}
     spec = parse_spec(_content(tmp_path, report=report))
-    inputs = BenchmarkReportInputs.of({name: obtained.result for name, obtained in walk.items()})
-    data = report_data(BenchmarkReportSettings.of(spec), inputs, "twelve")
+    inputs = AnalysisInputs.of({name: obtained.result for name, obtained in walk.items()})
+    data = benchmark_data(AnalysisSettings.of(spec), inputs, "twelve")
     assert (data.primary, data.smallest_effect) == (("svm", "all"), 2.0)
 
 
 def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     stopping = {"kind": "small_transformer", "early_stopping": {"share": 0.1}}
     spec = parse_spec(_content(tmp_path, evaluators={"linear": {"kind": "linear"}, "net": stopping}))
-    inputs = BenchmarkReportInputs.of({name: obtained.result for name, obtained in walk.items()})
-    data = report_data(BenchmarkReportSettings.of(spec), inputs, "twelve")
+    inputs = AnalysisInputs.of({name: obtained.result for name, obtained in walk.items()})
+    data = benchmark_data(AnalysisSettings.of(spec), inputs, "twelve")
     assert data.held_back == {"net": 0.1}
     assert data.architectures["evaluators.linear"] == data.architectures["representations.given"] == "linear"
 

@@ -217,7 +217,8 @@ def test_the_command_says_the_counts_and_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], after: Any, options: list[str], code: int
 ) -> None:
     sides = [str(written(tmp_path / name, one)) for name, one in (("before", REPORT), ("after", after))]
-    assert main(["compare", *sides, *options]) == code
+    (tmp_path / "none.yaml").write_text("renamed: []\n", encoding="utf-8")
+    assert main(["compare", *sides, "--changes", str(tmp_path / "none.yaml"), *options]) == code
     said = capsys.readouterr().out
     assert said.startswith("before: commit abc; after: commit abc\n       10  paths compared\n")
     assert ("failures:\n" in said) == bool(code)

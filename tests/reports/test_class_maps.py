@@ -3,8 +3,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.facts import dataset_facts
 from aflite_assets.analysis.inputs.records import TestSet
 from aflite_assets.reports.class_maps import set_notes
+from tests.planted_reports import planted_benchmark
 
 NLI = ("entailment", "neutral", "contradiction")
 BY_LABEL = "The predicted label is mapped (collapse: label): "
@@ -21,11 +23,16 @@ def challenge(
     return TestSet("c", True, np.arange(2), np.array([0, 1]), own, {}, class_map=given, collapse=collapse, **more)
 
 
+def notes_of(test_set: TestSet, label_names: tuple[str, ...] = NLI) -> tuple[str, ...]:
+    facts = dataset_facts(planted_benchmark(test_sets=(test_set,), cells=(), label_names=label_names))
+    return set_notes(facts.test_set["c"], label_names)
+
+
 @pytest.mark.parametrize(
     ("own", "class_map"), [(NLI, None), (NLI, [0, 1, 2]), (("contradiction", "entailment", "neutral"), [1, 2, 0])]
 )
 def test_labels_that_count_as_themselves_need_no_words(own: tuple[str, ...], class_map: list[int] | None) -> None:
-    assert set_notes(challenge(own, class_map), NLI) == ()
+    assert notes_of(challenge(own, class_map)) == ()
 
 
 @pytest.mark.parametrize(
@@ -48,18 +55,18 @@ def test_labels_that_count_as_themselves_need_no_words(own: tuple[str, ...], cla
     ],
 )
 def test_maps_are_put_into_words(class_map: list[int], collapse: Any, text: str) -> None:
-    assert set_notes(challenge(("yes", "no"), class_map, collapse), NLI) == (text,)
+    assert notes_of(challenge(("yes", "no"), class_map, collapse)) == (text,)
 
 
 def test_a_renaming_is_mapped_by_label_whatever_collapse_says() -> None:
     own = ("e", "n", "c")
-    (note,) = set_notes(challenge(own, [0, 1, 2], "probability"), NLI)
+    (note,) = notes_of(challenge(own, [0, 1, 2], "probability"))
     assert note == f"{BY_LABEL}entailment counts as e; neutral counts as n; contradiction counts as c."
 
 
 def test_many_labels_are_counted_not_listed() -> None:
     names = tuple(f"class{number}" for number in range(1000))
-    (note,) = set_notes(challenge(names[:200], [*range(200), *[-1] * 800], "probability"), names)
+    (note,) = notes_of(challenge(names[:200], [*range(200), *[-1] * 800], "probability"), names)
     assert note == (
         f"{BY_PROBABILITY}200 labels count as those of the same name; class200, class201, class202, class203, "
         "class204, class205, class206, class207 and 792 more count as none of this set's labels and are left out."
@@ -67,6 +74,6 @@ def test_many_labels_are_counted_not_listed() -> None:
 
 
 def test_other_notes_come_first() -> None:
-    notes = set_notes(challenge(("yes", "no"), [0, 1, 1], notes=("The spec limits it to 2 of 9 rows.",)), NLI)
+    notes = notes_of(challenge(("yes", "no"), [0, 1, 1], notes=("The spec limits it to 2 of 9 rows.",)))
     assert notes[0] == "The spec limits it to 2 of 9 rows."
     assert len(notes) == 2

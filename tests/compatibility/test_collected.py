@@ -21,7 +21,7 @@ from tests.compatibility.pinned import STORED, chosen_specs, pinned_specs, rende
 from tests.compatibility.pinned_files import write_files
 from tests.undrawn import undrawn_figures
 
-FULL = "[representation=given, evaluator=linear, train_set=full, test_set=test, tested_on=full].accuracy"
+FULL = "[representation=given, evaluator=linear, train_set=full, test_set=test, tested_on=full, top=1].accuracy"
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def leaves(spec: DatasetSpec, store: ResultStore) -> Leaves:
 
 
 def test_the_same_number_is_collected_wherever_it_is_published(leaves: Leaves) -> None:
-    accuracy = leaves[f"tables.accuracy{FULL}"]
+    accuracy = leaves[f"tables.accuracies{FULL}"]
     assert isinstance(accuracy, float)
     assert 0.5 < accuracy < 1
-    assert leaves[f"files.tables.accuracy{FULL}"] == accuracy
+    assert leaves[f"files.tables.accuracies{FULL}"] == accuracy
     assert leaves["mlflow.benchmark_report.given.linear.full.test.full"] == accuracy
     shown = leaves["layouts.accuracy_given[evaluator=linear, trained on=full].test, full (n = 150)"]
     assert isinstance(shown, str)
@@ -96,7 +96,7 @@ def test_the_report_is_rendered_by_the_present_code_though_one_is_stored(
     bounds = {path for path in changed if path.startswith("tables.falls[")}
     assert bounds
     assert {path.rpartition(".")[2] for path in bounds} == {"low", "high"}
-    assert not {path for path in changed if path.startswith(("tables.accuracy", "tables.paired"))}
+    assert not {path for path in changed if path.startswith(("tables.accuracies", "tables.differences"))}
     assert published(store) == before
 
 
@@ -109,7 +109,7 @@ def test_results_are_read_whatever_key_the_present_code_gives_them(
 ) -> None:
     other = spec.model_copy(update={"filter": spec.filter.model_copy(update={"n_partitions": 99})})
     now = collect(other, store)
-    assert now[f"tables.accuracy{FULL}"] == leaves[f"tables.accuracy{FULL}"]
+    assert now[f"tables.accuracies{FULL}"] == leaves[f"tables.accuracies{FULL}"]
 
 
 def test_a_missing_result_is_refused(spec: DatasetSpec, tmp_path: Path) -> None:

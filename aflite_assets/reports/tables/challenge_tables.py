@@ -251,10 +251,6 @@ class _Tuned(NamedTuple):
     test_set: str
     training: Literal["fine_tuned", "zero_shot"]
 
-    @property
-    def predicting(self) -> str:
-        return self.evaluator if self.training == "fine_tuned" else self.start
-
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[_Tuned]:
     """The columns that a score stands in, one for each evaluator that was fine-tuned on the set from what is asked."""

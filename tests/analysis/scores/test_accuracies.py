@@ -148,7 +148,7 @@ def test_every_part_of_a_challenge_set_has_a_score_once(by_hand: BenchmarkData) 
 
 def test_unfinished_seeds_are_counted_on_natural_sets(by_hand: BenchmarkData) -> None:
     where = {"evaluator": "q", "test_set": "test"}
-    found = {
+    found: dict[tuple[str | None, str, str], int] = {
         (one.representation, one.train_set, one.tested_on): one.unfinished_seeds for one in scores(by_hand, **where)
     }
     assert [found[name, train_set, rows] for name, train_set, rows in (

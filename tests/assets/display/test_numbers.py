@@ -92,22 +92,23 @@ def test_of_a_grid_of_which_nothing_is_done(tmp_path: Path) -> None:
 
 def compared(test_set: str, **changes: Any) -> dict[str, Any]:
     return {
-        "representation": "bert", "evaluator": "linear", "train_set": "filtered", "test_set": test_set,
-        "tested_on": "full", "family": "whole sets", "difference": 1.0, "low": -1.0, "high": 3.0, **changes,
+        "comparison": "control", "representation": "bert", "evaluator": "linear", "train_set": "filtered",
+        "test_set": test_set, "tested_on": "full", "family": "whole sets", "difference": 1.0, "low": -1.0, "high": 3.0,
+        **changes,
     }  # fmt: skip
 
 
 def accuracy(train_set: str, test_set: str, value: float | None, **changes: Any) -> dict[str, Any]:
     return {
         "representation": "bert", "evaluator": "linear", "train_set": train_set, "test_set": test_set,
-        "accuracy": value, **changes,
+        "tested_on": "full", "column": None, "label": None, "top": 1, "accuracy": value, **changes,
     }  # fmt: skip
 
 
 def report(tmp_path: Path, **tables: list[dict[str, Any]]) -> PublishedResult:
     result = published(tmp_path / "report", "benchmark_report")
     (result.path / "tables").mkdir()
-    for name in ("paired", "accuracy", "challenge_sets"):
+    for name in ("differences", "accuracies"):
         rows = tables.get(name, [])
         pq.write_table(pa.Table.from_pylist(rows) if rows else pa.table({}), result.path / "tables" / f"{name}.parquet")
     return result
@@ -115,23 +116,26 @@ def report(tmp_path: Path, **tables: list[dict[str, Any]]) -> PublishedResult:
 
 def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
     hard = [
-        accuracy(name, "hard", value, column=None, label=None)
+        accuracy(name, "hard", value, tested_on="all")
         for name, value in (("full", 0.5), ("filtered", 0.4), ("random_matched", 0.3), ("random", 0.2))
     ]
     result = report(
         tmp_path,
-        paired=[
+        differences=[
+            compared("hard", tested_on="all", comparison="means", family="primary", difference=1.5),
             compared("test"),
             compared("hard", tested_on="all", family="primary", difference=12.5, low=7.0, high=18.0),
             compared("test", representation="esim"),
         ],
-        accuracy=[
-            accuracy("full", "test", 0.9, tested_on="full"),
+        accuracies=[
+            accuracy("full", "test", 0.9),
             accuracy("full", "test", 0.6, tested_on="filtered", representation="esim"),
-            accuracy("filtered", "test", 0.7, tested_on="full", representation="esim"),
-            accuracy("random_matched", "test", None, tested_on="full", representation="esim"),
+            accuracy("filtered", "test", 0.7, representation="esim"),
+            accuracy("filtered", "test", 0.8, representation="esim", top=5),
+            accuracy("random_matched", "test", None, representation="esim"),
+            *hard,
+            accuracy("full", "hard", 0.1, tested_on="all", column="kind"),
         ],
-        challenge_sets=[*hard, accuracy("full", "hard", 0.1, column="kind", label=None)],
     )
     assert report_numbers(result) == {
         "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy.full": 0.5,
@@ -143,9 +147,9 @@ def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
 def test_of_a_report_without_one(tmp_path: Path) -> None:
     result = report(
         tmp_path,
-        paired=[compared("test", tested_on="filtered"), compared("test")],
-        accuracy=[
-            accuracy("full", "test", 0.9, tested_on="full"),
+        differences=[compared("test", tested_on="filtered"), compared("test")],
+        accuracies=[
+            accuracy("full", "test", 0.9),
             accuracy("full", "test", 0.4, tested_on="filtered"),
             accuracy("filtered", "test", 0.2, tested_on="own"),
         ],

@@ -3,9 +3,8 @@
 from typing import Any
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE, LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.trainings import WARMUP_CURVE
 from aflite_assets.reports.tables.all_tables import shown_tables
 from aflite_assets.reports.tables.published import paper_records
 

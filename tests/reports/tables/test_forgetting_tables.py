@@ -101,7 +101,8 @@ def test_a_model_that_only_starts_has_a_table_and_no_differences(forgotten: Benc
 
 
 def test_the_page_shows_tables_and_figures(forgotten: BenchmarkData) -> None:
-    assert set(forgettable_pictures(analyse(forgotten))) == {
+    pictures = forgettable_pictures(analyse(forgotten))
+    assert set(pictures) == {
         "forgetting_events",
         "loss_ranked.net",
         "thresholds.net.hans",

@@ -33,7 +33,7 @@ def test_checks_are_evaluated_by_hand_one_by_one(deployment: Deployment) -> None
     assert all(one.severity == dg.AssetCheckSeverity.WARN for one in found.values())
     assert str(found["up_to_date_circles_2"].metadata["stale"].value).startswith("all: ")
     stale = str(found["up_to_date_digits"].metadata["stale"].value).splitlines()
-    assert [line.split(":")[0] for line in stale] == ["published_dataset", "benchmark_report"]
+    assert [line.split(":")[0] for line in stale] == ["published_dataset", "analysis", "benchmark_report"]
     assert deployment.state.last_look("digits") is not None
     assert deployment.state.last_look("circles_2") is None
 
@@ -49,11 +49,12 @@ def test_the_plan_is_shown(deployment: Deployment) -> None:
     rows = [record.data for record in plan.records]
     assert [(row["dataset"], row["stage"], row["state"]) for row in rows] == [
         ("digits", "published_dataset", "made"),
+        ("digits", "analysis", "made"),
         ("digits", "benchmark_report", "after"),
     ]
-    assert rows[0]["why"] == 'title: "digits" -> "Other words"'
+    assert [row["why"] for row in rows[:2]] == ['title: "digits" -> "Other words"'] * 2
     standing = {record.data["dataset"]: str(record.data["stages"]) for record in status.records}
     assert standing["circles_1"] == "F" * len(STAGES)
-    assert standing["digits"].count("F") == len(STAGES) - 2
-    assert (metadata["stages_to_make"].value, metadata["datasets_up_to_date"].value) == (2, 2)
+    assert standing["digits"].count("F") == len(STAGES) - 3
+    assert (metadata["stages_to_make"].value, metadata["datasets_up_to_date"].value) == (3, 2)
     assert metadata["paused"].value == "no"

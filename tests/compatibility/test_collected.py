@@ -50,8 +50,8 @@ def test_the_same_number_is_collected_wherever_it_is_published(leaves: Leaves) -
     accuracy = leaves[f"tables.accuracies{FULL}"]
     assert isinstance(accuracy, float)
     assert 0.5 < accuracy < 1
-    assert leaves[f"files.tables.accuracies{FULL}"] == accuracy
-    assert leaves["mlflow.benchmark_report.given.linear.full.test.full"] == accuracy
+    assert leaves[f"analysis.files.tables.accuracies{FULL}"] == accuracy
+    assert leaves["mlflow.analysis.given.linear.full.test.full"] == accuracy
     shown = leaves["layouts.accuracy_given[evaluator=linear, trained on=full].test, full (n = 150)"]
     assert isinstance(shown, str)
     assert shown.startswith(f"{100 * accuracy:.1f}")
@@ -59,7 +59,9 @@ def test_the_same_number_is_collected_wherever_it_is_published(leaves: Leaves) -
 
 def test_tables_are_collected_from_the_document_and_from_their_files_alike(leaves: Leaves) -> None:
     document = {path: value for path, value in leaves.items() if path.startswith("tables.")}
-    files = {path.removeprefix("files."): value for path, value in leaves.items() if path.startswith("files.tables.")}
+    start = "analysis.files."
+    files = {path.removeprefix(start): value for path, value in leaves.items() if path.startswith(f"{start}tables.")}
+    files |= {path: value for path, value in document.items() if path.startswith("tables.published")}
     assert document == files
     assert len(document) > 1_000
 
@@ -68,7 +70,7 @@ PLACES = (
     "verdict.evidence.", "representations.given.falls[", "cells[", "evidence[", "provenance.",
     "summary.benchmark_report.", "dagster.benchmark_report.accuracy.of", "dagster.filtered_sets.share_kept",
     "dagster.evaluator_models.accuracy.full", "mlflow.bias_evidence.what_marks_the_removed_rows",
-    "mlflow.benchmark_report.cells", "files.figures.", "files.pvi.", "files.rows.row_id",
+    "mlflow.analysis.cells", "files.figures.", "analysis.files.pvi.", "analysis.files.rows.row_id",
 )  # fmt: skip
 
 
@@ -85,7 +87,8 @@ def test_no_path_or_value_names_a_folder_of_this_machine(leaves: Leaves, store: 
 def test_the_report_is_rendered_by_the_present_code_though_one_is_stored(
     spec: DatasetSpec, store: ResultStore, leaves: Leaves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_stage("benchmark_report", spec, store=store)
+    for stage in ("analysis", "benchmark_report"):
+        run_stage(stage, spec, store=store)
     before = published(store)
     # An interval of another confidence, as a slip in a statistic would give.
     monkeypatch.setattr("aflite_assets.analysis.comparisons.falls.CONFIDENCE", 0.9)
@@ -127,11 +130,10 @@ class _Result(PublishedResult):
 
 def test_a_file_that_nothing_reads_is_refused(tmp_path: Path, store: ResultStore, spec: DatasetSpec) -> None:
     with rendered(spec, store, Recorder()) as results:
-        report = results["benchmark_report"]
         (tmp_path / "notes.txt").write_text("12", encoding="utf-8")
-        other = _Result("analysis", spec.name, "key", tmp_path)
+        other = _Result("other", spec.name, "key", tmp_path)
         with pytest.raises(InvalidInputError, match=r"nothing collects 'notes\.txt'; say in .*collected\.py how"):
-            values_of({"benchmark_report": report, "analysis": other}, Recorder(), store)
+            values_of({**results, "other": other}, Recorder(), store)
 
 
 def test_tables_of_a_further_stage_stand_under_its_name(tmp_path: Path, store: ResultStore, spec: DatasetSpec) -> None:
@@ -139,11 +141,11 @@ def test_tables_of_a_further_stage_stand_under_its_name(tmp_path: Path, store: R
         (tmp_path / "tables").mkdir()
         pq.write_table(pa.table({"evaluator": ["linear"], "accuracy": [0.5]}), tmp_path / "tables" / "scores.parquet")
         (tmp_path / "facts.json").write_text('{"rows": 3}', encoding="utf-8")
-        other = _Result("analysis", spec.name, "key", tmp_path)
-        found = values_of({"benchmark_report": results["benchmark_report"], "analysis": other}, Recorder(), store)
-    assert {path: value for path, value in found.items() if path.startswith("analysis.")} == {
-        "analysis.files.facts.rows": 3,
-        "analysis.files.tables.scores[evaluator=linear].accuracy": 0.5,
+        other = _Result("other", spec.name, "key", tmp_path)
+        found = values_of({**results, "other": other}, Recorder(), store)
+    assert {path: value for path, value in found.items() if path.startswith("other.")} == {
+        "other.files.facts.rows": 3,
+        "other.files.tables.scores[evaluator=linear].accuracy": 0.5,
     }
 
 
@@ -156,11 +158,11 @@ def test_of_a_table_with_a_row_per_row_the_columns_are_hashed_in_any_order(
     with rendered(spec, store, Recorder()) as results:
         for one in tables:
             pq.write_table(one, tmp_path / "rows.parquet")
-            other = _Result("analysis", spec.name, "key", tmp_path)
-            every = values_of({"benchmark_report": results["benchmark_report"], "analysis": other}, Recorder(), store)
-            found.append({path: value for path, value in every.items() if path.startswith("analysis.")})
+            other = _Result("other", spec.name, "key", tmp_path)
+            every = values_of({**results, "other": other}, Recorder(), store)
+            found.append({path: value for path, value in every.items() if path.startswith("other.")})
     assert found[0] == found[1]
-    assert {path for path in found[0] if found[0][path] != found[2][path]} == {"analysis.files.rows.pvi"}
+    assert {path for path in found[0] if found[0][path] != found[2][path]} == {"other.files.rows.pvi"}
     kinds = {path.rpartition(".")[2]: type(value) for path, value in found[0].items()}
     assert kinds == {"rows": int, "row_id": int, "pvi": int, "text": str}
 

@@ -54,7 +54,7 @@ def test_nothing_changed(state: RefreshState) -> None:
 
 def test_what_would_be_made_is_due_and_what_follows_is_named(state: RefreshState) -> None:
     due = what_is_due(_plan(made="bias_evidence"), RefreshSpec(), now=_at(20), state=state)
-    assert (_names(due), due.following, due.why_not) == (["bias_evidence"], ("benchmark_report",), ())
+    assert (_names(due), due.following, due.why_not) == (["bias_evidence"], ("analysis", "benchmark_report"), ())
 
 
 def test_a_pause_stops_all(state: RefreshState) -> None:
@@ -86,7 +86,7 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
 
 def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
     full = _plan(made="filtered_sets")
-    never = ("evaluator_models", "bias_evidence", "benchmark_report")
+    never = ("evaluator_models", "bias_evidence", "analysis", "benchmark_report")
     stages = tuple(
         StagePlan("digits", stage.stage, stage.state, made_before=False) if stage.stage in never else stage
         for stage in full.stages

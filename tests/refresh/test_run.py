@@ -79,10 +79,10 @@ def test_a_setting_taken_back_is_made_current_and_nothing_is_made(
     made_vectors: dict[str, Any], refresh: Refresh
 ) -> None:
     other = {**made_vectors, "title": "Other"}
-    assert _made(refresh(other)) == ["published_dataset", "benchmark_report"]
+    assert _made(refresh(other)) == ["published_dataset", "analysis", "benchmark_report"]
     done = refresh(made_vectors)
     assert [(stage.stage, obtained.cached) for stage, obtained in done.made] == [
-        ("published_dataset", True), ("benchmark_report", True),
+        ("published_dataset", True), ("analysis", True), ("benchmark_report", True),
     ]  # fmt: skip
     assert done.plan.up_to_date
 
@@ -131,7 +131,7 @@ def test_a_stage_that_crashes_is_its_own_failure(
     done = refresh({**made_vectors, "planted": {}, "title": "Other", "seed": 1})
     assert done.failed == {"bias_evidence": "RuntimeError: a mistake of ours"}
     assert "evaluator_models" in _made(done)
-    assert done.plan["benchmark_report"].state == "after"
+    assert [done.plan[name].state for name in ("analysis", "benchmark_report")] == ["after", "after"]
 
 
 def test_a_refresh_that_is_stopped_is_no_try(

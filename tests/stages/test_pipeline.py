@@ -235,6 +235,7 @@ def test_a_failed_cell_is_listed_and_tried_again(
     assert {cell["reason"] for cell in cells if cell["evaluator"] == "rbf_svm"} == {"ModelError: out of luck <b>"}
     assert {cell["status"] for cell in cells if cell["evaluator"] == "linear"} == {"done"}
     run_stage("bias_evidence", circles_spec, store=store)
+    run_stage("analysis", circles_spec, store=store)
     page = run_stage("benchmark_report", circles_spec, store=store).result.file("report.html").read_text()
     assert "out of luck &lt;b&gt;" in page
 

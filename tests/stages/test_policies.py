@@ -166,7 +166,7 @@ def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path
     challenge = {"source": source, "columns": columns, "labels": ["a", "b", "c"], "unlabelled": [-1]}
     run_pipeline(_grouped(tmp_path, challenge_sets={"odd": challenge}), store=store)
     with pytest.raises(DataError, match=r"challenge_sets holds \['odd'\], but the spec names \[\]; materialise"):
-        run_stage("benchmark_report", _grouped(tmp_path), store=store)
+        run_stage("analysis", _grouped(tmp_path), store=store)
 
 
 def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store: ResultStore) -> None:
@@ -199,11 +199,13 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
     assert any("was run 2 times, with other draws each time" in sentence for sentence in report["summary"])
     (pair,) = [
         one
-        for one in report["tables"]["paired"]
-        if (one["train_set"], one["against"], one["test_set"]) == ("filtered", "random_matched", "test")
+        for one in report["tables"]["differences"]
+        if one["comparison"] == "control"
+        and one["column"] is one["label"] is None
+        and (one["train_set"], one["against"], one["test_set"]) == ("filtered", "random_matched", "test")
         and (one["representation"], one["tested_on"]) == ("one", "full")
     ]
-    assert (pair["filtered_seeds"], pair["random_seeds"]) == (2, 4)
+    assert (pair["seeds"], pair["seeds_against"]) == (2, 4)
 
 
 def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:

@@ -82,7 +82,9 @@ def estimate(data: DataPreview, plan: RunPlan, measured: list[str]) -> Iterator[
 def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The stages that evaluators need."""
     store = ResultStore(tmp_path_factory.mktemp("pairs"))
-    needed = [name for name in STAGES if name not in ("published_dataset", "bias_evidence", "benchmark_report")]
+    needed = [
+        name for name in STAGES if name not in ("published_dataset", "bias_evidence", "analysis", "benchmark_report")
+    ]
     return store, {name: run_stage(name, SPEC, store=store) for name in needed}
 
 

@@ -73,12 +73,13 @@ def _grid(results: dict[str, StoredResult], name: str) -> dict[str, np.ndarray]:
 
 def _reported(results: dict[str, StoredResult], name: str, evaluator: str = "linear") -> dict[str, Any]:
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
-    rows: list[dict[str, Any]] = report["tables"]["challenge_sets"]
+    rows: list[dict[str, Any]] = report["tables"]["accuracies"]
     return next(
         row
         for row in rows
         if (row["test_set"], row["evaluator"], row["train_set"]) == (name, evaluator, "full")
         and row["column"] is row["label"] is None
+        and row["top"] == 1
     )
 
 

@@ -405,12 +405,16 @@ def test_the_report_shows_the_curve(walk: dict[str, PublishedResult]) -> None:
         (rows, each[0]) for rows, each in zip(curve.rows, curve.right, strict=True)
     ]
     assert [point["rows"] for point in points if point["chosen"]] == [curve.chosen]
-    assert pq.read_table(report.file("tables/sample_curve.parquet")).to_pylist() == points
+    assert pq.read_table(walk["analysis"].file("tables/sample_curve.parquet")).to_pylist() == points
     assert "How the sample was chosen" in report.file("report.html").read_text()
     assert report.file("figures/sample_curve.png").read_bytes().startswith(b"\x89PNG")
-    trained_on = {row["train_set"] for row in written["tables"]["accuracy"]}
+    trained_on = {row["train_set"] for row in written["tables"]["accuracies"]}
     assert {"full", "sampled", "random", "filtered"} <= trained_on
-    weighted = {row["against"] for row in written["tables"]["paired"] if row["train_set"] == "weighted"}
+    weighted = {
+        row["against"]
+        for row in written["tables"]["differences"]
+        if (row["comparison"], row["train_set"]) == ("control", "weighted")
+    }
     assert weighted == {"sampled", "random_matched"}
     assert written["provenance"]["data version of train_sample"] == walk["train_sample"].data_version
 

@@ -319,7 +319,9 @@ def test_the_report_shows_the_curve(made: tuple[ResultStore, Any, list[str]]) ->
     (curve,) = read_learning_curves(split)
     written = json.loads(report.file("report.json").read_text())["tables"]["warmup_curve"]
     assert [(point["rows"], point["right"]) for point in written] == list(zip(curve.rows, curve.right, strict=True))
-    assert pq.read_table(report.file("tables/warmup_curve.parquet")).to_pylist() == written
+    assert (
+        pq.read_table(store.current("analysis", "templates").file("tables/warmup_curve.parquet")).to_pylist() == written
+    )
     assert "How the warm-up rows were chosen" in report.file("report.html").read_text()
     assert report.file("figures/warmup_curve.png").read_bytes().startswith(b"\x89PNG")
     encoder = store.current("warmup_models", "templates").summary["small"]

@@ -1,9 +1,11 @@
+import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
@@ -23,3 +25,28 @@ def test_an_analysis_comes_back_as_it_was_written(made: str, request: pytest.Fix
             assert to_json(getattr(back, field.name)) == to_json(getattr(analysis, field.name)), field.name
     assert {path.name for path in tmp_path.iterdir()} == {"tables", *FILES.values()}
     assert {"facts.json", "verdict.json", "checks.json"} <= set(FILES.values())
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "analysis.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_table() -> None:
+    named = {name for row in re.findall(r"^\| (`.+?`) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert {table.name for table, _ in TABLES} - named == set()
+
+
+@pytest.mark.parametrize("made", ["planted", "by_hand"])
+def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    write_analysis(analyse(request.getfixturevalue(made)), tmp_path)
+
+    class Result:
+        """The folder of a published analysis."""
+
+        file = staticmethod(tmp_path.joinpath)
+
+    pd = pytest.importorskip("pandas")
+    accuracies = pd.read_parquet(tmp_path / "tables" / "accuracies.parquet")
+    names: dict[str, Any] = {"result": Result, "pd": pd, "accuracies": accuracies}
+    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], names)  # asserts that the means are equal
+    both = names["both"]
+    assert len(both) == int(((accuracies["status"] == "done") & (accuracies["top"] == 1)).sum()) > 0

@@ -53,7 +53,7 @@ def measure(store: ResultStore, dataset: str) -> Measured:
     Raises:
         StoreError: a stage was never made.
     """
-    report = store.current("benchmark_report", dataset)
+    report, analysis = (store.current(stage, dataset) for stage in ("benchmark_report", "analysis"))
     content = json.loads(report.file("report.json").read_text(encoding="utf-8"))
     stages = {stage: store.current(stage, dataset).manifest for stage in STAGES}
     shares = ["precision", "precision_by_chance", "recall", "recall_by_chance"]
@@ -61,16 +61,16 @@ def measure(store: ResultStore, dataset: str) -> Measured:
         "dataset": dataset,
         "verdict": {field: content["verdict"][field] for field in ("code", "sentence", "details")},
         "train_rows": {cell["train_set"]: cell["train_rows"] for cell in content["cells"]},
-        "accuracy": _accuracies(report),
-        "differences": _differences(report),
-        "planted": _rows(report, "planted", shares, wanted=lambda row: True),
+        "accuracy": _accuracies(analysis),
+        "differences": _differences(analysis),
+        "planted": _rows(analysis, "planted", shares, wanted=lambda row: True),
         "filter": _rounded(stages["filtered_sets"]["summary"]),
         "seconds": {stage: round(manifest["provenance"]["seconds"], 1) for stage, manifest in stages.items()},
         "environment": stages["evaluator_models"]["environment"],
     }
 
 
-def _accuracies(report: PublishedResult) -> list[dict[str, Any]]:
+def _accuracies(analysis: PublishedResult) -> list[dict[str, Any]]:
     columns = ["evaluator", "train_set", "test_set", "accuracy", "seeds_deviation", "seeds", "test_rows",
                "interval_low", "interval_high"]  # fmt: skip
 
@@ -79,12 +79,12 @@ def _accuracies(report: PublishedResult) -> list[dict[str, Any]]:
             of_filtering = row["representation"] is not None and row["top"] == 1
             return of_filtering and row["tested_on"] == tested_on and _is_whole(row)
 
-        return _rows(report, "accuracies", columns, wanted=wanted)
+        return _rows(analysis, "accuracies", columns, wanted=wanted)
 
     return [*of("full"), *of("all")]
 
 
-def _differences(report: PublishedResult) -> list[dict[str, Any]]:
+def _differences(analysis: PublishedResult) -> list[dict[str, Any]]:
     """Of filtered with its control, on whole test sets whose rows the filter did not choose."""
     columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family"]
 
@@ -92,7 +92,7 @@ def _differences(report: PublishedResult) -> list[dict[str, Any]]:
         of_filtered = (row["comparison"], row["train_set"], row["against"]) == ("control", "filtered", "random_matched")
         return of_filtered and row["tested_on"] in ("full", "all") and _is_whole(row)
 
-    return _rows(report, "differences", columns, wanted=wanted)
+    return _rows(analysis, "differences", columns, wanted=wanted)
 
 
 def _is_whole(row: Mapping[str, Any]) -> bool:
@@ -101,9 +101,9 @@ def _is_whole(row: Mapping[str, Any]) -> bool:
 
 
 def _rows(
-    report: PublishedResult, table: str, columns: list[str], *, wanted: Callable[[Mapping[str, Any]], bool]
+    analysis: PublishedResult, table: str, columns: list[str], *, wanted: Callable[[Mapping[str, Any]], bool]
 ) -> list[dict[str, Any]]:
-    rows = pq.read_table(report.file(f"tables/{table}.parquet")).to_pylist()
+    rows = pq.read_table(analysis.file(f"tables/{table}.parquet")).to_pylist()
     return [_rounded({column: row[column] for column in columns}) for row in rows if wanted(row)]
 
 

@@ -33,6 +33,7 @@ GROUPS = {
     "forgettable_sets": "evaluation",
     "evaluator_models": "evaluation",
     "bias_evidence": "evaluation",
+    "analysis": "evaluation",
     "benchmark_report": "report",
     "refresh_plan": "report",
     "source_files": "data",
@@ -42,7 +43,7 @@ GROUPS = {
 READ_FILES = {
     "raw_dataset": {"source_files"},
     "challenge_sets": {"challenge_files"},
-    "benchmark_report": {"challenge_files"},
+    "analysis": {"challenge_files"},
 }
 FILTER_JOB = {
     "raw_dataset", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets",

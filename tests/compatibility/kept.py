@@ -67,5 +67,7 @@ def _named_result(stage: str, spec: DatasetSpec) -> PublishedResult:
 def unpack_store(folder: Path) -> Path:
     """The kept store's results below a folder."""
     with tarfile.open(STORE) as archive:
-        archive.extractall(folder, filter="data")
+        # Pythons before 3.11.4 have no filters.
+        safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(folder, **safely)
     return folder / "results"

@@ -18,12 +18,13 @@ Tables = Callable[[str], pa.Table]
 
 
 def _benchmark(name: str, store: ResultStore, evaluators: tuple[str, ...]) -> Tables:
-    """The report's tables of a bundled dataset, of which some evaluators are run, with one seed."""
+    """The tables of a bundled dataset, of which some evaluators are run, with one seed."""
     spec = load_spec(BUNDLED / f"{name}.yaml")
     cells = CellFilter(evaluators=evaluators, train_sets=("full", "random", "filtered"), seeds=(0,))
     for stage in STAGES:
-        obtained = run_stage(stage, spec, store=store, cells=cells)
-    return lambda table: pq.read_table(obtained.result.file(f"tables/{table}.parquet"))
+        run_stage(stage, spec, store=store, cells=cells)
+    analysis = store.current("analysis", name)
+    return lambda table: pq.read_table(analysis.file(f"tables/{table}.parquet"))
 
 
 BASELINE = ("linear_without_biases", "rbf_svm_without_biases")
@@ -68,7 +69,7 @@ def test_filtered_digits_have_lost_the_marks_that_give_them_away(marked_digits: 
 
 @pytest.mark.slow
 def test_a_linear_model_of_marked_digits_learns_the_marks_unless_they_are_filtered(marked_digits: Tables) -> None:
-    table = marked_digits("challenge_sets")
+    table = marked_digits("accuracies")
 
     def accuracy(train_set: str) -> float:
         return _accuracy(
@@ -81,7 +82,7 @@ def test_a_linear_model_of_marked_digits_learns_the_marks_unless_they_are_filter
 
 
 def test_linear_falls_to_chance_on_filtered_circles_and_the_rbf_svm_stays(circles: Tables) -> None:
-    table = circles("accuracy")
+    table = circles("accuracies")
 
     def accuracy(evaluator: str, train_set: str, tested_on: str) -> float:
         return _accuracy(table, evaluator=evaluator, train_set=train_set, test_set="test", tested_on=tested_on)
@@ -95,7 +96,7 @@ def test_linear_falls_to_chance_on_filtered_circles_and_the_rbf_svm_stays(circle
 
 
 def test_the_baseline_without_biases_stands_in_the_table(circles: Tables) -> None:
-    table = circles("accuracy")
+    table = circles("accuracies")
     linear, rbf_svm = (
         _accuracy(table, evaluator=evaluator, train_set="full", test_set="test", tested_on="full")
         for evaluator in BASELINE
@@ -106,7 +107,7 @@ def test_the_baseline_without_biases_stands_in_the_table(circles: Tables) -> Non
 
 
 def test_the_rbf_svm_trained_on_filtered_circles_solves_unbiased_ones(circles: Tables) -> None:
-    table = circles("challenge_sets")
+    table = circles("accuracies")
 
     def accuracy(evaluator: str, train_set: str) -> float:
         return _accuracy(
@@ -119,7 +120,7 @@ def test_the_rbf_svm_trained_on_filtered_circles_solves_unbiased_ones(circles: T
 
 @pytest.mark.slow
 def test_the_hypothesis_alone_tells_the_label_before_filtering_and_not_after(template_nli: Tables) -> None:
-    table = template_nli("accuracy")
+    table = template_nli("accuracies")
 
     def accuracy(train_set: str, tested_on: str) -> float:
         return _accuracy(
@@ -134,7 +135,7 @@ def test_the_hypothesis_alone_tells_the_label_before_filtering_and_not_after(tem
 
 @pytest.mark.slow
 def test_reversed_cues_mislead_what_learnt_from_random_rows_but_not_from_filtered_ones(template_nli: Tables) -> None:
-    table = template_nli("challenge_sets")
+    table = template_nli("accuracies")
 
     def accuracy(train_set: str) -> float:
         return _accuracy(

@@ -114,7 +114,7 @@ def _right_by_question(walk: dict[str, StoredResult], train_set: str) -> dict[in
 
 
 def test_report_has_the_accuracy_by_question_of_the_stored_predictions(walk: dict[str, StoredResult]) -> None:
-    rows = pq.read_table(walk["benchmark_report"].result.file("tables/accuracy.parquet")).to_pylist()
+    rows = pq.read_table(walk["analysis"].result.file("tables/accuracies.parquet")).to_pylist()
     found = {(row["train_set"], row["tested_on"]): row for row in rows if row["test_set"] == "test"}
     assert {"full", "filtered", "random", "random_matched"} <= {train_set for train_set, _ in found}
     full, right = found["full", "full"], _right_by_question(walk, "full")
@@ -131,7 +131,7 @@ def test_filtered_test_questions_are_those_kept_whole(walk: dict[str, StoredResu
     assert raw.groups is not None
     whole = [group for group in np.unique(raw.groups) if kept[raw.groups == group].all()]
     assert len(whole) == len(np.unique(raw.groups[kept]))  # no question was cut
-    scores = pq.read_table(walk["benchmark_report"].result.file("tables/accuracy.parquet")).to_pylist()
+    scores = pq.read_table(walk["analysis"].result.file("tables/accuracies.parquet")).to_pylist()
     row = next(
         one for one in scores if (one["train_set"], one["test_set"], one["tested_on"]) == ("full", "test", "filtered")
     )
@@ -141,7 +141,7 @@ def test_filtered_test_questions_are_those_kept_whole(walk: dict[str, StoredResu
 
 
 def test_differences_count_questions(walk: dict[str, StoredResult]) -> None:
-    rows = pq.read_table(walk["benchmark_report"].result.file("tables/paired.parquet")).to_pylist()
+    rows = pq.read_table(walk["analysis"].result.file("tables/differences.parquet")).to_pylist()
     wanted = ("test", "full", "filtered", "random_matched")
     one = next(row for row in rows if (row["test_set"], row["tested_on"], row["train_set"], row["against"]) == wanted)
     filtered, control = (_right_by_question(walk, name) for name in ("filtered", "random_matched"))

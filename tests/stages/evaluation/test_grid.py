@@ -47,7 +47,8 @@ def test_part_of_the_grid_is_trained_and_the_rest_later(circles_spec: DatasetSpe
     done = {"linear.full.0", "linear.full.1", "linear.filtered.given.0", "linear.filtered.given.1"}
     assert {name for name, one in status.items() if one == "done"} == done
     assert set(status.values()) == {"done", "not run"}
-    run_stage("bias_evidence", circles_spec, store=store)
+    for name in ("bias_evidence", "analysis"):
+        run_stage(name, circles_spec, store=store)
     report = run_stage("benchmark_report", circles_spec, store=store)
     assert "not run" in report.result.file("report.html").read_text()
 
@@ -90,7 +91,7 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert cells["linear.filtered_mild.given.0"]["train_rows"] == 197
     assert cells["linear.random_mild.given.1"]["train_rows"] == 197
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
-    rows = report["tables"]["accuracy"]
+    rows = report["tables"]["accuracies"]
     assert {row["train_set"] for row in rows} >= {"filtered_mild", "random_mild"}
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.analysis.analysis import TABLES
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import ResultStore, StoredResult
@@ -76,7 +77,7 @@ def said(walk: dict[str, StoredResult]) -> np.ndarray:
 
 
 def _rows(walk: dict[str, StoredResult], name: str, **where: Any) -> list[dict[str, Any]]:
-    table = pq.read_table(walk["benchmark_report"].result.file(f"tables/{name}.parquet")).to_pylist()
+    table = pq.read_table(walk["analysis"].result.file(f"tables/{name}.parquet")).to_pylist()
     return [row for row in table if all(row[field] == value for field, value in where.items())]
 
 
@@ -132,13 +133,9 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
-    assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracies.parquet", "annotators.parquet", "differences.parquet", "falls.parquet",
-        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_by_class.parquet",
-        "forgetting_events.parquet", "minorities.parquet", "phase_averages.parquet", "planted.parquet",
-        "predictability_by_iteration.parquet", "published.parquet", "ranking_overlap.parquet", "scores.parquet",
-        "thresholds.parquet", "warmup_curve.parquet", "weak_model_accuracies.parquet",
-    ]  # fmt: skip
+    assert {path.name for path in (walk["analysis"].result.path / "tables").iterdir()} == {
+        f"{table.name}.parquet" for table, _ in TABLES
+    }
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
         "falls_given", "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution",
@@ -243,7 +240,7 @@ def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore
 
 def test_rows_and_checks_stand_beside_the_page(walk: dict[str, StoredResult]) -> None:
     result, filtered = walk["benchmark_report"].result, walk["filtered_sets"].result.part("given")
-    rows = pq.read_table(result.file("rows.parquet"))
+    rows = pq.read_table(walk["analysis"].result.file("rows.parquet"))
     outcome = pq.read_table(filtered.file("rows.parquet"))
     assert rows["row_id"].to_pylist() == outcome["row_id"].to_pylist()
     assert rows["kept"].to_pylist() == outcome["kept"].to_pylist()

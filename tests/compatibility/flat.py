@@ -38,7 +38,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "lengths": ("representation", "column", "start"),
     "similarities": ("representation", "label", "side"),
     "class_shares": ("representation", "iteration", "label"),
-    "cues": ("representation", "kind", "name", "value", "label_name"),
+    "cues": ("representation", "label_name", "kind", "name", "value"),
     "answer_picks": ("evaluator", "test_set", "row_id"),
 }  # fmt: skip
 """The fields that identify the rows of the lists with these names, in place of `IDENTITY`."""

@@ -8,6 +8,7 @@ import pytest
 from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.json_values import to_json
+from aflite_assets.analysis.rows.predictions import write_predictions
 from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
 
 
@@ -37,7 +38,9 @@ def test_the_page_names_every_table() -> None:
 
 @pytest.mark.parametrize("made", ["planted", "by_hand"])
 def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    write_analysis(analyse(request.getfixturevalue(made)), tmp_path)
+    data: BenchmarkData = request.getfixturevalue(made)
+    write_analysis(analyse(data), tmp_path)
+    write_predictions(data, tmp_path)
 
     class Result:
         """The folder of a published analysis."""
@@ -47,6 +50,8 @@ def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, t
     pd = pytest.importorskip("pandas")
     accuracies = pd.read_parquet(tmp_path / "tables" / "accuracies.parquet")
     names: dict[str, Any] = {"result": Result, "pd": pd, "accuracies": accuracies}
-    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], names)  # asserts that the means are equal
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1:]:
+        exec(code, names)  # asserts that the numbers are equal
     both = names["both"]
+    assert min(len(names["full"]), len(names["rest"])) > 0
     assert len(both) == int(((accuracies["status"] == "done") & (accuracies["top"] == 1)).sum()) > 0

@@ -133,6 +133,7 @@ class AnalysisInputs(StageInputs):
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from what was published; the tracker has the mean accuracies."""
     from aflite_assets.analysis.analysis import analyse
+    from aflite_assets.analysis.rows.predictions import write_predictions
     from aflite_assets.analysis.rows.table import write_row_tables
     from aflite_assets.analysis.storage import write_analysis, write_evidence
 
@@ -141,6 +142,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     write_analysis(analysis, draft.path)
     write_evidence(data.evidence, draft.path)
     write_row_tables(data, draft.path)
+    write_predictions(data, draft.path)
     context.tracker.log_metrics(mean_accuracies(analysis))
     return {
         "cells": len(data.cells),

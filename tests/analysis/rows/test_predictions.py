@@ -1,0 +1,79 @@
+"""Predictions of single test rows as files: their key, and the counts that they add up to."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rows.predictions import (
+    PREDICTIONS,
+    PREDICTIONS_FILE,
+    TEST_ROWS,
+    TEST_ROWS_FILE,
+    write_predictions,
+)
+from aflite_assets.analysis.scores.accuracies import seed_scores
+
+
+def test_the_key_is_unique_where_row_ids_are_not(planted: BenchmarkData, tmp_path: Path) -> None:
+    # As in published results, each set's row ids begin anew.
+    sets = tuple(replace(one, row_ids=np.arange(len(one.row_ids))) for one in planted.test_sets)
+    write_predictions(replace(planted, test_sets=sets, cells=()), tmp_path)
+    rows = pq.read_table(tmp_path / TEST_ROWS_FILE)
+    assert rows.schema.equals(TEST_ROWS)
+    assert rows.num_rows == sum(len(one.row_ids) for one in planted.test_sets)
+    assert len(set(rows["row_id"].to_pylist())) < rows.num_rows == len(set(rows["test_row"].to_pylist()))
+
+
+def test_rows_say_what_they_are(by_hand: BenchmarkData, tmp_path: Path) -> None:
+    write_predictions(by_hand, tmp_path)
+    rows = {row["test_row"]: row for row in pq.read_table(tmp_path / TEST_ROWS_FILE).to_pylist()}
+    for test_set in by_hand.test_sets:
+        for place, row_id in enumerate(test_set.row_ids.tolist()):
+            row = rows[f"{test_set.name}/{row_id}"]
+            assert (row["test_set"], row["row_id"]) == (test_set.name, row_id)
+            assert row["label"] == test_set.label_names[test_set.labels[place]]
+            assert row["group"] == (None if test_set.groups is None else test_set.groups[place])
+            assert dict(row["categories"]) == {name: values[place] for name, values in test_set.categories.items()}
+            kept = None if test_set.challenge else [name for name, each in test_set.kept.items() if each[place]]
+            assert row["kept_by"] == kept
+
+
+@pytest.mark.parametrize("made", ["planted", "by_hand", "forgotten"])
+def test_every_finished_training_is_there_once(made: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    data: BenchmarkData = request.getfixturevalue(made)
+    write_predictions(data, tmp_path)
+    table = pq.read_table(tmp_path / PREDICTIONS_FILE)
+    assert table.schema.equals(PREDICTIONS)
+    keys = [tuple(row.values()) for row in table.drop_columns("correct").to_pylist()]
+    assert len(set(keys)) == len(keys)
+    others = () if data.forgettables is None else data.forgettables.cells
+    done = {(c.evaluator, c.train_set, c.representation, c.seed) for c in (*data.cells, *others) if c.status == "done"}
+    assert {(one[0], one[2], one[1], one[3]) for one in keys} == done
+
+
+def test_rows_kept_by_a_filter_add_up_to_its_score(planted: BenchmarkData, tmp_path: Path) -> None:
+    write_predictions(planted, tmp_path)
+    kept = {row["test_row"]: row["kept_by"] for row in pq.read_table(tmp_path / TEST_ROWS_FILE).to_pylist()}
+    lines = pq.read_table(tmp_path / PREDICTIONS_FILE).to_pylist()
+    counted = [one for one in seed_scores(planted) if one.tested_on == "filtered" and one.train_set == "filtered"]
+    assert counted
+    for one in counted:
+        mine = [
+            line["correct"]
+            for line in lines
+            if (line["evaluator"], line["train_set"], line["seed"]) == (one.evaluator, one.train_set, one.seed)
+            and line["test_row"].startswith(f"{one.test_set}/")
+            and one.representation in kept[line["test_row"]]
+        ]
+        assert (sum(mine), len(mine)) == (pytest.approx(one.correct), one.n)
+
+
+def test_trainings_without_predictions_have_no_rows(planted: BenchmarkData, tmp_path: Path) -> None:
+    cells = tuple(replace(cell, status="not run", predictions=None) for cell in planted.cells)
+    write_predictions(replace(planted, cells=cells, forgettables=None), tmp_path)
+    assert pq.read_table(tmp_path / PREDICTIONS_FILE).num_rows == 0
+    assert np.array_equal(pq.read_table(tmp_path / TEST_ROWS_FILE).schema.names, TEST_ROWS.names)

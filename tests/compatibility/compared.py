@@ -240,11 +240,11 @@ def difference(before: Leaf, after: Leaf, tolerance: float = 0.0) -> str | None:
     """Return how two values differ: "different", "numerals" or "words" of texts; None if they are equal.
 
     Numbers are equal to the last bit, or within `tolerance` relative to the larger one, which counts as 0.001 if it is
-    nearer to zero. 0.0 is not -0.0, 1 is not 1.0, and NaN is equal to NaN and to null.
+    nearer to zero. 0.0 is not -0.0; 1 is 1.0, as JSON does not tell them apart, and NaN is equal to NaN and to null.
     """
     if is_missing(before) or is_missing(after):
         return None if is_missing(before) and is_missing(after) else "different"
-    if type(before) is not type(after):
+    if type(before) is not type(after) and {type(before), type(after)} != {int, float}:
         return "different"
     if isinstance(before, str) and isinstance(after, str):
         if before == after:

@@ -127,7 +127,8 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path, number: int, cod
         assert len(started) >= 3  # code server, what it starts, daemon
         process.send_signal(number)
         assert process.wait(30) == code
-        _, alive = psutil.wait_procs(started, 30)
+        # A code server that was still loading ends by itself once its heartbeat is missed.
+        _, alive = psutil.wait_procs(started, 120)
         assert alive == []
         assert list(folder.iterdir()) == []
 

@@ -10,6 +10,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.predictions import write_predictions
 from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
+from tests.analysis.rows.test_predictions import examples_of
 
 
 @pytest.mark.parametrize("made", ["planted", "by_hand", "hostile", "with_rows", "with_weak_models"])
@@ -40,7 +41,7 @@ def test_the_page_names_every_table() -> None:
 def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     data: BenchmarkData = request.getfixturevalue(made)
     write_analysis(analyse(data), tmp_path)
-    write_predictions(data, tmp_path)
+    write_predictions(data, examples_of(data), tmp_path)
 
     class Result:
         """The folder of a published analysis."""

@@ -57,6 +57,7 @@ from aflite_assets.stages.shared.published import (
     read_sample_curve,
     read_train_sample,
     representation_of,
+    test_examples,
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -142,7 +143,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     write_analysis(analysis, draft.path)
     write_evidence(data.evidence, draft.path)
     write_row_tables(data, draft.path)
-    write_predictions(data, draft.path)
+    write_predictions(data, test_examples(data.examples, inputs.challenge_sets), draft.path)
     context.tracker.log_metrics(mean_accuracies(analysis))
     return {
         "cells": len(data.cells),

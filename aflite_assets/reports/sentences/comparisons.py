@@ -7,7 +7,7 @@ from dataclasses import replace
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
 from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Side
@@ -24,15 +24,9 @@ _MEANS: Mapping[Side, str] = {
     "below": "As many random rows train better there than rows chosen this way.",
     "open": "No difference is shown there: there may be none, or one too small to see.",
 }
-_PRICE = (
-    "so a loss there may be the price of leaving them out. Only a test set where a shortcut is absent or misleads "
-    "shows a gain."
-)
 _SHIFTED = "Answers may just have moved between classes, whose rows are uneven there."
-_ALL_TOOK_PART = (
-    "the rows of every test set took part in the filter; a challenge set can be judged, or a split with "
-    "evaluation_rows: kept"
-)
+_PRICE = "so a loss there may be the price of leaving them out."
+_GAIN = "Only a test set where a shortcut is absent or misleads shows a gain."
 _CHANGES: Mapping[Change, str] = {
     "test rows": "as the filtered test rows alone are asked",
     "fewer train rows": "with fewer train rows ({after})",
@@ -56,9 +50,11 @@ def comparison_sentence(analysis: Analysis, representation: str) -> str:
     text = f"Primary comparison of representation {representation}"
     differences = of_kind(analysis, "control", representation)
     primary = next((one for one in differences if one.primary), None)
+    if primary is None and analysis.primary.lack == "took part in the filter":
+        advice = "a challenge set can be judged, or a split with evaluation_rows: kept"
+        return f"{text}: none, as the rows of every test set took part in the filter; {advice}."
     if primary is None:
-        all_took_part = analysis.primary.lack == "took part in the filter"
-        return f"{text}: none, as {_ALL_TOOK_PART if all_took_part else no_primary(analysis)}."
+        return f"{text}: none, as {no_primary(analysis)}."
     why = "" if primary.why is None else f" ({primary.why})"
     points = "" if primary.difference is None else f": {paired_text(primary)}"
     who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}{points}"
@@ -66,7 +62,7 @@ def comparison_sentence(analysis: Analysis, representation: str) -> str:
     if primary.side is not None:
         text += f" {_SHIFTED if primary.why == NOT_BY_LABEL else _MEANS[primary.side]}"
     if primary.side is not None and primary.tested_on != "all":
-        text += f" {primary.test_set} is drawn from the same data and shares its shortcuts, {_PRICE}"
+        text += f" {primary.test_set} is drawn from the same data and shares its shortcuts, {_PRICE} {_GAIN}"
     others = [one.side for one in differences if one.whole and not one.primary and one.side is not None]
     if not others:
         return text
@@ -88,10 +84,7 @@ def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
 
 
 def _paired_sentence(differences: Sequence[Difference]) -> str:
-    """One evaluator's differences between filtered and random; empty if no pair has a result.
-
-    Parts of challenge sets are left out, except for gold labels that go in opposite directions.
-    """
+    """One evaluator's differences between filtered and random on whole test sets; empty if none has a result."""
     said = [_paired_text(one, differences) for one in differences if one.whole and one.difference is not None]
     if not said:
         return ""
@@ -161,21 +154,17 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
     """Per pair of rankings how alike the kept rows are, then a sentence per evaluator about whole test sets."""
     sentences = []
     for name, pair in analysis.facts.rankings.items():
-        sentences.append(_overlap_sentence(name, pair, analysis.of(RANKING_OVERLAP, name)))
+        first, second = pair.rankings
+        text = f"Representation {name} was filtered twice, ranked by {first} and by {second}."
+        kept = next((one for one in analysis.of(RANKING_OVERLAP, name) if one.train_set == "filtered"), None)
+        if kept is not None and kept.jaccard is not None and kept.jaccard_by_chance is not None:
+            text += f" Of the train rows that either kept, {percent(kept.jaccard)} % were kept by both."
+            text += f" Two random sets of these sizes share {percent(kept.jaccard_by_chance)} %."
+        sentences.append(text)
         filtered = [one for one in of_kind(analysis, "ranking", name) if one.whole and one.train_set == "filtered"]
         groups = _by_evaluator([one for one in filtered if one.difference is not None])
         sentences += [_ranking_sentence(analysis.facts, pair, each) for each in groups.values()]
     return tuple(sentences)
-
-
-def _overlap_sentence(name: str, pair: RankingFacts, overlaps: Sequence[RankingOverlap]) -> str:
-    first, second = pair.rankings
-    text = f"Representation {name} was filtered twice, ranked by {first} and by {second}."
-    kept = next((one for one in overlaps if one.train_set == "filtered"), None)
-    if kept is None or kept.jaccard is None or kept.jaccard_by_chance is None:
-        return text
-    text += f" Of the train rows that either kept, {percent(kept.jaccard)} % were kept by both."
-    return f"{text} Two random sets of these sizes share {percent(kept.jaccard_by_chance)} %."
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingFacts, compared: Sequence[Difference]) -> str:

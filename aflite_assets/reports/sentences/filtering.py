@@ -15,10 +15,7 @@ _MOST_SETS = 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """Describe how much was kept, why filtering stopped, and what became of representation bias.
-
-    `questions`: of how many questions the train rows are answers, or None if they are no answers.
-    """
+    """Describe the outcome of filtering; the train rows are answers of so many `questions`, or None if of none."""
     share = f"{answers_text(questions)} ({percent(one.kept_rows / one.train_rows)} %)" if one.train_rows else ""
     kept, why = f"{count(one.kept_rows)} of {count(one.train_rows)} train rows{share}", stop_text(one.stop_reason)
     text = f"Filtering with representation {one.representation} kept {kept} and stopped because {why}."
@@ -41,10 +38,7 @@ def runs_sentence(one: FilterOutcome) -> str:
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
-    """Describe how many kept train rows are still predicted, and why.
-
-    "59.8 % of kept rows are still predicted every time: target_size stopped the filter. ..."
-    """
+    """Describe how many kept train rows are still predicted, and why they were kept."""
     if not still.rows:
         return "No train row was kept."
     threshold, unscored = f"the threshold of {still.threshold:g}", ""
@@ -107,13 +101,11 @@ def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
-    """A cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)".
-
-    A class is named if it has half of the rows, but not for a text that is right alone, whatever the class.
-    """
+    """A cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
-    of_class = f", {percent(share)} % {short(name)}" if share >= 0.5 and cue.kind != "partial input" else ""
+    most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
+    of_class = f", {percent(share)} % {short(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
     there = [(f"{percent(part)} %" if part else "no row", short(name)) for name, part in cue.elsewhere[:_MOST_SETS]]
     if there:

@@ -48,10 +48,7 @@ def plain_summary(analysis: Analysis) -> tuple[str, ...]:
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs.
-
-    Then what a sample costs, and which ranking is better.
-    """
+    """Sentences on filtering, planted rows and comparisons per representation, then on the sample and rankings."""
     sentences: list[str] = []
     for one in analysis.facts.filterings:
         name = one.representation
@@ -106,19 +103,17 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
     """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
-    facts, trained = analysis.facts, _training_cautions(analysis)
-    warned = [f"Filter with {one.representation}: {warning}" for one in facts.filterings for warning in one.warnings]
-    return (*_selection_cautions(analysis), *_related_cautions(analysis), *warned, *trained, *_size_cautions(analysis))
+    parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
+    return tuple(sentence for part in parts for sentence in part(analysis))
 
 
 def _selection_cautions(analysis: Analysis) -> Iterator[str]:
     """Test rows that filtering chose or that took part in it, and rows in groups."""
     tests = analysis.facts.test_sets
     if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
-        yield (
-            "Filtered test rows are those that filtering left, and it removed what linear classifiers predict best. So "
-            "accuracy on them is lower by construction, and no difference on them is called help or harm."
-        )
+        left = "those that filtering left, and it removed what linear classifiers predict best"
+        lower = "accuracy on them is lower by construction, and no difference on them is called help or harm"
+        yield f"Filtered test rows are {left}. So {lower}."
     if pooled := listed([one.name for one in tests if one.pooled]):
         took_part = f"The rows of {pooled} entered the filter's pool, so they took part in choosing the train rows"
         yield f"{took_part}: differences on them are shown and support no verdict."
@@ -161,8 +156,10 @@ def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
 
 
 def _training_cautions(analysis: Analysis) -> Iterator[str]:
-    """Evaluators that learnt little, those with one seed of what verdicts compare, then of another train set."""
+    """Warnings of filters, evaluators that learnt little, and those that were trained with one seed only."""
     facts, judging = analysis.facts, analysis.judging
+    for one in facts.filterings:
+        yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
     behind = [one for one in judging.margins if not one.beaten and one.evaluator in facts.judging_evaluators]
     if behind:
         names = listed([f"{one.evaluator} (on {one.test_set})" for one in behind])

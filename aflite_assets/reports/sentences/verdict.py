@@ -94,7 +94,7 @@ class _Words:
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
         self.filtering = self.facts.filtering[one.representation]
-        self.primary, self.cues = one.verdict.evidence.primary, one.verdict.evidence.cues
+        self.primary, self.cue = one.verdict.evidence.primary, next(iter(telling(one.verdict.evidence.cues)), None)
 
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}{self.reservation()}"
@@ -108,30 +108,29 @@ class _Words:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         predicted = f"linear classifiers predict {percent(bias.rows.bias)} % of the rows"
         beside_chance = f"{predicted}, and with shuffled labels {percent(bias.rows.shuffled_labels)} %."
-        less = f"less than {LEAST:g} points more"
+        less, besides = f"less than {LEAST:g} points more", self.shown_all_the_same()
         if verdict.code == "nothing_found":
-            more = f"That is {less if bias.rows.low > 0 else 'not surely more'}.{self.shown_all_the_same()}"
-            nothing = "They learn nothing from these features, neither a shortcut nor the task."
-            return f"{beside_chance} {more if bias.rows.low > 0 or self.shown_all_the_same() else nothing}"
+            if bias.rows.low <= 0 and not besides:
+                return f"{beside_chance} They learn nothing from these features, neither a shortcut nor the task."
+            return f"{beside_chance} That is {less if bias.rows.low > 0 else 'not surely more'}.{besides}"
         if verdict.code == "class_balance_only":
             within = f"within a class {'no more' if bias.classes.low <= 0 else less} than with shuffled labels."
-            return f"{predicted}, but {within}{self.shown_all_the_same() or ' What was removed is explained by class.'}"
+            return f"{predicted}, but {within}{besides or ' What was removed is explained by class.'}"
         if verdict.shortcut:
             better = f"models trained on filtered are better than their control on {self.gains()}"
-            shortcut = cue_text(telling(self.cues)[0]) if self.cues else f"{better}, and more so than on test rows"
+            shortcut = cue_text(self.cue) if self.cue else f"{better}, and more so than on test rows"
             return f"{shortcut}. {self.helps()}."
         return self.lacking(bias.rows) if verdict.shortfalls else f"{beside_chance} {self.giveaway()}"
 
     def shown_all_the_same(self) -> str:
         """What is shown though the bias shows nothing: a cue that counts, else a gain."""
-        if self.cues:
-            return f" Though {cue_name(telling(self.cues)[0])} marks removed rows beyond chance; see what marks them."
+        if self.cue is not None:
+            return f" Though {cue_name(self.cue)} marks removed rows beyond chance; see what marks them."
         if self.verdict.gains:
             return f" Though filtered is better than its control on {self.gains()}; see the comparisons."
         return ""
 
     def gains(self) -> str:
-        """The challenge sets won and by which evaluator."""
         return listed([f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in self.verdict.gains], _MOST_NAMED)
 
     def giveaway(self) -> str:
@@ -143,7 +142,6 @@ class _Words:
         return f"But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def helps(self) -> str:
-        """Whether filtering helps, by the primary comparison."""
         primary = self.primary
         if primary is None:
             return f"Whether filtering helps cannot be judged, as {no_primary(self.analysis)}"
@@ -199,16 +197,14 @@ class _Words:
         return Detail(f"{text}{marks}.", "evidence")
 
     def marks(self, cues: Sequence[Cue]) -> str:
-        """The cues of the removed rows."""
         if not cues:
             return "; no word, length, attribute or input that was tested marks them"
         cues = [cue for cue in cues if cue.counts] or cues
         named = telling(cues)
-        first, further = named[:_MOST_NAMED], named[_MOST_NAMED:]
+        first = named[:_MOST_NAMED]
         if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
-            first += [cue for cue in further if cue.kind == "word"][:1]
-        shown = listed([marked_text(cue, self.facts.label_names) for cue in first])
-        left = len(named) - len(first)
+            first += [cue for cue in named if cue.kind == "word"][:1]
+        shown, left = listed([marked_text(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
         hints = "" if cues[0].counts or self.verdict.gains else ". That may be the task itself"
         return f". More frequent among them than among random rows: {shown}{others}{hints}"
@@ -229,9 +225,17 @@ class _Words:
             return None
         beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         matched = " of its class sizes" if self.filtering.control == "random_matched" else ""
-        further = f"{_mean_over_labels(primary)}{self.at_chance(stated)}{passed_over_text(self.analysis)}"
+        further = f"{self.mean_over_labels(primary)}{self.at_chance(stated)}{passed_over_text(self.analysis)}"
         text = f"Against as many random rows{matched}: {self.difference(stated)}{beside}.{further}"
         return Detail(text, "paired")
+
+    def mean_over_labels(self, primary: Comparison) -> str:
+        """Say that a difference on all rows is open because it is not there in the mean over gold labels."""
+        if primary.verdict.why != NOT_BY_LABEL or primary.label_mean is None:
+            return ""
+        points, low, high = map(signed_points, primary.label_mean)
+        mean = f"{points} points (95 % [{low}, {high}])"
+        return f" Where each gold label weighs the same it is {mean}, so nothing follows."
 
     def at_chance(self, stated: StatedDifference) -> str:
         """Say that no difference means little if the model is no better than the largest class after all rows."""
@@ -262,10 +266,9 @@ class _Words:
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
 
     def use(self) -> str:
-        """Which rows to train and to test on, and what of that is shown."""
         verdict, code, primary = self.verdict, self.verdict.code, self.primary
-        if code in ("nothing_found", "class_balance_only") and (self.cues or verdict.gains):
-            all_rows = f"all rows, if {cue_name(telling(self.cues)[0])} should matter." if self.cues else "all rows."
+        if code in ("nothing_found", "class_balance_only") and (self.cue or verdict.gains):
+            all_rows = f"all rows, if {cue_name(self.cue)} should matter." if self.cue else "all rows."
             won = f" Filtered is better than as many random rows on {self.gains()}." if verdict.gains else ""
             return f"{all_rows}{won}"
         if code in _USES:
@@ -293,13 +296,15 @@ class _Words:
         return f"{lead}. To judge training, {needed}."
 
     def has_filtered_test_rows(self) -> bool:
-        """Whether there are test rows that filtering kept, and others that it removed."""
+        """Return True if there are test rows that filtering kept, and others that it removed."""
         name = self.one.representation
         return any(0 < test.filtered_rows.get(name, 0) < test.rows for test in self.facts.test_sets)
 
     def use_if_it_helps(self, primary: Comparison, whole: AgainstAllRows) -> str:
         """Which rows to use if filtered beats its control, by what is shown against all rows."""
         name, side = f"“{primary.test_set}”", whole.side
+        random = " As many plain random rows are not shown to be worse there: try them first."
+        random_too = dict.fromkeys(whole.random_as_good, random)
         if not primary.challenge:
             than = _THAN_ALL_ROWS.get(side or "", "; against all rows nothing is shown")
             better = f"on {name} filtered is better than as many random rows{than}"
@@ -308,31 +313,16 @@ class _Words:
             lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
             elsewhere = f" On {lost} all rows are better too." if lost else ""
             where = f"filtered to train for rows like those of {name}, all rows where the shortcut holds."
-            return f"{where}{_random_too(whole, primary.test_set)}{elsewhere}"
+            return f"{where}{random_too.get(primary.test_set, '')}{elsewhere}"
         if whole.best is not None:
-            best, points = f"“{whole.best[0]}”", f"{signed_points(whole.best[1])} points above all rows"
-            where = f"filtered for training where the shortcut misleads, as on {best} ({points})."
-            shown = f"Use all rows elsewhere: on {name} they are better still."
-            rest = shown if side == "below" else f"On {name} nothing is shown against all rows."
-            return f"{where}{_random_too(whole, whole.best[0])} {rest}"
+            best, points = whole.best
+            above = f"as on “{best}” ({signed_points(points)} points above all rows).{random_too.get(best, '')}"
+            still = f"Use all rows elsewhere: on {name} they are better still."
+            rest = still if side == "below" else f"On {name} nothing is shown against all rows."
+            return f"filtered for training where the shortcut misleads, {above} {rest}"
         if side == "below":
             tests = ", and tests models that lean on the shortcut" if self.has_filtered_test_rows() else ""
             better = f"all rows for training, since they are better still on {name}"
             return f"{better}. Filtered is for where as few rows are all you can use{tests}."
         better = f"filtered rather than as many random rows, since it is better on {name}"
         return f"{better}. Against all rows nothing is shown there."
-
-
-def _mean_over_labels(primary: Comparison) -> str:
-    """Say that a difference on all rows is open because it is not there in the mean over gold labels."""
-    if primary.verdict.why != NOT_BY_LABEL or primary.label_mean is None:
-        return ""
-    points, low, high = map(signed_points, primary.label_mean)
-    return f" Where each gold label weighs the same it is {points} points (95 % [{low}, {high}]), so nothing follows."
-
-
-def _random_too(whole: AgainstAllRows, test_set: str) -> str:
-    """Say that plain random rows are not shown to be worse, if the control is another: fewer rows alone may do it."""
-    if test_set not in whole.random_as_good:
-        return ""
-    return " As many plain random rows are not shown to be worse there: try them first."

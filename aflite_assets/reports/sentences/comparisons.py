@@ -75,21 +75,17 @@ def comparison_sentence(analysis: Analysis, representation: str) -> str:
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
-    facts = analysis.facts
-    pair = "filtered", facts.filtering[representation].control
-    asked = headline_split(list(facts.natural_sets))
-    control = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
-    found = _by_evaluator([one for one in control if one.test_set == asked or one.tested_on == "all"])
-    return [text for name in facts.plain_evaluators if (text := _paired_sentence(found.get(name, ())))]
-
-
-def _paired_sentence(differences: Sequence[Difference]) -> str:
-    """One evaluator's differences between filtered and random on whole test sets; empty if none has a result."""
-    said = [_paired_text(one, differences) for one in differences if one.whole and one.difference is not None]
-    if not said:
-        return ""
-    trained = f"trained on filtered against as many random rows ({differences[0].against})"
-    return f"{differences[0].evaluator}, {trained}, both tested on the same rows. {' '.join(said)}"
+    facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
+    natural, sentences = headline_split(list(facts.natural_sets)), []
+    compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
+    compared = [one for one in compared if one.test_set == natural or one.tested_on == "all"]
+    for name in facts.plain_evaluators:
+        mine = [one for one in compared if one.evaluator == name]
+        said = [_paired_text(one, mine) for one in mine if one.whole and one.difference is not None]
+        if said:
+            trained = f"trained on filtered against as many random rows ({pair[1]})"
+            sentences.append(f"{name}, {trained}, both tested on the same rows. {' '.join(said)}")
+    return sentences
 
 
 def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:

@@ -67,8 +67,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         listed([one_line(name) for name in names], _MOST_NAMED)
         for names in (facts.plain_evaluators, facts.challenge_sets, facts.natural_sets)
     )
-    judged = sum(one.side is not None for one in compared)
-    models = facts.weak_models.items()
+    judged, models = sum(one.side is not None for one in compared), facts.weak_models.items()
     forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
     passes = [
         f"{one.representation}: {counted(one.passes, 'iteration')}, until {one_line(stop_text(one.stop_reason))}"
@@ -93,9 +92,8 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
 def _checks(checks: Sequence[CheckOutcome]) -> str:
     made = [check for check in checks if check.applies]
     failed = [one_line(check.title.replace("_", " ")) for check in made if not check.passed]
-    skipped = len(checks) - len(made)
+    skipped, number = len(checks) - len(made), counted(len(made), "check")
     left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
-    number = counted(len(made), "check")
     if not failed:
         return f"All {number} passed.{left_out}"
     return f"{count(len(failed))} of {number} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
@@ -147,12 +145,11 @@ def _as_representations(related: Mapping[str, list[str]]) -> str:
 def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
     evaluators = analysis.facts.evaluators
     whole = [one.name for one in evaluators if one.judging and one.whole_input and one.name not in related]
-    if not whole:
-        return "No evaluator of another make saw whole inputs; add one to judge by."
-    others = listed([name for name in analysis.judging.judges if name in whole])
-    if not others:
+    if others := listed([name for name in analysis.judging.judges if name in whole]):
+        return f"Judge by the others that see whole inputs: {others}."
+    if whole:
         return "The others that see whole inputs learnt too little to judge by."
-    return f"Judge by the others that see whole inputs: {others}."
+    return "No evaluator of another make saw whole inputs; add one to judge by."
 
 
 def _training_cautions(analysis: Analysis) -> Iterator[str]:
@@ -171,8 +168,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
     seeds = Counter((one.evaluator, one.train_set, one.representation) for one in done)
     alone = [key for key, number in seeds.items() if number == 1]
     compared = {(name, one.representation) for one in facts.filterings for name in ("filtered", one.control)}
-    unjudged = {name for name, *trained_on in alone if tuple(trained_on) in compared}
-    if unjudged:
+    if unjudged := {name for name, *trained_on in alone if tuple(trained_on) in compared}:
         names = listed([one.name for one in facts.evaluators if one.name in unjudged])
         unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
         yield f"One seed only, {unknown}: {names}."

@@ -33,9 +33,8 @@ from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.papers.record import Kind
 from aflite_assets.reports.sentences import wording
-from aflite_assets.reports.sentences.summary import findings, section_lines
+from aflite_assets.reports.sentences.summary import cautions, findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.listings import (
     check_table,

@@ -1,1 +1,1 @@
-"""The report's sentences and warnings. Scores are computed in `scores`, pages in `page`."""
+"""Sentences and cautions of the report. Numbers are computed in `analysis`, pages are rendered in `page`."""

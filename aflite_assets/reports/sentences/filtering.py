@@ -1,53 +1,51 @@
-"""What filtering kept, how alike its runs are, and whether kept train rows are still predicted, in sentences."""
+"""What filtering kept and removed, in sentences: its outcome, candidate cues of the removed rows, planted shortcuts."""
+
+from collections.abc import Sequence
 
 from aflite_assets.analysis.filtering import FilterOutcome, StillPredicted
-from aflite_assets.reports.sentences.wording import answers_text, stop_text
-from aflite_assets.text import count, percent
+from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.reports.sentences.wording import answers_text, short, stop_text
+from aflite_assets.text import count, listed, percent
+from aflite_assets.wording import counted
+
+_MOST_CLASSES = 3
+_MOST_ALIKE = 4
+_MOST_SETS = 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """How much was kept, why filtering stopped, and what became of representation bias.
-
-    `questions`: of how many questions the train rows are answers, or None if they are no answers.
-    """
+    """Describe the outcome of filtering; the train rows are answers of so many `questions`, or None if of none."""
     share = f"{answers_text(questions)} ({percent(one.kept_rows / one.train_rows)} %)" if one.train_rows else ""
-    text = (
-        f"Filtering with representation {one.representation} kept {count(one.kept_rows)} of {count(one.train_rows)} "
-        f"train rows{share} and stopped because {stop_text(one.stop_reason)}."
-    )
+    kept, why = f"{count(one.kept_rows)} of {count(one.train_rows)} train rows{share}", stop_text(one.stop_reason)
+    text = f"Filtering with representation {one.representation} kept {kept} and stopped because {why}."
     if one.bias is None or one.largest_class is None:
         return text
     first, last = one.bias
     verb = "fell" if last < first else "rose" if last > first else "stayed"
-    return (
-        f"{text} Over {one.passes} passes representation bias {verb} from {percent(first)} % to {percent(last)} %. "
-        f"The largest class makes up {percent(one.largest_class)} % of the rows left in the pool."
-    )
+    text += f" Over {one.passes} passes representation bias {verb} from {percent(first)} % to {percent(last)} %."
+    return f"{text} The largest class makes up {percent(one.largest_class)} % of the rows left in the pool."
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """How alike several runs of the filter are; empty for one."""
+    """Describe how alike several runs of the filter are; empty for one run."""
     if one.kept_jaccard is None:
         return ""
-    mean, least, chance = (one.kept_jaccard[name] for name in ("mean", "least", "by_chance"))
-    return (
-        f"Filtering with representation {one.representation} was run {one.runs} times, with other draws each time. Of "
-        f"the train rows that either of two runs kept, {percent(mean)} % were kept by both (least {percent(least)} %). "
-        f"Two random sets of these sizes share {percent(chance)} %. Differences count this."
-    )
+    mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
+    text = f"Filtering with representation {one.representation} was run {one.runs} times, with other draws each time."
+    text += f" Of the train rows that either of two runs kept, {mean} % were kept by both (least {least} %)."
+    return f"{text} Two random sets of these sizes share {chance} %. Differences count this."
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
-    """How many kept train rows are still predicted, and what left them there.
-
-    "59.8 % of kept rows are still predicted every time: target_size stopped the filter. ..."
-    """
+    """Describe how many kept train rows are still predicted, and why they were kept."""
     if not still.rows:
         return "No train row was kept."
-    unscored = _unscored_text(still)
-    threshold = f"the threshold of {still.threshold:g}"
+    threshold, unscored = f"the threshold of {still.threshold:g}", ""
+    if still.unscored:
+        unscored = f" {count(still.unscored)} of {count(still.rows)} were never held out, so nothing is known of them."
     if not still.over:
-        return f"{'Every' if not unscored else 'Every other'} kept train row is under {threshold}.{unscored}"
+        return f"{'Every other' if unscored else 'Every'} kept train row is under {threshold}.{unscored}"
     over = f"{percent(still.over / still.rows)} % of kept train rows ({count(still.over)} of {count(still.rows)})"
     if not still.every_time:
         return f"{over} are still predicted at or over {threshold}: {_why(still)}.{unscored}"
@@ -55,19 +53,88 @@ def still_predicted_sentence(still: StillPredicted) -> str:
     return f"{every} {over} are at or over {threshold}.{unscored}"
 
 
-def _unscored_text(still: StillPredicted) -> str:
-    if not still.unscored:
-        return ""
-    return f" {count(still.unscored)} of {count(still.rows)} were never held out, so nothing is known of them."
-
-
 def _why(still: StillPredicted) -> str:
     if still.stop_reason == "target_size":
         return "target_size stopped the filter"
     if still.stop_reason == "chance":
-        return "the filter stopped because " + stop_text(still.stop_reason)
+        return f"the filter stopped because {stop_text(still.stop_reason)}"
     if still.selection == "gumbel":
         return "with selection gumbel the threshold ends the filter and does not choose rows"
     if still.remove == "groups":
         return "whole groups leave, by the mean of their rows"
     return "the last pass, with classifiers of its own, found them among what was left"
+
+
+def cue_name(cue: Cue) -> str:
+    """Name a cue: "the word “not” of text_pair", "mark = right", "the length of text (13 or more)", "text alone"."""
+    value = short(cue.value)
+    if cue.kind == "word":
+        alike = listed([f"“{short(word)}”" for word in cue.alike], _MOST_ALIKE)
+        return f"the word “{value}”{f' (and {alike} in the same rows)' if alike else ''} of {cue.name}"
+    names = {"attribute": f"{short(cue.name)} = {value}", "length": f"the {cue.name} ({value})"}
+    return names.get(cue.kind, f"{cue.name} alone")
+
+
+def cues_caption(cues: Sequence[Cue]) -> str:
+    """Describe what was tested and what was found."""
+    shown = [cue for cue in cues if cue.shown]
+    first = f" Most telling: {cue_text(shown[0])}." if shown else ""
+    return (
+        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} rows have the mark, classes "
+        "says of which classes they are, and share_kept how many of them stayed. share_removed is of the removed train "
+        "rows, share_expected of as many random rows of each class; of a length both count rows of its class alone. "
+        "Where counts is false the mark is a hint: a single text's word or length, or a feature, may be the task."
+    )
+
+
+def class_text(cue: Cue) -> str:
+    """Say how often a cue stands with its class: "with spam in 100.0 % of its 284 rows"."""
+    return f"with {short(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
+
+
+def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
+    """List the classes of the rows with a cue, the largest shares first: "spam 91.0 %, ham 9.0 %"."""
+    shares = sorted(zip(cue.class_shares, label_names, strict=False), key=lambda pair: -pair[0])
+    parts = [f"{short(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]]
+    rest = f" and {count(len(shares) - _MOST_CLASSES)} more" if len(shares) > _MOST_CLASSES else ""
+    return ", ".join(parts) + rest
+
+
+def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
+    """A cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
+    shares = zip(cue.class_shares, label_names, strict=False)
+    share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
+    most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
+    of_class = f", {percent(share)} % {short(name)}" if most else ""
+    numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
+    there = [(f"{percent(part)} %" if part else "no row", short(name)) for name, part in cue.elsewhere[:_MOST_SETS]]
+    if there:
+        numbers += f"; {', '.join(f'in {rows} of “{name}”' for rows, name in there)}"
+    return f"{cue_name(cue).removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue_name(cue)} ({numbers})"
+
+
+def cue_text(cue: Cue) -> str:
+    """A cue with its share of the removed rows, in one sentence or two, without the last full stop."""
+    removed, expected = percent(cue.share_removed), percent(cue.share_expected)
+    verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
+    shares = f"{verb} {removed} % of the removed rows and {expected} % of as many random ones"
+    if cue.label_name is None or cue.class_share is None:
+        return f"{cue_name(cue)} {shares}"
+    if cue.kind == "length":
+        shares = f"Of the removed rows {removed} % are of that length and class, of as many random ones {expected} %"
+        return f"{cue_name(cue)}, {class_text(cue)}. {shares}"
+    return f"{cue_name(cue)}, {class_text(cue)}. It {shares}"
+
+
+def planted_sentence(removal: PlantedRemoval) -> str:
+    """State precision and recall, each beside that of as many rows drawn at random."""
+    planted = f"{short(removal.attribute, 60)} {listed([short(value, 60) for value in removal.values])}"
+    where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
+    if removal.recall is None or removal.recall_by_chance is None:
+        return f"{where} none was planted with a shortcut ({planted}), so nothing says how well it was found."
+    text = f"{where} {count(removal.planted_rows)} were planted with a shortcut ({planted})."
+    if removal.precision is None or removal.precision_by_chance is None:
+        return f"{text} None of them was removed, nor was any other."
+    text += f" It removed {count(removal.removed_rows)}: {percent(removal.precision)} % of these were planted"
+    text += f" (precision; by chance {percent(removal.precision_by_chance)} %), and {percent(removal.recall)} % of all"
+    return f"{text} planted ones were among them (recall; by chance {percent(removal.recall_by_chance)} %)."

@@ -1,28 +1,23 @@
-"""The summary of a report in sentences, and one line about each section of its page."""
+"""The summary of a report in sentences: findings, cautions, and one line about each section of its page."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.planted import PLANTED
+from aflite_assets.analysis.inputs.records import units_text
+from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
+from aflite_assets.analysis.trainings import TRAININGS
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.sentences.comparisons import (
-    comparison_sentence,
-    headline_sentence,
-    of_kind,
-    paired_sentences,
-    ranking_line,
-    ranking_sentences,
-    sample_cost_sentences,
-    second_phase_line,
-)
-from aflite_assets.reports.sentences.cues import planted_sentence
-from aflite_assets.reports.sentences.filtering import filtering_sentence, runs_sentence
+from aflite_assets.reports.sentences import comparisons
+from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence
 from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
+
+SMALL_TEST_SET = 300
+"""Test sets with fewer rows are named in the cautions: their 95 % interval is over 5 points to either side."""
 
 _MOST_NAMED = 4
 
@@ -46,49 +41,50 @@ _FIXED = {
 
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
-    """The verdicts with what they rest on, then what the numbers say, then the warnings."""
-    verdicts = [
-        line for one in verdict_texts(analysis) for line in (one.sentence, *(each.text for each in one.details))
-    ]
-    return (*verdicts, *findings(analysis), *cautions(analysis))
+    """The verdicts with what they rest on, then what the numbers say, then the cautions."""
+    verdicts = verdict_texts(analysis)
+    said = [line for one in verdicts for line in (one.sentence, *(detail.text for detail in one.details))]
+    return (*said, *findings(analysis), *cautions(analysis))
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs.
-
-    Then, where rankings are compared, which of them is better.
-    """
+    """Sentences on filtering, planted rows and comparisons per representation, then on the sample and rankings."""
     sentences: list[str] = []
     for one in analysis.facts.filterings:
         name = one.representation
-        sentences.append(filtering_sentence(one, one.train_questions))
-        sentences += [runs] if (runs := runs_sentence(one)) else []
-        sentences += [planted_sentence(each) for each in analysis.of(PLANTED) if each.representation == name]
-        sentences.append(comparison_sentence(analysis, name))
-        sentences += [headline_sentence(each) for each in analysis.headlines if each.representation == name]
-        sentences += paired_sentences(analysis, name)
-    return (*sentences, *sample_cost_sentences(analysis), *ranking_sentences(analysis))
+        sentences += filter(None, (filtering_sentence(one, one.train_questions), runs_sentence(one)))
+        sentences += map(planted_sentence, analysis.of(PLANTED, name))
+        sentences.append(comparisons.comparison_sentence(analysis, name))
+        sentences += [comparisons.headline_sentence(each) for each in analysis.headlines if each.representation == name]
+        sentences += comparisons.paired_sentences(analysis, name)
+    return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 
 
 def section_lines(analysis: Analysis) -> dict[str, str]:
-    """By the section's id on the page."""
-    facts, compared = analysis.facts, of_kind(analysis, "control")
-    names = [one_line(name) for name in facts.plain_evaluators]
-    challenges = [one_line(name) for name in facts.challenge_sets]
-    judged = sum(one.side is not None for one in compared)
-    natural = [one_line(name) for name in facts.natural_sets]
-    tested = f" on {listed(natural, _MOST_NAMED)}" if natural else ""
+    """One line about each section of the page, by the section's id."""
+    facts, compared = analysis.facts, comparisons.of_kind(analysis, "control")
+    evaluators, challenges, natural = (
+        listed([one_line(name) for name in names], _MOST_NAMED)
+        for names in (facts.plain_evaluators, facts.challenge_sets, facts.natural_sets)
+    )
+    judged, models = sum(one.side is not None for one in compared), facts.weak_models.items()
+    forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
+    passes = [
+        f"{one.representation}: {counted(one.passes, 'iteration')}, until {one_line(stop_text(one.stop_reason))}"
+        for one in facts.filterings
+    ]
+    phases = "Models that went on, or were trained, with forgettable rows."
     return _FIXED | {
         "says": f"In sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
         "rows": "Search the rows; open one to see why it was kept or removed.",
         "checks": _checks(analysis.checks),
-        "accuracy": f"{listed(names, _MOST_NAMED) or 'No evaluator'}{tested}, for every train set.",
-        "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
-        "forgettable": _forgettable(facts),
-        "second-phase": second_phase_line(analysis) or "Models that went on, or were trained, with forgettable rows.",
-        "rankings": ranking_line(analysis),
+        "accuracy": f"{evaluators or 'No evaluator'}{f' on {natural}' if natural else ''}, for every train set.",
+        "challenge": f"{challenges or 'None available'}, whole and in parts.",
+        "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
+        "second-phase": comparisons.second_phase_line(analysis) or phases,
+        "rankings": comparisons.ranking_line(analysis),
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
-        "filtering": _filtering(facts),
+        "filtering": f"{'; '.join(passes) or 'No filtering was run'}.",
         "evidence": f"{counted(facts.evidence_tables, 'table')} about what marks the rows that went.",
     }
 
@@ -96,24 +92,112 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
 def _checks(checks: Sequence[CheckOutcome]) -> str:
     made = [check for check in checks if check.applies]
     failed = [one_line(check.title.replace("_", " ")) for check in made if not check.passed]
-    skipped = len(checks) - len(made)
+    skipped, number = len(checks) - len(made), counted(len(made), "check")
     left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
     if not failed:
-        return f"All {counted(len(made), 'check')} passed.{left_out}"
-    return (
-        f"{count(len(failed))} of {counted(len(made), 'check')} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
-    )
+        return f"All {number} passed.{left_out}"
+    return f"{count(len(failed))} of {number} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
 
 
-def _forgettable(facts: DatasetFacts) -> str:
-    models = facts.weak_models.items()
-    said = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
-    return f"{'; '.join(said) or 'No weak model was trained'}."
+def cautions(analysis: Analysis) -> tuple[str, ...]:
+    """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
+    parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
+    return tuple(sentence for part in parts for sentence in part(analysis))
 
 
-def _filtering(facts: DatasetFacts) -> str:
-    parts = [
-        f"{one.representation}: {counted(one.passes, 'iteration')}, until {one_line(stop_text(one.stop_reason))}"
-        for one in facts.filterings
-    ]
-    return f"{'; '.join(parts) or 'No filtering was run'}."
+def _selection_cautions(analysis: Analysis) -> Iterator[str]:
+    """Test rows that filtering chose or that took part in it, and rows in groups."""
+    tests = analysis.facts.test_sets
+    if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
+        left = "those that filtering left, and it removed what linear classifiers predict best"
+        lower = "accuracy on them is lower by construction, and no difference on them is called help or harm"
+        yield f"Filtered test rows are {left}. So {lower}."
+    if pooled := listed([one.name for one in tests if one.pooled]):
+        took_part = f"The rows of {pooled} entered the filter's pool, so they took part in choosing the train rows"
+        yield f"{took_part}: differences on them are shown and support no verdict."
+    if grouped := listed([one.name for one in tests if one.groups is not None]):
+        yield f"Rows of {grouped} belong together in groups, and their intervals count groups."
+
+
+def _related_cautions(analysis: Analysis) -> Iterator[str]:
+    """Evaluators that are what a representation was made with, those of its architecture, and shares held back."""
+    facts = analysis.facts
+    evaluators = [one.name for one in facts.evaluators]
+    same = same_kind(evaluators, facts.representations, facts.families)
+    alike = same_kind(evaluators, facts.representations, facts.architectures)
+    near = {name: [one for one in found if one not in same.get(name, ())] for name, found in alike.items()}
+    if same:
+        make = "These evaluators have the make of a model that filtered, so the rows were chosen against them"
+        yield f"{make}: {_as_representations(same)}. They fall more than others would. {_judge_by(analysis, same)}"
+    if any(near.values()):
+        family = "These evaluators are of the adversary's family, another size or copy of its architecture"
+        yield f"{family}, so they may fall more than others would: {_as_representations(near)}."
+    for share in dict.fromkeys(one.held_back for one in facts.evaluators if one.held_back is not None):
+        rows = f"about {100 * (1 - share):.4g} % of the train rows that the tables name"
+        names = listed([one.name for one in facts.evaluators if one.held_back == share])
+        yield f"Trained on {rows}, and stopped by the rest: {names}."
+
+
+def _as_representations(related: Mapping[str, list[str]]) -> str:
+    return listed([f"{name} (as representation {listed(found)})" for name, found in related.items() if found])
+
+
+def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
+    evaluators = analysis.facts.evaluators
+    whole = [one.name for one in evaluators if one.judging and one.whole_input and one.name not in related]
+    if others := listed([name for name in analysis.judging.judges if name in whole]):
+        return f"Judge by the others that see whole inputs: {others}."
+    if whole:
+        return "The others that see whole inputs learnt too little to judge by."
+    return "No evaluator of another make saw whole inputs; add one to judge by."
+
+
+def _training_cautions(analysis: Analysis) -> Iterator[str]:
+    """Warnings of filters, evaluators that learnt little, and those that were trained with one seed only."""
+    facts, judging = analysis.facts, analysis.judging
+    for one in facts.filterings:
+        yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
+    behind = [one for one in judging.margins if not one.beaten and one.evaluator in facts.judging_evaluators]
+    if behind:
+        names = listed([f"{one.evaluator} (on {one.test_set})" for one in behind])
+        yield f"Trained on full, not surely better than {behind[0].rival}: {names}."
+    if collapsed := listed(one_answer_names(judging.one_answer), _MOST_NAMED):
+        one_class = f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set"
+        yield f"{one_class}, and are not surely better than its largest class. They learnt little: {collapsed}."
+    done = [one for one in analysis.of(TRAININGS) if one.status == "done"]
+    seeds = Counter((one.evaluator, one.train_set, one.representation) for one in done)
+    alone = [key for key, number in seeds.items() if number == 1]
+    compared = {(name, one.representation) for one in facts.filterings for name in ("filtered", one.control)}
+    if unjudged := {name for name, *trained_on in alone if tuple(trained_on) in compared}:
+        names = listed([one.name for one in facts.evaluators if one.name in unjudged])
+        unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
+        yield f"One seed only, {unknown}: {names}."
+    others = [f"{name} on {train_set}{_of(filtering)}" for name, train_set, filtering in alone if name not in unjudged]
+    if others:
+        narrow = "so intervals against these count test rows alone and are too narrow"
+        yield f"Trained with one seed only, {narrow}: {listed(others, _MOST_NAMED)}."
+
+
+def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
+    """Name the evaluators and train sets of which a seed gives one class to nearly all rows."""
+    return [f"{one.evaluator} trained on {one.train_set}{_of(one.representation)}" for one in found]
+
+
+def _of(representation: str | None) -> str:
+    return "" if representation is None else f" ({representation})"
+
+
+def _size_cautions(analysis: Analysis) -> Iterator[str]:
+    """Small test sets and parts, missing sets and unfinished cells."""
+    tests, trainings = analysis.facts.test_sets, analysis.of(TRAININGS)
+    sizes = [(one.name, one.rows) for one in tests]
+    sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]
+    if small := listed([f"{name} ({count(rows)})" for name, rows in sizes if rows < SMALL_TEST_SET]):
+        yield f"Under {SMALL_TEST_SET} test {units_text(tests)}, so wide intervals: {small}."
+    small_parts = ((one, sum(part.rows < SMALL_TEST_SET for part in one.parts)) for one in tests)
+    if parts := [f"{one.name} ({count(few)} of {counted(len(one.parts), 'part')})" for one, few in small_parts if few]:
+        yield f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}."
+    if missing := listed(list(analysis.facts.missing_sets)):
+        yield f"Challenge sets not available and so not tested on: {missing}."
+    if unfinished := sum(one.status != "done" for one in trainings):
+        yield f"{unfinished} of {len(trainings)} cells have no result; the tables say which and why."

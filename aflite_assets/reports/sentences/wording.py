@@ -3,8 +3,8 @@
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.train_sets import earlier_name
-from aflite_assets.text import DASH, signed_points
-from aflite_assets.wording import counted
+from aflite_assets.text import DASH, one_line, signed_points
+from aflite_assets.wording import counted, truncate
 
 _AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
 
@@ -74,26 +74,33 @@ GLOSSARY = {
     "Warm-up rows": "Rows spent on training the encoder and then never used again.",
 }
 
-
 Bounded = CrossedInterval | Difference
 """A difference in points with its 95 % interval, as a record of its own or as a row of the tidy table."""
 
 
+def short(text: str, length: int = 40) -> str:
+    """Text of the dataset on one line, cut to `length` characters."""
+    return truncate(one_line(text), length)
+
+
+def side_text(points: float, none: str = "no difference") -> str:
+    """A difference without its sign: "2.0 points above", or `none` if it rounds to zero."""
+    side = "above" if points > 0 else "below"
+    return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
+
+
 def paired_text(one: Bounded) -> str:
     """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
-    difference = round(one.difference or 0.0, 1)
-    side = "no difference" if difference == 0 else f"{signed_points(abs(difference))} points "
-    side += "" if difference == 0 else ("above" if difference > 0 else "below")
-    return f"{side}, {bounds_text(one)}"
+    return f"{side_text(one.difference or 0.0)}, {bounds_text(one)}"
 
 
 def bounds_text(one: Bounded) -> str:
-    """The bounds in points, and what they leave out where there is one training: "95 % [0.5, 3.5]"."""
+    """The bounds in points, and what they leave out if there is one training: "95 % [0.5, 3.5]"."""
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {_bounds(one)}"
 
 
 def interval_points(one: Bounded | None) -> str:
-    """A difference in points with its interval: "2.0 [0.5, 3.5]"; a dash for none."""
+    """A difference in points with its interval: "2.0 [0.5, 3.5]", or a dash for None."""
     if one is None or one.difference is None:
         return DASH
     return f"{signed_points(one.difference)} {_bounds(one)}{'' if one.counts_training else ', rows alone'}"
@@ -105,20 +112,20 @@ def _bounds(one: Bounded) -> str:
 
 
 def answers_text(questions: int | None) -> str:
-    """What rows are that answer so many questions: ", answers of 98 questions"; empty if rows are no answers."""
+    """Say how many questions rows answer: ", answers of 98 questions"; empty if rows are no answers."""
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
 
 
 def train_set_meaning(name: str) -> str:
-    """What a train set holds, in words."""
+    """Describe the rows of a train set."""
+    earlier = earlier_name(name)
     if name in TRAIN_SET_MEANINGS:
         return TRAIN_SET_MEANINGS[name]
-    earlier = earlier_name(name)
     if name.startswith("random_"):
         return f"as many rows as filtered_{earlier} has, {_AT_RANDOM}"
     return f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
 
 
 def stop_text(stop_reason: str) -> str:
-    """Why filtering stopped, in words."""
+    """Say why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

@@ -13,7 +13,7 @@ from aflite_assets.analysis.scores.judges import (
 )
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.sentences.warnings import one_answer_names
+from aflite_assets.reports.sentences.summary import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec

@@ -11,7 +11,7 @@ from aflite_assets.analysis.inputs.cues import read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.sentences.cues import classes_text, cues_caption, planted_sentence
+from aflite_assets.reports.sentences.filtering import classes_text, cues_caption, planted_sentence
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import open_features, read_rows
 from aflite_assets.text import percent

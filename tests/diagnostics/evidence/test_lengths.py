@@ -10,7 +10,7 @@ from aflite_assets.analysis.rules.dataset_verdict import VerdictEvidence, datase
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_marks
-from aflite_assets.reports.sentences.cues import cue_name, cue_text
+from aflite_assets.reports.sentences.filtering import cue_name, cue_text
 
 MakeExamples = Callable[..., Examples]
 

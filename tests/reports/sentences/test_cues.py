@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.sentences.cues import cue_name, cue_text, cues_caption, planted_sentence
+from aflite_assets.reports.sentences.filtering import cue_name, cue_text, cues_caption, planted_sentence
 from aflite_assets.reports.sentences.summary import findings
 from tests.planted_reports import rendered_page, report_document
 

@@ -9,8 +9,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.sentences.comparisons import comparison_sentence
-from aflite_assets.reports.sentences.summary import findings, plain_summary
-from aflite_assets.reports.sentences.warnings import cautions
+from aflite_assets.reports.sentences.summary import cautions, findings, plain_summary
 from aflite_assets.reports.sentences.wording import paired_text
 from tests.rooms import PACKAGE, imports
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
-from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
+from aflite_assets.reports.sentences.summary import SMALL_TEST_SET, cautions
 
 
 def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
-from aflite_assets.reports.sentences.cues import cue_name
+from aflite_assets.reports.sentences.filtering import cue_name
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.report_inputs import _with_class_names, read_evidence, read_removal_cues
 

@@ -1,10 +1,11 @@
-"""What all figures share: palette, an empty figure, PNG bytes under a limit. No figure of its own, no shared state."""
+"""What all figures share: palette, empty figures, panels, and the finished picture under a limit. No figure itself."""
 
 import io
 import warnings
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +18,13 @@ MAX_BYTES = 50_000
 """No figure is larger, so that Dagster can show it inside metadata."""
 
 # Okabe and Ito's palette (2008), told apart with every common colour blindness
-BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY, GREY = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#D55E00",
-    "#56B4E9",
-    "#5F6B76",
-)
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+THOUSANDS = "{x:,.0f}"
+"""Format of tick labels with thousands separators."""
 DPI = 110
-_WIDTH, _HEIGHT = 5.6, 3.5
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,14 @@ class Picture:
     alt: str
 
 
-def new_figure(*, width: float = _WIDTH, height: float = _HEIGHT) -> "Figure":
-    """An empty figure of this size in inches at `DPI`, known to no global state."""
+def series_style(number: int) -> dict[str, Any]:
+    """Return the colour and the marker of a series by its number, from 0."""
+    colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
+    return {"color": colour, "marker": marker}
+
+
+def new_figure(*, width: float = 5.6, height: float = 3.5) -> "Figure":
+    """Return an empty figure of this size in inches at `DPI`, known to no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,31 +51,46 @@ def new_figure(*, width: float = _WIDTH, height: float = _HEIGHT) -> "Figure":
     return figure
 
 
-def thousands(value: float, _position: float) -> str:
-    """Tick labels with thousands separators."""
-    return f"{value:,.0f}"
+def new_panels(
+    number: int, most_across: int, inches: Callable[[int, int], tuple[float, float]], **shared: Any
+) -> tuple["Figure", np.ndarray]:
+    """Return an empty figure and its grid of panels (rows x columns); those beyond `number` are hidden.
+
+    `inches` returns the figure's width and height for so many rows and columns. `shared`: sharex, sharey.
+    """
+    across = max(min(number, most_across), 1)
+    down = max(-(-number // across), 1)
+    width, height = inches(down, across)
+    figure = new_figure(width=width, height=height)
+    panels = figure.subplots(down, across, squeeze=False, **shared)
+    for panel in panels.flat[number:]:
+        panel.set_visible(False)
+    return figure, panels
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Only whole numbers on the horizontal axis, which counts iterations."""
+    """Put ticks at whole numbers of the horizontal axis only, which counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def literal(figure: "Figure") -> None:
-    """Show dataset text in legends and titles as it is: a dollar sign begins no formula."""
+def legend_below(figure: Any, axes: "Axes", **style: Any) -> None:
+    """Name the series of `axes` below the figure or subfigure."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
+
+
+def picture(figure: "Figure", alt: str, *, grid: bool = True) -> Picture:
+    """Return the drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours if it must be; `grid` behind the data.
+
+    Texts of a dataset in titles and legends are shown as they are: a dollar sign begins no formula.
+    """
     from matplotlib.text import Text
+    from PIL import Image
 
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)
-
-
-def png(figure: "Figure", *, grid: bool = True) -> bytes:
-    """The drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours where it must be; `grid` behind the data."""
-    from PIL import Image
-
     for axes in figure.axes if grid else ():
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, linewidth=0.6)
@@ -89,11 +105,11 @@ def png(figure: "Figure", *, grid: bool = True) -> bytes:
         if len(packed) < MAX_BYTES:
             break
         packed = _packed(image.quantize(colours))
-    return packed
+    return Picture(packed, alt)
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
+    """Return PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)
     return packed.getvalue()

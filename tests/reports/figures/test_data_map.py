@@ -9,8 +9,8 @@ from PIL import Image
 
 from aflite_assets.analysis.inputs.records import DataMap
 from aflite_assets.analysis.rows.measured import data_map_means
-from aflite_assets.reports.figures.data_map import data_map_pictures
 from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
+from aflite_assets.reports.figures.representation_figures import data_map_pictures
 from tests.planted_reports import hand_written_benchmark
 
 

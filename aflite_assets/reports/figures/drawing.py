@@ -3,7 +3,7 @@
 import io
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,11 @@ class Picture:
     alt: str
 
 
+def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
+    """Return fields of records as arrays, an array per name."""
+    return [np.array([getattr(one, name) for one in records]) for name in names]
+
+
 def series_style(number: int) -> dict[str, Any]:
     """Return the colour and the marker of a series by its number, from 0."""
     colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
@@ -51,17 +56,22 @@ def new_figure(*, width: float = 5.6, height: float = 3.5) -> "Figure":
     return figure
 
 
+def new_axes(*, height: float = 3.5) -> tuple["Figure", "Axes"]:
+    """Return a figure of the usual width with one panel."""
+    figure = new_figure(height=height)
+    return figure, figure.subplots()
+
+
 def new_panels(
-    number: int, most_across: int, inches: Callable[[int, int], tuple[float, float]], **shared: Any
+    number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
     """Return an empty figure and its grid of panels (rows x columns); those beyond `number` are hidden.
 
-    `inches` returns the figure's width and height for so many rows and columns. `shared`: sharex, sharey.
+    `size` and `margin`: inches of a panel and of what is beside all of them. `shared`: sharex, sharey.
     """
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
-    width, height = inches(down, across)
-    figure = new_figure(width=width, height=height)
+    figure = new_figure(width=size[0] * across + margin[0], height=size[1] * down + margin[1])
     panels = figure.subplots(down, across, squeeze=False, **shared)
     for panel in panels.flat[number:]:
         panel.set_visible(False)
@@ -76,18 +86,20 @@ def whole_ticks(axes: "Axes") -> None:
 
 
 def legend_below(figure: Any, axes: "Axes", **style: Any) -> None:
-    """Name the series of `axes` below the figure or subfigure."""
+    """Name the series of `axes` below a figure or a part of one."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 
 
-def picture(figure: "Figure", alt: str, *, grid: bool = True) -> Picture:
+def picture(figure: "Figure", alt: str, *, named: "Axes | None" = None, grid: bool = True, **legend: Any) -> Picture:
     """Return the drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours if it must be; `grid` behind the data.
 
-    Texts of a dataset in titles and legends are shown as they are: a dollar sign begins no formula.
+    The series of `named` are in a `legend` below. Texts are shown as they are: a dollar sign begins no formula.
     """
     from matplotlib.text import Text
     from PIL import Image
 
+    if named is not None:
+        legend_below(figure, named, **legend)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)

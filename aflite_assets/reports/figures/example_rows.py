@@ -50,21 +50,12 @@ class ExampleRow:
 
 
 def shown_examples(
-    examples: Examples,
-    rows: pa.Table,
-    *,
-    kept: bool,
-    seed: int,
-    most: int | None = None,
-    source: SourceRows = NO_SOURCE,
+    examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
     """Draw train rows of one side at random, classes in turn, so that small classes appear too.
 
-    `rows`: of one filtering, with row_id, split, label, kept, removed_in_iteration and predictability. `most`: so many
-    are shown, by default by kind of input. `source` says where rows stand, and gives features their names and units.
-
-    Raises:
-        DataError: a drawn row is not in `examples`.
+    `rows`: of one filtering, as from `ReportInputs.rows_of`. `most`: so many are shown, 0 for a number by kind of
+    input. `source` says where rows stand, and gives features their names and units.
     """
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
@@ -102,18 +93,14 @@ def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[by
 def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tuple[ExampleRow, ...]:
     inputs = examples.select(rows["row_id"].to_pylist())
     places = source.of(inputs.row_ids).to_pylist()
-    columns = (rows["predictability"].to_pylist(), rows["removed_in_iteration"].to_pylist(), places)
-    return tuple(
-        ExampleRow(
-            row_id=int(inputs.row_ids[position]),
-            label=inputs.label_names[inputs.labels[position]],
-            predictability=None if score is None or np.isnan(score) else score,
-            removed_in_iteration=iteration,
-            place="" if place["source_file"] is None else one_line(brief_place(place)),
-            **_shown_input(inputs, position, source),
-        )
-        for position, (score, iteration, place) in enumerate(zip(*columns, strict=True))
-    )
+    shown = []
+    for position, (row, place) in enumerate(zip(rows.to_pylist(), places, strict=True)):
+        score, label = row["predictability"], inputs.label_names[inputs.labels[position]]
+        score = None if score is None or np.isnan(score) else score
+        where = "" if place["source_file"] is None else one_line(brief_place(place))
+        known = (row["row_id"], label, score, row["removed_in_iteration"], where)
+        shown.append(ExampleRow(*known, **_shown_input(inputs, position, source)))
+    return tuple(shown)
 
 
 def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[str, Any]:

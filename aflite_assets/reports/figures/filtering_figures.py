@@ -27,22 +27,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEVIATIONS = 2.0
-"""Half the height of the band around the largest class's share, in standard deviations of guessing."""
+"""Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
 
-MOST_CLASSES = 6
-"""Classes drawn by themselves; of more those whose shares moved most."""
-
-_MOST_ACROSS, _MOST_ITERATIONS = 3, 8
+MOST_CLASSES, _MOST_ITERATIONS = 6, 8
+"""Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw rows left, bias beside the largest class's share, and cut-off score, a line per representation.
-
-    Class shares are below. The band around the largest class's share is `DEVIATIONS` standard deviations of guessing
-    the most frequent class to either side.
-    """
+    """Draw rows left, bias beside the largest class's share, cut-off score, a line per representation; class shares."""
     filtered = analysis.facts.filterings
-    across = max(min(len(filtered), _MOST_ACROSS), 1)
+    across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
     figure = new_figure(width=9.4, height=3.5 + 2.6 * below)
     upper, lower = figure.subfigures(2, 1, height_ratios=(3.5, 2.6 * max(below, 0.01)), squeeze=False)[:, 0]
@@ -52,9 +46,10 @@ def filtering_curves(analysis: Analysis) -> Picture:
         width = min(1.6 + 0.7 * (len(filtered) - 1 - number), 3.7)
         style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
         iterations = analysis.of(ITERATIONS, one.representation)
-        rows.plot(*_columns(iterations, "iteration", "rows_in"), **style)
+        rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
         _draw_bias(bias, iterations, style)
-        cutoff.plot(*_columns([row for row in iterations if row.cutoff is not None], "iteration", "cutoff"), **style)
+        removing = [row for row in iterations if row.cutoff is not None]
+        cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
         if (threshold := threshold_of(one.settings)) is not None:
             cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
     rows.set(title="Rows left", ylabel="pool rows")
@@ -71,11 +66,9 @@ def filtering_curves(analysis: Analysis) -> Picture:
         panels = lower.subplots(below, across, squeeze=False, sharey=True)
         _draw_class_shares(list(panels.flat), analysis)
         drawing.legend_below(lower, panels[0, 0], ncols=4, fontsize=9)
-    return drawing.picture(
-        figure,
-        "Rows left, representation bias with the largest class, cut-off score and class shares by iteration, "
-        f"representations {listed(analysis.facts.representations) or 'none'}",
-    )
+    names = listed(analysis.facts.representations) or "none"
+    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
+    return drawing.picture(figure, f"{alt}, representations {names}")
 
 
 def threshold_of(settings: Mapping[str, object]) -> float | None:
@@ -84,15 +77,9 @@ def threshold_of(settings: Mapping[str, object]) -> float | None:
     return threshold if isinstance(threshold, int | float) else None
 
 
-def _columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
-    """Return fields of records as arrays, an array per name."""
-    return [np.array([getattr(one, name) for one in records]) for name in names]
-
-
 def _draw_bias(axes: "Axes", rows: Sequence[FilterRow], style: dict[str, Any]) -> None:
-    iterations, bias, largest, deviation = _columns(
-        rows, "iteration", "representation_bias", "largest_class", "guessing_deviation"
-    )
+    iterations, bias = drawing.columns(rows, "iteration", "representation_bias")
+    largest, deviation = drawing.columns(rows, "largest_class", "guessing_deviation")
     axes.plot(iterations, 100 * bias, **style)
     axes.plot(iterations, 100 * largest, color=style["color"], ls="--", lw=1.2)
     low, high = (100 * (largest + side * DEVIATIONS * deviation) for side in (-1, 1))
@@ -115,7 +102,7 @@ def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
         panel.set_axis_off()
     for panel, name in zip(panels, names, strict=False):
         for number, label in enumerate(drawn):
-            iterations, share = _columns(shares[name, label], "iteration", "share")
+            iterations, share = drawing.columns(shares[name, label], "iteration", "share")
             shown = truncate(one_line(label_names[label]), 24)
             panel.plot(iterations, 100 * share, lw=1.6, ms=4, label=shown, **series_style(number))
         panel.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
@@ -128,7 +115,8 @@ def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
     """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
     figure = new_figure(height=4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    iterations, bias, largest, left = _columns(rows, "iteration", "representation_bias", "largest_class", "rows_in")
+    names = ("iteration", "representation_bias", "largest_class", "rows_in")
+    iterations, bias, largest, left = drawing.columns(rows, *names)
     upper.plot(iterations, 100 * bias, color=BLUE, marker="o", ms=4, label="representation bias")
     upper.plot(iterations, 100 * largest, color=GREY, ls="--", label="largest class")
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
@@ -143,9 +131,8 @@ def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
 
 def predictability_histogram(bins: Sequence[PredictabilityBin]) -> Picture:
     """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
-    figure = new_figure()
-    axes = figure.subplots()
-    low, high, kept, removed = _columns(bins, "low", "high", "kept", "removed")
+    figure, axes = drawing.new_axes()
+    low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
     axes.bar(low, removed, color=ORANGE, hatch="///", label=f"removed ({removed.sum():,})", **style)
     axes.bar(low, kept, bottom=removed, color=BLUE, label=f"kept ({kept.sum():,})", **style)
@@ -153,31 +140,25 @@ def predictability_histogram(bins: Sequence[PredictabilityBin]) -> Picture:
     axes.set_ylim(0, 1.08 * max(1, (kept + removed).max()))
     axes.yaxis.set_major_formatter(drawing.THOUSANDS)
     axes.legend(frameon=False, fontsize=9)
-    return drawing.picture(
-        figure,
-        f"Histogram of the predictability of kept and removed train rows, representation {bins[0].representation}",
-    )
+    alt = f"Histogram of the predictability of kept and removed train rows, representation {bins[0].representation}"
+    return drawing.picture(figure, alt)
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], threshold: float | None) -> Picture:
     """Draw the distribution of predictability in at most eight iterations, evenly chosen, with what each removed."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
-    figure, panels = drawing.new_panels(
-        len(chosen), 4, lambda down, across: (2.3 * across + 0.9, 2.05 * down + 0.75), sharex=True, sharey=True
-    )
+    sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
+    figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
     panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
-    drawing.legend_below(figure, panels[0, 0], ncols=3, fontsize=9)
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
         panel.set_xlabel("predictability")
         panel.tick_params(labelbottom=True)
     figure.supylabel("share of the rows then left (%)", fontsize=10)
-    return drawing.picture(
-        figure,
-        "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
-        f"{bins[0].representation if bins else 'none'}",
-    )
+    alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
+    name = bins[0].representation if bins else "none"
+    return drawing.picture(figure, alt + name, named=panels[0, 0], ncols=3, fontsize=9)
 
 
 def evenly(number: int, most: int) -> list[int]:
@@ -187,7 +168,7 @@ def evenly(number: int, most: int) -> list[int]:
 
 def _draw_scores(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
     """Draw one iteration, and return the height of the highest bar in per cent."""
-    low, high, rows, removed = _columns(bins, "low", "high", "rows", "removed")
+    low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
     style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.4}
     scale = 100 / max(rows.sum(), 1)
     stays = scale * (rows - removed)
@@ -204,11 +185,8 @@ def _draw_scores(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
     """Draw the learning curves by which the warm-up rows were chosen, whose sizes double."""
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
-    alt = (
-        "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
-        f"{listed(list(curves))}"
-    )
-    return _learning_curves(curves, alt, logarithmic=True)
+    alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
+    return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
 def sample_picture(points: Sequence[SamplePoint]) -> Picture:
@@ -221,14 +199,10 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on the held-back rows against rows trained on, with Wilson's intervals and the elbows.
-
-    `curves`: at least one, by name, all on the same held-back rows.
-    """
-    figure = new_figure(height=4.4)
-    axes = figure.subplots()
+    """Draw accuracy on the same held-back rows against rows trained on, with Wilson's intervals and the elbows."""
+    figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
-        rows, accuracy, low, high = _columns(points, "rows", "accuracy", "interval_low", "interval_high")
+        rows, accuracy, low, high = drawing.columns(points, "rows", "accuracy", "interval_low", "interval_high")
         # Several curves at one size: bars side by side can be told apart.
         rows = rows * 1.04 ** (number - (len(curves) - 1) / 2)
         ends = 100 * (accuracy - low), 100 * (high - accuracy)
@@ -250,5 +224,4 @@ def _learning_curves(
     )
     axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
-    drawing.legend_below(figure, axes, ncols=2, fontsize=9)
-    return drawing.picture(figure, alt)
+    return drawing.picture(figure, alt, named=axes, ncols=2, fontsize=9)

@@ -42,8 +42,7 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
     """Draw the share of the train rows by how often they were forgotten, a group of bars per weak model."""
-    figure = new_figure(height=3.4)
-    axes = figure.subplots()
+    figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
         shares = [100 * facts.events.get(name, 0) / max(facts.rows, 1) for name in _EVENTS]
@@ -51,9 +50,8 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
         axes.bar(places - 0.4 + (number + 0.5) * width, shares, width, color=colour, label=model)
     axes.set_xticks(places, [*_EVENTS[:-1], "never\nlearnt"])
     axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
-    drawing.legend_below(figure, axes, ncols=3)
     said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
-    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}")
+    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}", named=axes, ncols=3)
 
 
 def _loss_ranked(analysis: Analysis, start: str) -> Picture | None:
@@ -89,18 +87,16 @@ def _loss_ranked(analysis: Analysis, start: str) -> Picture | None:
                 axes.plot(*at, ls="", label=f"forgettable, {phase.weak_model}", **style)
         axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
-    drawing.legend_below(figure, panels[0], ncols=2)
-    return drawing.picture(
-        figure,
+    alt = (
         f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
-        f"forgettable rows and no second phase, on {listed(shown)}",
+        f"forgettable rows and no second phase, on {listed(shown)}"
     )
+    return drawing.picture(figure, alt, named=panels[0], ncols=2)
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
     """Draw accuracy on one test set by threshold, a line per evaluator with its highest place marked."""
-    figure = new_figure(height=3.8)
-    axes = figure.subplots()
+    figure, axes = drawing.new_axes(height=3.8)
     said = []
     for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):
         curve, style = list(each), drawing.series_style(number)
@@ -113,9 +109,8 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
     axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
     axes.set_xlabel(f"threshold on the probability of {first.class_name}")
     axes.set_title(test_set, fontsize=12)
-    drawing.legend_below(figure, axes, ncols=2)
-    return drawing.picture(
-        figure,
+    alt = (
         f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
-        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}",
+        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}"
     )
+    return drawing.picture(figure, alt, named=axes, ncols=2)

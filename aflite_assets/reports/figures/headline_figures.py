@@ -29,20 +29,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 """Of each train set, in their order; the last is the sample, which few datasets have."""
 
-_STEPS = {
-    "test rows": "test\nrows",
-    "fewer train rows": "fewer\nrows",
-    "class sizes": "class\nsizes",
-    "which train rows": "which\nrows",
-}
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
-    """Return "overview" and "falls" with the representation after a dot, if there are any.
-
-    `narrow`: one panel a row instead of three.
-    """
+    """Return "overview" and "falls" with the representation after a dot, if any; `narrow`: one panel a row."""
     most_across = 1 if narrow else 3
     is_tested = any(one.accuracy is not None for one in analysis.of(ACCURACIES))
     pictures: dict[str, Picture] = {}
@@ -66,28 +57,24 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     found = [
         one
         for one in analysis.of(ACCURACIES, representation)
-        if one.evaluator in plain
-        and one.train_set in _STYLES
-        and (one.whole and one.top == 1 and one.tested_on in ("full", "all"))
+        if one.evaluator in plain and one.train_set in _STYLES
+        if one.whole and one.top == 1 and one.tested_on in ("full", "all")
     ]
     evaluators = list(dict.fromkeys(one.evaluator for one in found))
     train_sets = list(dict.fromkeys(one.train_set for one in found))
     height = 0.5 + len(evaluators) * (0.2 + 0.13 * len(train_sets))
-
-    def inches(down: int, across: int) -> tuple[float, float]:
-        return 3.1 * across + 0.9 if across > 1 else 3.7, height * down + 0.75
-
-    figure, panels = drawing.new_panels(len(test_sets), most_across, inches, sharex=True, sharey=True)
-    across = panels.shape[1]
+    number, across = len(test_sets), min(most_across, len(test_sets))
+    width, margin = (3.1, 0.9) if across > 1 else (3.7, 0)
+    sizes: dict[str, Any] = {"size": (width, height), "margin": (margin, 0.75)}
+    figure, panels = drawing.new_panels(number, across, **sizes, sharex=True, sharey=True)
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
         panel.set_title(truncate(one_line(test_set.name), 30), fontsize=10)
         panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
-        if place + across >= len(test_sets):
-            by_question = all(one.unit == "question" for one in test_sets)
-            panel.set_xlabel(_accuracy_text("question" if by_question else "row"), fontsize=9)
+        if place + across >= number:
+            panel.set_xlabel(_accuracy_text({one.unit for one in test_sets}), fontsize=9)
     first = panels[0, 0]
     first.set_yticks(range(len(evaluators)), [truncate(name, 18) for name in evaluators], fontsize=9)
     first.set_ylim(len(evaluators) - 0.5, -0.5)
@@ -96,17 +83,16 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     chances = [f"{percent(one.chance)} % on {one_line(one.name)}" for one in test_sets if one.chance is not None]
     if chances:
         first.plot([], [], label="chance (1/answers)", **_CHANCE)
-    drawing.legend_below(figure, first, ncols=3 if across > 1 else 2, fontsize=9)
     alt = (
         f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on "
         f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
     )
     dashed = f"; dashed: chance: one over the number of answers, {listed(chances, 8)}" if chances else ""
-    return drawing.picture(figure, alt + dashed)
+    return drawing.picture(figure, alt + dashed, named=first, ncols=3 if across > 1 else 2, fontsize=9)
 
 
-def _accuracy_text(unit: Unit) -> str:
-    return "accuracy by question (%)" if unit == "question" else "accuracy (%)"
+def _accuracy_text(units: set[Unit]) -> str:
+    return "accuracy by question (%)" if units == {"question"} else "accuracy (%)"
 
 
 def _draw_accuracies(
@@ -125,16 +111,13 @@ def _draw_accuracies(
 
 def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: int) -> Picture:
     """Draw the falls that have a result for each term; their test sets count in `unit`."""
-
-    def inches(down: int, across: int) -> tuple[float, float]:
-        return 3.1 * across + 0.6 if across > 1 else 3.7, 2.75 * down
-
-    figure, panels = drawing.new_panels(len(falls), most_across, inches, sharey=True)
+    width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
+    figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
     for panel, terms in zip(panels.flat, falls, strict=False):
         _draw_fall(panel, terms)
     panels[0, 0].set_ylim(0, 104)
     for panel in panels[:, 0]:
-        panel.set_ylabel(_accuracy_text(unit), fontsize=9)
+        panel.set_ylabel(_accuracy_text({unit}), fontsize=9)
     return drawing.picture(figure, "; ".join(map(_in_words, falls)))
 
 
@@ -156,7 +139,7 @@ def _draw_fall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
         level = after
     panel.bar(len(steps) + 1, level, color=VERMILION, width=0.72)
     _annotate(panel, f"{level:.1f}", len(steps) + 1, level)
-    names = ["full", *(_STEPS[step.change] for step in steps), "filtered"]
+    names = ["full", *(step.change.replace("train ", "").replace(" ", "\n") for step in steps), "filtered"]
     panel.set_xticks(range(len(names)), names, fontsize=7)
     title = f"{truncate(start.evaluator, 24)} on {truncate(one_line(start.test_set), 14)}"
     panel.set_title(title, fontsize=10)

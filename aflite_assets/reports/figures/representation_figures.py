@@ -18,6 +18,7 @@ from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimila
 from aflite_assets.analysis.lengths import LengthShare
 from aflite_assets.analysis.rows.measured import DataMapMeans
 from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples, square_pixels
@@ -61,54 +62,43 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[He
     """
     if inputs.scatter_features is None:
         return {}
-    train = rows.filter(pc.equal(rows["split"], "train"))
-    points = inputs.examples.select(train["row_id"].to_pylist()).features[:, list(inputs.scatter_features)]
-    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
-    x, y = map(inputs.source.feature_title, inputs.scatter_features)
-    pictures = {}
-    for when, train_set, shown in (("before", "full", np.ones_like(kept)), ("after", "filtered", kept)):
-        pictures[when] = scatter(
-            points[shown],
-            labels[shown],
-            inputs.examples.label_names,
-            title=f"{when.capitalize()} filtering: {counted(int(shown.sum()), 'train row')}",
-            axis_names=(x, y),
-            limits=scatter_limits(points),
-            notes=_notes(train_set, compared),
-        )
-    return pictures
+    entered = rows.filter(pc.equal(rows["split"], "train"))
+    train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
+    points = train.features[:, list(inputs.scatter_features)]
+    names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
+    before, after = _notes("full", compared), _notes("filtered", compared)
+    return {
+        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", before),
+        "after": scatter(train, points, kept, names, "After filtering", after),
+    }
 
 
 def scatter(
-    points: np.ndarray,
-    labels: np.ndarray,
-    label_names: Sequence[str],
-    *,
-    title: str,
-    axis_names: tuple[str, str],
-    limits: tuple[float, float, float, float],
-    notes: Sequence[str],
+    train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw points (rows x 2) coloured and marked by class, every n-th beyond 2,000; `limits`: x0, x1, y0, y1.
+    """Draw the `shown` of the points (rows x 2) coloured and marked by class, every n-th beyond 2,000.
 
-    `notes`: lines under the title. Both axes have one scale if their lengths differ by a factor of two at most.
+    `notes`: lines under the title. The limits hold all points, and both axes have one scale if their lengths differ by
+    a factor of two at most.
     """
     figure = new_figure(height=4.2 + 0.17 * len(notes), width=4.5)
     axes = figure.subplots()
-    step = max(1, -(-len(points) // _MOST_POINTS))
-    for c, name in enumerate(label_names):
-        style = {**series_style(c), "s": 14, "alpha": 0.75, "lw": 0, "label": truncate(one_line(name), 24)}
-        axes.scatter(*points[::step][labels[::step] == c].T, **style)
-    axes.axis(limits)
-    if 0.5 <= (limits[3] - limits[2]) / (limits[1] - limits[0]) <= 2:
+    places = np.flatnonzero(shown)
+    places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
+    for c, name in enumerate(train.label_names):
+        x, y = points[places[train.labels[places] == c]].T
+        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=truncate(one_line(name), 24), **series_style(c))
+    x0, x1, y0, y1 = scatter_limits(points)
+    axes.axis((x0, x1, y0, y1))
+    if 0.5 <= (y1 - y0) / (x1 - x0) <= 2:
         axes.set_aspect("equal")
-    x, y = map(one_line, axis_names)
-    axes.set(xlabel=x, ylabel=y)
+    title = f"{when}: {counted(int(shown.sum()), 'train row')}"
+    first, second = map(one_line, axis_names)
+    axes.set(xlabel=first, ylabel=second)
     figure.suptitle(title, fontsize=12)
     axes.set_title("\n".join(notes), fontsize=9)
-    drawing.legend_below(figure, axes, ncols=3)
     words = f". {' '.join(notes)}" if notes else ""
-    return drawing.picture(figure, f"{title}, {x} against {y}, coloured by class{words}")
+    return drawing.picture(figure, f"{title}, {first} against {second}, coloured by class{words}", named=axes, ncols=3)
 
 
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
@@ -239,43 +229,35 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4)
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
-    means = []
-    for axes, places in zip(panels, columns, strict=True):
-        _draw_lengths(axes, places)
-        first, name = places[0], truncate(one_line(places[0].column_name), 40)
-        axes.set_title(name, fontsize=11)
-        kept, removed = (
-            "none" if mean is None else f"{mean:.1f} words" for mean in (first.kept_mean, first.removed_mean)
-        )
-        means.append(f"{name}: kept rows have {kept} in the mean, removed ones {removed}")
+    texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
     panels[0].set_ylabel("share of rows (%)")
-    drawing.legend_below(figure, panels[0], ncols=3, fontsize=9)
     first = shares[0]
-    return drawing.picture(
-        figure,
+    alt = (
         f"Share of {counted(first.kept_rows + first.removed_rows, 'train row')} by words, kept, removed and as many "
-        f"random as were kept, representation {first.representation}. {'; '.join(means)}",
+        f"random as were kept, representation {first.representation}. {'; '.join(texts)}"
     )
+    return drawing.picture(figure, alt, named=panels[0], ncols=3, fontsize=9)
 
 
-def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> None:
-    first = places[0]
+def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
+    """Draw the panel of one column, and return the mean lengths of both sides in words."""
+    first, name = places[0], truncate(one_line(places[0].column_name), 40)
     width = places[1].start - first.start if len(places) > 1 else 1
-    middles = [one.start + (width - 1) / 2 for one in places]
-
-    def per_cent(name: str) -> list[float]:
-        return [100 * getattr(one, name) for one in places]
-
+    starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
+    middles = starts + (width - 1) / 2
     if first.kept_rows:
-        band = per_cent("random_least"), per_cent("random_most")
-        axes.fill_between(middles, *band, color=GREY, alpha=0.25, lw=0)
-        axes.plot(middles, per_cent("random_mean"), color=GREY, lw=1.4, label="as many random rows")
-    for name, rows, line in (("kept", first.kept_rows, "-"), ("removed", first.removed_rows, "--")):
+        axes.fill_between(middles, 100 * least, 100 * most, color=GREY, alpha=0.25, lw=0)
+        axes.plot(middles, 100 * mean, color=GREY, lw=1.4, label="as many random rows")
+    for side, rows, line in (("kept", first.kept_rows, "-"), ("removed", first.removed_rows, "--")):
         if rows:
-            label = f"{name} ({count(rows)})"
-            axes.plot(middles, per_cent(name), ls=line, ms=3.5, lw=1.6, label=label, **_SIDES[name])
+            (share,) = drawing.columns(places, side)
+            label = f"{side} ({count(rows)})"
+            axes.plot(middles, 100 * share, ls=line, ms=3.5, lw=1.6, label=label, **_SIDES[side])
     axes.set(xlabel="words", ylim=(0, None))
+    axes.set_title(name, fontsize=11)
     drawing.whole_ticks(axes)
+    kept, removed = ("none" if mean is None else f"{mean:.1f} words" for mean in (first.kept_mean, first.removed_mean))
+    return f"{name}: kept rows have {kept} in the mean, removed ones {removed}"
 
 
 def data_map_pictures(
@@ -299,8 +281,7 @@ def _data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pi
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
     drawn = np.random.default_rng(0).permutation(len(places))[:_MOST_ON_MAP]
-    figure = new_figure(height=4.2)
-    axes = figure.subplots()
+    figure, axes = drawing.new_axes(height=4.2)
     order = 2 + np.arange(len(drawn)) * 8 // max(len(drawn), 1)  # eight layers of both sides
     for one in (kept, removed):
         style = _SIDES[one.side]
@@ -314,8 +295,7 @@ def _data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pi
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
     axes.set(xlabel="variability of the label's probability over epochs", ylabel="confidence: its mean")
     axes.set_title(_title(kept), fontsize=12)
-    drawing.legend_below(figure, axes, ncols=2)
-    return drawing.picture(figure, data_map_alt(kept, removed))
+    return drawing.picture(figure, data_map_alt(kept, removed), named=axes, ncols=2)
 
 
 def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:

@@ -37,9 +37,9 @@ def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: A
     drawn: list[Any] = []
     draw = drawing.picture
 
-    def kept(figure: Any, alt: str) -> Picture:
+    def kept(figure: Any, alt: str, **options: Any) -> Picture:
         drawn.append(figure)
-        return draw(figure, alt)
+        return draw(figure, alt, **options)
 
     monkeypatch.setattr(drawing, "picture", kept)
     headline_pictures(analyse(make_planted()), narrow=narrow)

@@ -2,11 +2,13 @@ import io
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from aflite_assets.analysis.filtering import filter_table, predictability_counts
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import filtering_figures
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.drawing import BLUE, GREY, MAX_BYTES, ORANGE, VERMILION
@@ -49,9 +51,8 @@ def test_nothing_to_draw_is_an_empty_figure(planted: BenchmarkData) -> None:
 def test_scatter_stays_small_at_any_size(rows: int) -> None:
     rng = np.random.default_rng(0)
     points, labels = rng.normal(size=(rows, 2)), rng.integers(0, 3, rows)
-    limits = figures.scatter_limits(points)
-    drawn = figures.scatter(points, labels, NAMES, title="all", axis_names=("x", "y\x00"), limits=limits, notes=())
-    pixels = opened(drawn.png)
+    train = Examples(pa.table({"label": labels}), NAMES)
+    pixels = opened(figures.scatter(train, points, np.ones(rows, bool), ("x", "y\x00"), "Before filtering", ()).png)
     assert has_colour(pixels, BLUE) or rows < 100
 
 

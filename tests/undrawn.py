@@ -19,7 +19,7 @@ FIGURES = {
         "predictability_histogram",
         "scores_by_iteration",
     ),
-    "headline_figures": ("_overview", "_waterfalls"),
+    "model_figures": ("_overview", "_waterfalls"),
     "representation_figures": ("_similarity_map", "image_grid", "scatter"),
 }
 """By module of `reports.figures`, the functions that a report calls for a figure."""

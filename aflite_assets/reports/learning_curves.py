@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint, curve_flaw
+from aflite_assets.analysis.inputs.learning_curve import CurvePoint, Flaw, SamplePoint, curve_flaw
 from aflite_assets.specs.sample import StopRule
 from aflite_assets.text import count, percent
 from aflite_assets.wording import counted
@@ -54,26 +54,20 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
     )
 
 
-def sample_cautions(points: Sequence[SamplePoint]) -> Iterator[str]:
-    """Yield what must be known before the sample is trusted; nothing if the curve rises and then stops."""
+def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
+    """Return what must be known before the sample is trusted; nothing if the curve rises and then stops."""
     first, flaw = points[0], curve_flaw(points)
-    if flaw == "no better than guessing":
-        yield (
-            f"no sample taught the model more than the most frequent class gives "
-            f"({percent(first.most_frequent_class)} %), so the curve does not say how many rows are enough; train "
-            "sample.model longer, or raise sample.start"
-        )
-    elif flaw == "still rises":
-        yield (
-            f"accuracy still rises at {count(points[-1].rows)} rows, the largest sample, so a larger one may teach "
-            "more; raise sample.most (the trainings so far are found again)"
-        )
-    elif flaw == "never rises":
-        yield (
-            f"no larger sample that was tried is better by more than noise than {count(first.rows)} rows, the "
-            f"smallest: {counted(first.held_back_rows, 'held-back row')} tell accuracies to about ±{_noise(first)} "
-            "points. Compare full with sampled in the report; lower sample.start to see the curve rise"
-        )
+    texts: dict[Flaw, str] = {
+        "no better than guessing": "no sample taught the model more than the most frequent class gives "
+        f"({percent(first.most_frequent_class)} %), so the curve does not say how many rows are enough; train "
+        "sample.model longer, or raise sample.start",
+        "still rises": f"accuracy still rises at {count(points[-1].rows)} rows, the largest sample, so a larger one "
+        "may teach more; raise sample.most (the trainings so far are found again)",
+        "never rises": f"no larger sample that was tried is better by more than noise than {count(first.rows)} rows, "
+        f"the smallest: {counted(first.held_back_rows, 'held-back row')} tell accuracies to about ±{_noise(first)} "
+        "points. Compare full with sampled in the report; lower sample.start to see the curve rise",
+    }
+    return (texts[flaw],) if flaw else ()
 
 
 def _noise(point: SamplePoint) -> str:

@@ -7,8 +7,7 @@ from aflite_assets.analysis.lengths import LENGTHS
 from aflite_assets.analysis.rows.measured import DATA_MAPS
 from aflite_assets.reports.figures import filtering_figures, representation_figures
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
-from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.figures.model_figures import forgettable_pictures, headline_pictures
 from aflite_assets.reports.inputs import ReportInputs
 
 
@@ -39,8 +38,12 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
             threshold = filtering_figures.threshold_of(filtering.settings)
             pictures[f"scores.{name}"] = filtering_figures.scores_by_iteration(scores, threshold)
         pictures |= _pictures_of_rows(analysis, inputs, name)
-    maps = representation_figures.data_map_pictures(analysis.of(DATA_MAPS), inputs.rows.data_maps)
-    return pictures | dict(maps) | forgettable_pictures(analysis)
+    means = analysis.of(DATA_MAPS)
+    for kept, removed in zip(means[::2], means[1::2], strict=True):
+        key = (kept.representation, kept.evaluator)
+        points = inputs.rows.data_maps[key]
+        pictures[f"data_map.{'.'.join(key)}"] = representation_figures.data_map(kept, removed, points)
+    return pictures | forgettable_pictures(analysis)
 
 
 def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: str) -> dict[str, Picture]:

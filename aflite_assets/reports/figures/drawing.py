@@ -46,7 +46,7 @@ def series_style(number: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker}
 
 
-def new_figure(*, width: float = 5.6, height: float = 3.5) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
     """Return an empty figure of this size in inches at `DPI`, known to no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -56,9 +56,9 @@ def new_figure(*, width: float = 5.6, height: float = 3.5) -> "Figure":
     return figure
 
 
-def new_axes(*, height: float = 3.5) -> tuple["Figure", "Axes"]:
-    """Return a figure of the usual width with one panel."""
-    figure = new_figure(height=height)
+def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axes"]:
+    """Return a figure of this size with one panel."""
+    figure = new_figure(width=width, height=height)
     return figure, figure.subplots()
 
 

@@ -52,8 +52,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
         if (threshold := threshold_of(one.settings)) is not None:
             cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
-    rows.set(title="Rows left", ylabel="pool rows")
-    rows.set_ylim(bottom=0)
+    rows.set(title="Rows left", ylabel="pool rows", ylim=(0, None))
     rows.yaxis.set_major_formatter(drawing.THOUSANDS)
     bias.set(title="Representation bias\n(dashed: largest class)", ylabel="predictable rows (%)", ylim=(0, 102))
     cutoff.set(title="Cut-off score\n(dashed: threshold)", ylabel="lowest score removed", ylim=(0, 1.02))
@@ -113,7 +112,7 @@ def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
 
 def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
     """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
-    figure = new_figure(height=4.4)
+    figure = new_figure(5.6, 4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     names = ("iteration", "representation_bias", "largest_class", "rows_in")
     iterations, bias, largest, left = drawing.columns(rows, *names)
@@ -122,8 +121,7 @@ def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
     upper.legend(frameon=False, loc="best", fontsize=9)
     lower.step(iterations, left, color=VERMILION, where="post")
-    lower.set(xlabel="iteration", ylabel="pool rows left")
-    lower.set_ylim(bottom=0)
+    lower.set(xlabel="iteration", ylabel="pool rows left", ylim=(0, None))
     lower.yaxis.set_major_formatter(drawing.THOUSANDS)
     drawing.whole_ticks(lower)
     return drawing.picture(figure, alt)

@@ -55,12 +55,12 @@ def plotly_script() -> str:
 def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
     """Return data and layout: bias and the largest class's share above, pool rows left below, by iteration."""
     dashed, steps = {"width": 2, "dash": "dash"}, {"width": 2, "shape": "hv"}
-    left = _trace("pool rows left", rows, "rows_in", meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
+    removed = [row.removed for row in rows]
+    hover = "%{y:,} (%{customdata:,} go)"
     traces = [
-        _trace("representation bias", rows, "representation_bias", meta="series-bias", hover="%{y:.1%}"),
-        _trace("largest class", rows, "largest_class", meta="series-chance", hover="%{y:.1%}")
-        | {"line": dashed, "mode": "lines"},
-        left | {"yaxis": "y2", "customdata": [row.removed for row in rows], "line": steps},
+        _trace("representation bias", rows, "representation_bias", "series-bias"),
+        _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
+        _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
     ]
     return {"data": to_json(traces), "layout": to_json(_layout(rows))}
 
@@ -71,20 +71,14 @@ def script_json(value: JsonValue) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _trace(name: str, rows: Sequence[FilterRow], column: str, *, meta: str, hover: str) -> dict[str, object]:
+def _trace(
+    name: str, rows: Sequence[FilterRow], column: str, meta: str, hover: str = "%{y:.1%}", **more: object
+) -> dict[str, object]:
     """Return a trace; `meta` names the page's colour, without the leading dashes, that the script gives it."""
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "cliponaxis": False,
-        "name": name,
-        "meta": meta,
-        "x": [row.iteration for row in rows],
-        "y": [getattr(row, column) for row in rows],
-        "line": {"width": 2},
-        "marker": {"size": 6},
-        "hovertemplate": f"{hover}<extra>{name}</extra>",
-    }
+    iterations, values = ([getattr(row, one) for row in rows] for one in ("iteration", column))
+    trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
+    style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
+    return {**trace, "x": iterations, "y": values, **style, **more}
 
 
 def _layout(rows: Sequence[FilterRow]) -> dict[str, object]:

@@ -4,7 +4,7 @@ Two features and what models make of them are Figure 2 of ICML 2020, text length
 random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
 """Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
-
-_LINE = 62
-"""Characters that fit over a picture."""
 
 _ACROSS, _SIDE = 6, 72
 """Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
@@ -78,11 +75,9 @@ def scatter(
 ) -> Picture:
     """Draw the `shown` of the points (rows x 2) coloured and marked by class, every n-th beyond 2,000.
 
-    `notes`: lines under the title. The limits hold all points, and both axes have one scale if their lengths differ by
-    a factor of two at most.
+    `notes`: lines under the title. Both axes have one scale if their lengths differ by a factor of two at most.
     """
-    figure = new_figure(height=4.2 + 0.17 * len(notes), width=4.5)
-    axes = figure.subplots()
+    figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
     for c, name in enumerate(train.label_names):
@@ -131,7 +126,7 @@ def _notes(train_set: str, compared: Sequence[Headline]) -> list[str]:
     lines: list[list[str]] = [[]]
     for one in compared:
         label = _accuracy(one.evaluator, one.full if train_set == "full" else one.filtered)
-        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > _LINE):
+        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62):  # characters
             lines.append([])
         lines[-1].append(label)
     where = f"trained on {train_set}, tested on {train_set} rows of {compared[0].test_set}:"
@@ -150,12 +145,8 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
         shown = shown_examples(inputs.examples, rows, kept=side == "kept", seed=0, most=_ACROSS)
         images += example_images(inputs.examples, shown)
         captions += [side if one.predictability is None else f"{side} {one.predictability:.2f}" for one in shown]
-    return image_grid(
-        images,
-        captions,
-        "Images kept and then images removed, drawn at random, each with its predictability, representation "
-        f"{representation}",
-    )
+    alt = "Images kept and then images removed, drawn at random, each with its predictability, representation "
+    return image_grid(images, captions, alt + representation)
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
@@ -227,7 +218,7 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
     `shares`: of one representation. A side without rows is not drawn.
     """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
-    figure = new_figure(width=5.6 if len(columns) == 1 else 9.4)
+    figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
     texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
     panels[0].set_ylabel("share of rows (%)")
@@ -260,19 +251,7 @@ def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
     return f"{name}: kept rows have {kept} in the mean, removed ones {removed}"
 
 
-def data_map_pictures(
-    means: Sequence[DataMapMeans], maps: Mapping[tuple[str, str], pa.Table]
-) -> Iterator[tuple[str, Picture]]:
-    """Draw each data map, named data_map.<representation>.<evaluator>.
-
-    `means`: the kept rows of each map, then the removed ones; `maps`: the points by representation and evaluator.
-    """
-    for kept, removed in zip(means[::2], means[1::2], strict=True):
-        key = (kept.representation, kept.evaluator)
-        yield f"data_map.{'.'.join(key)}", _data_map(kept, removed, maps[key])
-
-
-def _data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
+def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
     """Draw the train rows that entered the filter, or a random sample if there are many, the same one each time.
 
     Kept rows are blue circles, removed ones orange triangles, drawn in random order so that neither covers the other.

@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
-from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.figures.model_figures import headline_pictures
 
 
 def size(png: bytes) -> tuple[int, int]:

@@ -1,6 +1,9 @@
-"""The two figures that a report is opened for, wide and narrow: accuracies side by side, and the terms of each fall."""
+"""Figures of models: accuracies side by side and the terms of each fall, wide and narrow; weak models, second phases.
 
-from collections.abc import Sequence
+Those of forgettable rows are Figures 1, 4 and 6 of EACL 2021.
+"""
+
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -9,13 +12,15 @@ import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
+from aflite_assets.analysis.forgettables import THRESHOLDS, Threshold
+from aflite_assets.analysis.inputs.forgettables import SecondPhase, WeakModelFacts
 from aflite_assets.analysis.inputs.records import Unit
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture
 from aflite_assets.text import listed, one_line, percent, signed_points
-from aflite_assets.wording import truncate
+from aflite_assets.wording import counted, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +35,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 """Of each train set, in their order; the last is the sample, which few datasets have."""
 
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
+_EVENTS = ("0", "1", "2", "3", "never_learnt")
+_HIGHEST_LOSS = "highest_loss_"
+
+FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
+"""How the names of the pictures begin."""
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
@@ -157,3 +167,98 @@ def _in_words(terms: Sequence[FallTerm]) -> str:
         f"{start.evaluator} on {one_line(start.test_set)}: from {100 * (start.accuracy or 0.0):.1f} % to "
         f"{100 * (end.accuracy or 0.0):.1f} % by {listed(steps)} points"
     )
+
+
+def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
+    """Return "forgetting_events"; if they apply "loss_ranked.<start>" and "thresholds.<start>.<test set>"."""
+    models = analysis.facts.weak_models
+    if not models:
+        return {}
+    pictures = {"forgetting_events": _events(models)}
+    for start in dict.fromkeys(phase.start for phase in analysis.facts.phases.values()):
+        phases = {name: phase for name, phase in analysis.facts.phases.items() if phase.start == start}
+        if ranked := _loss_ranked(analysis, start, phases):
+            pictures[f"loss_ranked.{start}"] = ranked
+        thresholds = [one for one in analysis.of(THRESHOLDS) if one.evaluator in (start, *phases)]
+        for name in dict.fromkeys(one.test_set for one in thresholds if one.evaluator == start):
+            shown = [one for one in thresholds if one.test_set == name]
+            pictures[f"thresholds.{start}.{name}"] = _thresholds(shown, name)
+    return pictures
+
+
+def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
+    """Draw the share of the train rows by how often they were forgotten, a group of bars per weak model."""
+    figure, axes = drawing.new_axes(height=3.4)
+    places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
+    for number, (model, facts) in enumerate(models.items()):
+        shares = [100 * facts.events.get(name, 0) / max(facts.rows, 1) for name in _EVENTS]
+        colour = drawing.series_style(number)["color"]
+        axes.bar(places - 0.4 + (number + 0.5) * width, shares, width, color=colour, label=model)
+    axes.set_xticks(places, [*_EVENTS[:-1], "never\nlearnt"])
+    axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
+    said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
+    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}", named=axes, ncols=3)
+
+
+def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
+    """Draw accuracy after a second phase on the rows of highest loss, by their share, beside the forgettable rows.
+
+    Shown are the first natural and the first challenge set. Returns None if fewer than two shares were tried.
+    """
+    shares = {
+        name: float(phase.set_name.removeprefix(_HIGHEST_LOSS).replace("_", "."))
+        for name, phase in phases.items()
+        if phase.set_name.startswith(_HIGHEST_LOSS)
+    }
+    sets = {one.challenge: one.name for one in reversed(analysis.facts.test_sets)}
+    shown = [sets[challenge] for challenge in (False, True) if challenge in sets]
+    if len(shares) < 2 or not shown:
+        return None
+    means = {
+        (one.evaluator, one.test_set): 100 * (np.nan if one.accuracy is None else one.accuracy)
+        for one in analysis.of(ACCURACIES)
+        if one.representation is None and one.train_set == "full" and one.whole and one.tested_on != "filtered"
+    }
+    figure = drawing.new_figure(width=3.1 * len(shown) + 0.4, height=3.6)
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, test_set in zip(panels, shown, strict=True):
+        points = sorted((share, means[name, test_set]) for name, share in shares.items())
+        axes.plot(*zip(*points, strict=True), color=drawing.SERIES_COLOURS[0], marker="o", label="highest loss")
+        for number, (name, phase) in enumerate(phases.items()):
+            facts = analysis.facts.weak_models.get(phase.weak_model)
+            if phase.set_name == "forgettable" and facts is not None:
+                at = 100 * facts.taken / max(facts.rows, 1), means[name, test_set]
+                style = {
+                    "color": drawing.SERIES_COLOURS[1 + number % 5],
+                    "marker": drawing.SERIES_MARKERS[1 + number % 7],
+                }
+                axes.plot(*at, ls="", label=f"forgettable, {phase.weak_model}", **style)
+        axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
+        axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
+    alt = (
+        f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
+        f"forgettable rows and no second phase, on {listed(shown)}"
+    )
+    return drawing.picture(figure, alt, named=panels[0], ncols=2)
+
+
+def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
+    """Draw accuracy on one test set by threshold, a line per evaluator with its highest place marked."""
+    figure, axes = drawing.new_axes(height=3.8)
+    said = []
+    for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):
+        curve, style = list(each), drawing.series_style(number)
+        best = next(one for one in curve if one.chosen)
+        threshold, accuracy = drawing.columns(curve, "threshold", "accuracy")
+        axes.plot(threshold, 100 * accuracy, color=style["color"], label=name)
+        axes.plot(best.threshold, 100 * best.accuracy, ls="", **style)
+        said.append(f"{name} at {best.threshold:.2f} ({percent(best.accuracy)} %)")
+    first = thresholds[0]
+    axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
+    axes.set_xlabel(f"threshold on the probability of {first.class_name}")
+    axes.set_title(test_set, fontsize=12)
+    alt = (
+        f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
+        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}"
+    )
+    return drawing.picture(figure, alt, named=axes, ncols=2)

@@ -23,18 +23,15 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
     """Yield what must be known before elbows are trusted; nothing about a curve that rises and flattens."""
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
-        flaw = curve_flaw(curve)
-        if flaw == "no better than guessing":
-            yield (
-                f"{name}: no sample taught its encoder more than the most frequent class gives "
-                f"({percent(curve[0].most_frequent_class)} %), so the curve does not say how many rows it needs; train "
-                "it longer, or set warmup.size to a number"
-            )
-        elif flaw == "still rises":
-            yield (
-                f"{name}: accuracy still rises at {count(curve[-1].rows)} rows, the largest sample; its "
-                "encoder may learn more from more rows: set warmup.size to a number to spend them"
-            )
+        texts: dict[Flaw | None, str] = {
+            "no better than guessing": "no sample taught its encoder more than the most frequent class gives "
+            f"({percent(curve[0].most_frequent_class)} %), so the curve does not say how many rows it needs; train it "
+            "longer, or set warmup.size to a number",
+            "still rises": f"accuracy still rises at {count(curve[-1].rows)} rows, the largest sample; its encoder may "
+            "learn more from more rows: set warmup.size to a number to spend them",
+        }
+        if text := texts.get(curve_flaw(curve)):
+            yield f"{name}: {text}"
 
 
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:

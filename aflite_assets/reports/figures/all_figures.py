@@ -35,8 +35,7 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
         bins = analysis.of(PREDICTABILITY, name)
         pictures[f"predictability.{name}"] = filtering_figures.predictability_histogram(bins)
         if scores := analysis.of(PREDICTABILITY_BY_ITERATION, name):
-            threshold = filtering_figures.threshold_of(filtering.settings)
-            pictures[f"scores.{name}"] = filtering_figures.scores_by_iteration(scores, threshold)
+            pictures[f"scores.{name}"] = filtering_figures.scores_by_iteration(scores, filtering.settings)
         pictures |= _pictures_of_rows(analysis, inputs, name)
     means = analysis.of(DATA_MAPS)
     for kept, removed in zip(means[::2], means[1::2], strict=True):

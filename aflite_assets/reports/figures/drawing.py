@@ -90,16 +90,16 @@ def legend_below(figure: Any, axes: "Axes", **style: Any) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 
 
-def picture(figure: "Figure", alt: str, *, named: "Axes | None" = None, grid: bool = True, **legend: Any) -> Picture:
+def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
     """Return the drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours if it must be; `grid` behind the data.
 
-    The series of `named` are in a `legend` below. Texts are shown as they are: a dollar sign begins no formula.
+    `legend`: whose series are named below, with this `style`. Texts are literal: a dollar sign begins no formula.
     """
     from matplotlib.text import Text
     from PIL import Image
 
-    if named is not None:
-        legend_below(figure, named, **legend)
+    if legend is not None:
+        legend_below(figure, legend, **style)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)

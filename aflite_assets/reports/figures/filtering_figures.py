@@ -50,7 +50,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
         _draw_bias(bias, iterations, style)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
-        if (threshold := threshold_of(one.settings)) is not None:
+        if (threshold := _threshold(one.settings)) is not None:
             cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
     rows.set(title="Rows left", ylabel="pool rows", ylim=(0, None))
     rows.yaxis.set_major_formatter(drawing.THOUSANDS)
@@ -70,7 +70,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
     return drawing.picture(figure, f"{alt}, representations {names}")
 
 
-def threshold_of(settings: Mapping[str, object]) -> float | None:
+def _threshold(settings: Mapping[str, object]) -> float | None:
     """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
     threshold = settings.get("threshold")
     return threshold if isinstance(threshold, int | float) else None
@@ -142,12 +142,13 @@ def predictability_histogram(bins: Sequence[PredictabilityBin]) -> Picture:
     return drawing.picture(figure, alt)
 
 
-def scores_by_iteration(bins: Sequence[ScoreBin], threshold: float | None) -> Picture:
-    """Draw the distribution of predictability in at most eight iterations, evenly chosen, with what each removed."""
+def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
+    """Draw predictability in at most eight iterations, evenly chosen, what each removed, and any threshold."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
     sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
     figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
+    threshold = _threshold(settings)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
     panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
@@ -156,7 +157,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], threshold: float | None) -> Pi
     figure.supylabel("share of the rows then left (%)", fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
     name = bins[0].representation if bins else "none"
-    return drawing.picture(figure, alt + name, named=panels[0, 0], ncols=3, fontsize=9)
+    return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)
 
 
 def evenly(number: int, most: int) -> list[int]:
@@ -222,4 +223,4 @@ def _learning_curves(
     )
     axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
-    return drawing.picture(figure, alt, named=axes, ncols=2, fontsize=9)
+    return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)

@@ -98,7 +98,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
         f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
     )
     dashed = f"; dashed: chance: one over the number of answers, {listed(chances, 8)}" if chances else ""
-    return drawing.picture(figure, alt + dashed, named=first, ncols=3 if across > 1 else 2, fontsize=9)
+    return drawing.picture(figure, alt + dashed, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
 
 
 def _accuracy_text(units: set[Unit]) -> str:
@@ -110,8 +110,7 @@ def _draw_accuracies(
 ) -> None:
     for place, name in enumerate(train_sets):
         drawn = [one for one in found if one.train_set == name and one.accuracy is not None]
-        numbers = [(one.accuracy, one.interval_low, one.interval_high) for one in drawn]
-        mean, low, high = 100 * np.array(numbers, np.float64).reshape(-1, 3).T
+        mean, low, high = 100 * np.array(drawing.columns(drawn, "accuracy", "interval_low", "interval_high"))
         shift = 0.72 * ((place + 0.5) / len(train_sets) - 0.5)
         lines = [evaluators.index(one.evaluator) + shift for one in drawn]
         panel.errorbar(mean, lines, xerr=np.maximum((mean - low, high - mean), 0), lw=1.4, **_STYLES[name])
@@ -197,7 +196,7 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
     axes.set_xticks(places, [*_EVENTS[:-1], "never\nlearnt"])
     axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
     said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
-    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}", named=axes, ncols=3)
+    return drawing.picture(figure, f"Train rows by how often they were forgotten: {listed(said)}", legend=axes, ncols=3)
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
@@ -219,9 +218,8 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
         for one in analysis.of(ACCURACIES)
         if one.representation is None and one.train_set == "full" and one.whole and one.tested_on != "filtered"
     }
-    figure = drawing.new_figure(width=3.1 * len(shown) + 0.4, height=3.6)
-    panels = figure.subplots(1, len(shown), squeeze=False)[0]
-    for axes, test_set in zip(panels, shown, strict=True):
+    figure, panels = drawing.new_panels(len(shown), 2, size=(3.1, 3.6), margin=(0.4, 0))
+    for axes, test_set in zip(panels.flat, shown, strict=True):
         points = sorted((share, means[name, test_set]) for name, share in shares.items())
         axes.plot(*zip(*points, strict=True), color=drawing.SERIES_COLOURS[0], marker="o", label="highest loss")
         for number, (name, phase) in enumerate(phases.items()):
@@ -239,7 +237,7 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
         f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
         f"forgettable rows and no second phase, on {listed(shown)}"
     )
-    return drawing.picture(figure, alt, named=panels[0], ncols=2)
+    return drawing.picture(figure, alt, legend=panels[0, 0], ncols=2)
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
@@ -261,4 +259,4 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
         f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
         f"{counted(first.seeds, 'seed')}; highest: {listed(said)}"
     )
-    return drawing.picture(figure, alt, named=axes, ncols=2)
+    return drawing.picture(figure, alt, legend=axes, ncols=2)

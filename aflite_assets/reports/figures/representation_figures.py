@@ -93,7 +93,7 @@ def scatter(
     figure.suptitle(title, fontsize=12)
     axes.set_title("\n".join(notes), fontsize=9)
     words = f". {' '.join(notes)}" if notes else ""
-    return drawing.picture(figure, f"{title}, {first} against {second}, coloured by class{words}", named=axes, ncols=3)
+    return drawing.picture(figure, f"{title}, {first} against {second}, coloured by class{words}", legend=axes, ncols=3)
 
 
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
@@ -227,7 +227,7 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
         f"Share of {counted(first.kept_rows + first.removed_rows, 'train row')} by words, kept, removed and as many "
         f"random as were kept, representation {first.representation}. {'; '.join(texts)}"
     )
-    return drawing.picture(figure, alt, named=panels[0], ncols=3, fontsize=9)
+    return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
 
 
 def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
@@ -274,7 +274,7 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
     axes.set(xlabel="variability of the label's probability over epochs", ylabel="confidence: its mean")
     axes.set_title(_title(kept), fontsize=12)
-    return drawing.picture(figure, data_map_alt(kept, removed), named=axes, ncols=2)
+    return drawing.picture(figure, data_map_alt(kept, removed), legend=axes, ncols=2)
 
 
 def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:

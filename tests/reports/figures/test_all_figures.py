@@ -195,7 +195,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
 @pytest.mark.parametrize("iterations", [0, 1, 3, 40])
 def test_scores_of_any_number_of_iterations(iterations: int) -> None:
     bins = tuple(score_bins("r", planted_counts(iterations)))
-    drawn = pixels(figures_filtering.scores_by_iteration(bins, threshold=0.75).png)
+    drawn = pixels(figures_filtering.scores_by_iteration(bins, {"threshold": 0.75}).png)
     for colour in (BLUE, ORANGE, VERMILION):
         assert has_colour(drawn, colour) == (iterations > 0)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from PIL import Image
 
 MAX_BYTES = 50_000
@@ -85,7 +85,7 @@ def whole_ticks(axes: "Axes") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def legend_below(figure: Any, axes: "Axes", **style: Any) -> None:
+def legend_below(figure: "FigureBase", axes: "Axes", **style: Any) -> None:
     """Name the series of `axes` below a figure or a part of one."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 

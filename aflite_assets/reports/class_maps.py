@@ -15,10 +15,7 @@ _BY_PROBABILITY = (
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return what to read beside a challenge set's numbers, last how predictions are mapped unless names stay.
-
-    `label_names` are the dataset's.
-    """
+    """Return what to read beside a challenge set's numbers; `label_names` are the dataset's."""
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(label)

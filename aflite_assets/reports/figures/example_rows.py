@@ -126,19 +126,15 @@ def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
     """Return the first values of a row of features, with their names if there are any, and how many there are."""
     first = values[:_MAX_VALUES].tolist()
-    if names is None:
-        numbers = [f"{value:.3g}" for value in first]
-    else:
+    numbers = [f"{value:.3g}" for value in first]
+    if names is not None:
         numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
     return f"({', '.join(numbers)}{rest})"
 
 
 def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
-    """Return a `data:` URI of a JPEG that fits into `side` x `side` pixels, or None if the image cannot be read.
-
-    `quality`: of the JPEG, 1 to 95.
-    """
+    """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None if it is unreadable."""
     image = _decoded(encoded)
     if image is None:
         return None

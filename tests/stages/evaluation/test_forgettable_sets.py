@@ -493,7 +493,7 @@ def test_a_second_phase_on_forgettable_rows_makes_a_model_robust(tmp_path: Path)
         for tested in ("test", "clean", "reversed")
         for name in ("_bow", "_own")
     }
-    assert min(gains["reversed", "_bow"]) >= 8
+    assert min(gains["reversed", "_bow"]) >= 5  # 6.5 to 12 by seed and machine
     assert min(gains["clean", "_bow"]) >= 2
     assert min(gains["test", "_bow"]) >= -9
     assert np.mean(gains["reversed", "_own"]) < np.mean(gains["reversed", "_bow"])

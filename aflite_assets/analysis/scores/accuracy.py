@@ -3,17 +3,16 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import Interval, effective_rows, wilson_interval
 from aflite_assets.analysis.scores.groups import cells_of
-from aflite_assets.analysis.scores.predictions import MatchedPredictions, MissingScore, match_predictions
+from aflite_assets.analysis.scores.predictions import MOST_RESULTS, MissingScore, gold_ranks, match_predictions
 from aflite_assets.analysis.scores.questions import question_credit
-from aflite_assets.analysis.scores.ranks import gold_ranks
 from aflite_assets.errors import DataError, InvalidInputError
 
 
@@ -21,9 +20,9 @@ from aflite_assets.errors import DataError, InvalidInputError
 class AccuracySummary:
     """Accuracy over seeds, with the two kinds of spread kept apart.
 
-    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one
-    seed: how much training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows
-    could, at `effective_rows`, which are the `test_rows` unless these belong together in groups.
+    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one seed: how much
+    training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows moves it, at
+    `effective_rows`, which are the `test_rows` unless these belong together in groups.
     """
 
     mean: float
@@ -38,8 +37,8 @@ class AccuracySummary:
 class Score:
     """One place of a table: an accuracy, or why there is none.
 
-    `status` is "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" when no
-    test row is left. `unfinished_seeds` counts seeds without an accuracy on the test set.
+    `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
+    left. `unfinished_seeds` counts seeds without an accuracy on the test set.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
@@ -50,13 +49,9 @@ class Score:
 
 
 def summarise(
-    accuracies: Sequence[float],
-    test_rows: int,
-    *,
-    effective: float | None = None,
-    degrees_of_freedom: float = math.inf,
+    accuracies: Sequence[float], test_rows: int, effective: float | None = None, degrees_of_freedom: float = math.inf
 ) -> AccuracySummary:
-    """Mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
+    """Return mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
 
     `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
 
@@ -72,15 +67,13 @@ def summarise(
     return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
 
 
-@cached_per_record
+@lru_cache(MOST_RESULTS)
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
+    """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
-    Of a set of questions the credit for each, float64 in [0, 1]: 1 where the right answer is found likeliest. Here
-    alone predictions become right or wrong; tables, intervals and verdicts count what this says.
-
-    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
-    `test_set.collapse` says; of equal sums of probabilities the lowest class number wins.
+    For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
+    are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
+    says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these.
 
     Raises:
         DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
@@ -94,22 +87,26 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     matched = match_predictions(cell, test_set)
     if isinstance(matched, MissingScore):
         return matched
-    return np.asarray(_by_label(matched, test_set)[matched.positions] == test_set.labels)
+    predicted = matched.table["predicted"].to_numpy()
+    classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
+    if np.any((predicted < 0) | (predicted >= classes)):
+        raise DataError(
+            f"{matched.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"are outside the dataset's [0, {classes}); train the evaluator again"
+        )
+    own_class = predicted if test_set.class_map is None else test_set.class_map[predicted]
+    return np.asarray(own_class[matched.positions] == test_set.labels)
 
 
 def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return which rows each training with predictions of the test set got right (`correct_rows`).
-
-    Raises:
-        DataError: predictions do not fit the test set.
-    """
+    """Return which rows each training with predictions of the test set got right (`correct_rows`)."""
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
 def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
+    """Return per training which rows it got right, and of `filtered` per run of the filter the mean of its trainings.
 
-    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
+    Trainings on one run's rows have its draw in common, so that the runs, if there are several, are what varies.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(cells):
@@ -127,65 +124,20 @@ def trained_right(
     return finished_trainings(data, cells, test_set)
 
 
-def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
-    """Share of right predictions in [0, 1], over the rows that `mask` (bool, one per row) selects.
-
-    None when the cell has no score on the set or no row is selected.
-    """
-    correct = correct_rows(cell, test_set)
-    if isinstance(correct, MissingScore):
-        return None
-    chosen = correct if mask is None else correct[mask]
-    return float(chosen.mean()) if len(chosen) else None
-
-
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
-    """One table entry from the seeds of one evaluator and train set.
+    """Return one table entry from the seeds of one evaluator and train set.
 
-    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool; `groups` are those of the
-    test set.
+    `correct`: `correct_rows` of each seed's cell; `mask` selects test rows, bool; `groups`: those of the test set.
     """
-    finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
+    finished = [rows[mask] for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
     if not finished:
-        why = min(
-            (each for each in correct if isinstance(each, MissingScore)), key=_urgency, default=MissingScore("not run")
-        )
+        # Failures come first, then whatever has a reason.
+        missing = [each for each in correct if isinstance(each, MissingScore)] or [MissingScore("not run")]
+        why = min(missing, key=lambda each: (each.status != "failed", each.reason is None))
         return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
-    chosen = [rows[mask] for rows in finished]
-    accuracies = [float(rows.mean()) for rows in chosen]
-    if groups is None:
-        return Score("done", None, summarise(accuracies, test_rows), test_rows, unfinished)
-    effective, degrees = effective_rows(np.mean(chosen, axis=0), groups[mask])
-    summary = summarise(accuracies, test_rows, effective=effective, degrees_of_freedom=degrees)
+    worth = () if groups is None else effective_rows(np.mean(finished, axis=0), groups[mask])
+    summary = summarise([float(rows.mean()) for rows in finished], test_rows, *worth)
     return Score("done", None, summary, test_rows, unfinished)
-
-
-def _urgency(why: MissingScore) -> tuple[bool, bool]:
-    """Failures come first, then whatever has a reason."""
-    return why.status != "failed", why.reason is None
-
-
-def _by_label(matched: MatchedPredictions, test_set: TestSet) -> np.ndarray:
-    """The set's class that each predicted class counts as, -1 for none."""
-    predicted = matched.table["predicted"].to_numpy()
-    classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
-    if np.any((predicted < 0) | (predicted >= classes)):
-        raise DataError(
-            f"{matched.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
-            f"are outside the dataset's [0, {classes}); train the evaluator again"
-        )
-    return predicted if test_set.class_map is None else test_set.class_map[predicted]
-
-
-__all__ = [
-    "AccuracySummary",
-    "MissingScore",
-    "Score",
-    "cell_accuracy",
-    "correct_rows",
-    "score",
-    "summarise",
-]

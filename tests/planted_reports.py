@@ -14,7 +14,6 @@ from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS, row_tables
-from aflite_assets.analysis.scores.accuracy import correct_rows, score
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
@@ -45,13 +44,6 @@ def planted_predictions(test_set: TestSet, right: np.ndarray, n_classes: int) ->
 def exact_share(rows: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     """Of the given positions, exactly round(share x count), drawn at random."""
     return rng.permutation(rows)[: round(share * len(rows))]
-
-
-def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
-    """Share of right predictions in [0, 1] over the rows of the mask; None if there is no score or no row."""
-    rows = np.ones(len(test_set.row_ids), dtype=bool) if mask is None else mask
-    found = score([correct_rows(cell, test_set)], rows, None).accuracy
-    return None if found is None else found.mean
 
 
 def done_cell(

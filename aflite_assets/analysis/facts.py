@@ -1,5 +1,6 @@
 """Facts of a dataset that are no rows of a tidy table: names, settings, notes; as JSON and back."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -211,12 +212,8 @@ class DatasetFacts:
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """Return the facts of the records that a report is made of."""
-    ranked, forgettables, source, sample = (
-        ranked_sets(data),
-        data.forgettables or NO_FORGETTABLES,
-        data.source,
-        data.sample_curve,
-    )
+    forgettables, source, sample = data.forgettables or NO_FORGETTABLES, data.source, data.sample_curve
+    ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
     alone = (cell.evaluator for cell in forgettables.cells if cell.train_set != "full")
     return record_of(
@@ -310,9 +307,13 @@ def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
     """Name each training by its weak model, with the seed if it has several."""
-    models = [one.weak_model for one in learnt]
-    names = [name if models.count(name) == 1 else f"{name}, seed {one.seed}" for one, name in zip(learnt, models)]
+    times = Counter(one.weak_model for one in learnt)
     return tuple(
-        record_of(WeakTrainingFacts, one, name=name, sets=None if one.sets is None else tuple(one.sets))
-        for one, name in zip(learnt, names, strict=True)
+        WeakTrainingFacts(
+            name=one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}",
+            weak_model=one.weak_model,
+            seed=one.seed,
+            sets=None if one.sets is None else tuple(one.sets),
+        )
+        for one in learnt
     )

@@ -60,7 +60,7 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
 
 
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of accuracy, in [0, 1], on `rows` guesses that are right with probability `share`."""
+    """Return the standard deviation of accuracy, in [0, 1], on `rows` guesses right with probability `share`."""
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 

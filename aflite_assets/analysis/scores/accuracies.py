@@ -89,7 +89,7 @@ OVERLAP = "overlap"
 
 
 def accuracies(data: BenchmarkData) -> Iterator[Accuracy]:
-    """Yield the scores of every filtering in the order of the tables, then those of second phases and forgettable rows."""
+    """Yield the scores of every filtering in the tables' order, then those of second phases and forgettable rows."""
     sizes = {
         (name, evaluator, train_set): train_rows(cells)
         for name in data.representations

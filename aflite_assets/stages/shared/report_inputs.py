@@ -165,7 +165,7 @@ def read_cells(
     """Every cell of the grid, with its predictions where it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
-    its own class (`predictions.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
+    its own class (`RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
     in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
     rows = pq.read_table(result.file("cells.parquet")).to_pylist()

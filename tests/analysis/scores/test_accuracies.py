@@ -13,8 +13,7 @@ from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, SCORES, Accuracy
 from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.errors import InvalidInputError
-from tests.planted_comparisons import SHARES
-from tests.planted_reports import cell_accuracy
+from tests.planted_comparisons import SHARES, cell_accuracy
 
 
 def scores(data: BenchmarkData, **where: Any) -> list[Accuracy]:

@@ -12,7 +12,7 @@ from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows, score, summarise
 from aflite_assets.errors import DataError, InvalidInputError
-from tests.planted_reports import cell_accuracy
+from tests.planted_comparisons import cell_accuracy
 
 SHARES = st.floats(0, 1)
 COUNTS = st.integers(1, 10_000_000)

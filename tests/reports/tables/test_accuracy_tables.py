@@ -12,8 +12,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.table import Table
-from tests.planted_comparisons import FALLING, probable_cell
-from tests.planted_reports import cell_accuracy
+from tests.planted_comparisons import FALLING, cell_accuracy, probable_cell
 
 DASH = "\N{EN DASH}"
 

@@ -18,7 +18,8 @@ from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTI
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
 from aflite_assets.reports.tables.table import Table
-from tests.planted_reports import cell_accuracy, rendered_page, report_document
+from tests.planted_comparisons import cell_accuracy
+from tests.planted_reports import rendered_page, report_document
 from tests.undrawn import undrawn_page
 
 DASH = "\N{EN DASH}"

@@ -9,9 +9,8 @@ import numpy as np
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.inputs.trained_cells import CellStatus
-from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows, score
 from aflite_assets.analysis.scores.groups import cell_groups, train_rows
-from aflite_assets.analysis.scores.predictions import MissingScore
 from aflite_assets.analysis.scores.score_table import TestedOn, score_table, tested_subsets
 from aflite_assets.analysis.scores.subsets import Subset, tested_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of

@@ -11,12 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.predictions import MissingScore, match_predictions, required_predictions
+from aflite_assets.analysis.scores.accuracy import CREDIT, required_predictions
 from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
-
-CREDIT = "credit"
-"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
 
 PICKED = "picked"
 """The row id of the answer found likeliest, the first of several; null without probabilities."""
@@ -96,8 +93,8 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
         DataError: predictions and rows do not match.
         InvalidInputError: the cell has no predictions of the set, or no group is a question.
     """
-    matched, asked = required_predictions(cell, test_set), question_set(test_set, right)
-    probabilities, count = matched.table["probabilities"].combine_chunks(), len(asked.row_ids)
+    table, asked = required_predictions(cell, test_set), question_set(test_set, right)
+    probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
     answered: dict[str, Any] = {
         "predicted": np.zeros(count, np.int64),
         CREDIT: pa.nulls(count, pa.float64()),
@@ -106,7 +103,7 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     if not probabilities.null_count:
         is_right, groups = test_set.labels == right, test_set.groups
         assert groups is not None  # question_set refuses a set without
-        probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[matched.positions, right]
+        probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[:, right]
         whole = np.flatnonzero(whole_questions(is_right, groups))
         # by question, then the likeliest first, then in the set's order
         ordered = whole[np.lexsort((whole, -probability[whole], groups[whole]))]
@@ -130,19 +127,3 @@ def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
     if data.source.right is None or examples.groups is None:
         return None
     return len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
-
-
-def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the credit of each question of a set by question, float64 in [0, 1], in its order; or why it is unknown.
-
-    Raises:
-        DataError: predictions and questions do not match.
-    """
-    matched = match_predictions(cell, test_set)
-    if isinstance(matched, MissingScore):
-        return matched
-    if CREDIT not in matched.table.column_names or matched.table[CREDIT].null_count:
-        return MissingScore("no probabilities", f"{cell.evaluator} gives none to choose an answer by")
-    credit = matched.table[CREDIT].to_numpy()[matched.positions]
-    credit.setflags(write=False)
-    return credit

@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import TOP, MissingScore, Score, correct_rows, gold_ranks, is_ranked, score
 from aflite_assets.analysis.scores.groups import cell_groups
-from aflite_assets.analysis.scores.predictions import TOP, MissingScore, gold_ranks, is_ranked
 from aflite_assets.analysis.scores.subsets import Subset, subsets_of, whole_set
 
 TestedOn = Literal["full", "filtered", "own", "all"]
@@ -21,7 +20,7 @@ class Place(NamedTuple):
     `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
     train set; "all" of a challenge set or of the part that `column`, `category` and `label` name (`subsets.Subset`).
     `representation`: which filtering train set and rows belong to; `full` has a score with each. `top`: 1, or
-    `predictions.TOP` for whole sets with many classes.
+    `accuracy.TOP` for whole sets with many classes.
     """
 
     representation: str

@@ -18,7 +18,7 @@ from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts, count_scores
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
-from aflite_assets.analysis.scores.predictions import with_ranks
+from aflite_assets.analysis.scores.accuracy import with_ranks
 from aflite_assets.analysis.scores.questions import question_predictions
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError

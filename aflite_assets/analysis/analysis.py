@@ -30,10 +30,8 @@ from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CU
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
-from aflite_assets.analysis.lengths import LENGTHS, length_shares
-from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
+from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
-from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
@@ -46,9 +44,9 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (accuracies.ACCURACIES, accuracies.accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
-    (DATA_MAPS, data_map_means),
-    (ANSWER_PICKS, answer_picks),
-    (ANNOTATORS, annotator_agreement),
+    (measured.DATA_MAPS, measured.data_map_means),
+    (measured.ANSWER_PICKS, measured.answer_picks),
+    (measured.ANNOTATORS, measured.annotator_agreement),
     (RANKING_OVERLAP, ranking_overlaps),
     (forgettables.WEAK_MODELS, forgettables.weak_models),
     (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
@@ -62,7 +60,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
     (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
     (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
-    (LENGTHS, lambda data: (row for o in data.filtered for row in length_shares(data.examples, o, data.source.named))),
+    (measured.LENGTHS, measured.lengths),
     (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
     (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),

@@ -37,12 +37,6 @@ class FilterRow:
     guessing_deviation: float
 
 
-ITERATIONS = TidyTable("iterations", FilterRow)
-
-
-_STORED = ITERATIONS.schema.names[1:-2]
-
-
 def only_train(filtered: FilteredSet) -> pa.Table:
     """Return the train rows of `FilteredSet.rows`."""
     return filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
@@ -50,7 +44,8 @@ def only_train(filtered: FilteredSet) -> pa.Table:
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """Return the iterations of one filtering, in order."""
-    rows = filtered.iterations.select(_STORED).sort_by("iteration").to_pylist()
+    stored = ITERATIONS.schema.names[1:-2]  # without what is computed here
+    rows = filtered.iterations.select(stored).sort_by("iteration").to_pylist()
     shares = _class_shares(filtered, [row["iteration"] for row in rows], 1).max(axis=1, initial=0)
     deviations = guessing_deviation(shares, np.array([row["rows_in"] for row in rows]))
     return tuple(
@@ -72,9 +67,6 @@ class ClassShare:
     iteration: int
     label: int
     share: float
-
-
-CLASS_SHARES = TidyTable("class_shares", ClassShare)
 
 
 def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
@@ -107,9 +99,6 @@ class PredictabilityBin:
     removed: int
 
 
-PREDICTABILITY = TidyTable("predictability", PredictabilityBin)
-
-
 def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[PredictabilityBin, ...]:
     """Count the train rows that have a predictability, in equal bins over [0, 1]."""
     train = only_train(filtered)
@@ -130,9 +119,6 @@ class ScoreBin:
     high: float
     rows: int
     removed: int
-
-
-PREDICTABILITY_BY_ITERATION = TidyTable("predictability_by_iteration", ScoreBin)
 
 
 def score_bins(representation: str, counts: ScoreCounts) -> Iterator[ScoreBin]:
@@ -242,3 +228,9 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
 
 def _count(where: object) -> int:
     return int(pc.sum(where).as_py() or 0)
+
+
+ITERATIONS = TidyTable("iterations", FilterRow)
+CLASS_SHARES = TidyTable("class_shares", ClassShare)
+PREDICTABILITY = TidyTable("predictability", PredictabilityBin)
+PREDICTABILITY_BY_ITERATION = TidyTable("predictability_by_iteration", ScoreBin)

@@ -47,9 +47,6 @@ class DataMapMeans:
     correctness: float | None
 
 
-DATA_MAPS = TidyTable("data_maps", DataMapMeans)
-
-
 def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
     """Yield the means over the kept rows of each data map, then over the removed ones."""
     for one in data.data_maps:
@@ -68,9 +65,6 @@ class AnswerPick:
     evaluator: str
     times: int
     trainings: int
-
-
-ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
 
 
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
@@ -106,9 +100,6 @@ class AnnotatorAgreement:
     rows: int
     share: float | None
     difference: float | None
-
-
-ANNOTATORS = TidyTable("annotators", AnnotatorAgreement)
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
@@ -178,9 +169,6 @@ class LengthShare:
     removed_mean: float | None
 
 
-LENGTHS = TidyTable("lengths", LengthShare)
-
-
 def lengths(data: BenchmarkData) -> Iterator[LengthShare]:
     """Yield the `length_shares` of every filtering."""
     for one in data.filtered:
@@ -230,3 +218,9 @@ def _shares(
     for start, column in zip(starts.tolist(), columns.T.tolist(), strict=True):
         shares: list[Any] = [None if np.isnan(one) else one for one in column]
         yield LengthShare(*where, start, *shares, *map(len, sides), *means)
+
+
+DATA_MAPS = TidyTable("data_maps", DataMapMeans)
+ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
+ANNOTATORS = TidyTable("annotators", AnnotatorAgreement)
+LENGTHS = TidyTable("lengths", LengthShare)

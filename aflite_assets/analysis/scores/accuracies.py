@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.inputs.trained_cells import CellStatus
-from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
 from aflite_assets.analysis.scores.groups import cell_groups, train_rows
 from aflite_assets.analysis.scores.score_table import TestedOn, score_table, tested_subsets
 from aflite_assets.analysis.scores.subsets import Subset, tested_parts
@@ -30,9 +31,6 @@ class Training:
     train_rows: int
     status: CellStatus
     reason: str | None
-
-
-TRAININGS = TidyTable("trainings", Training)
 
 
 def trainings(data: BenchmarkData) -> Iterator[Training]:
@@ -81,10 +79,10 @@ class Accuracy:
         return self.column is None and self.label is None
 
 
-ACCURACIES = TidyTable("accuracies", Accuracy)
-
 OVERLAP = "overlap"
 """The column of the parts by overlap of both texts."""
+
+_Part = tuple[TestedOn, TestSet, Subset]
 
 
 def accuracies(data: BenchmarkData) -> Iterator[Accuracy]:
@@ -96,22 +94,12 @@ def accuracies(data: BenchmarkData) -> Iterator[Accuracy]:
     }
     for place, found in score_table(data).items():
         yield Accuracy(**place._asdict(), **_numbers(found, sizes[place[:3]]))
-    for evaluator, train_set, cells in _apart(data):
-        for tested_on, test_set, part in _parts_apart(data, train_set):
-            yield record_of(
-                Accuracy,
-                part,
-                representation=None,
-                evaluator=evaluator,
-                train_set=train_set,
-                test_set=test_set.name,
-                tested_on=tested_on,
-                top=1,
-                **_numbers(
-                    score([correct_rows(cell, test_set) for cell in cells], part.mask, test_set.groups),
-                    train_rows(cells),
-                ),
-            )
+    for evaluator, train_set, cells, parts in _apart(data):
+        where = {"representation": None, "evaluator": evaluator, "train_set": train_set, "top": 1}
+        for tested_on, test_set, part in parts:
+            found = score([correct_rows(cell, test_set) for cell in cells], part.mask, test_set.groups)
+            numbers = _numbers(found, train_rows(cells))
+            yield record_of(Accuracy, part, tested_on=tested_on, test_set=test_set.name, **where, **numbers)
 
 
 def _numbers(found: Score, sizes: Sequence[int]) -> dict[str, Any]:
@@ -130,29 +118,25 @@ def _numbers(found: Score, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _apart(data: BenchmarkData) -> Iterator[tuple[str, str, list[Cell]]]:
-    """Yield evaluators, train sets and cells of the tables of forgettable rows alone, with what phases start from."""
+def _apart(data: BenchmarkData) -> Iterator[tuple[str, str, list[Cell], list[_Part]]]:
+    """Yield evaluators, train sets and cells of the tables of forgettable rows alone, with what they are tested on."""
     forgettables = data.forgettables or NO_FORGETTABLES
-    for names in dict.fromkeys((cell.evaluator, cell.train_set) for cell in forgettables.cells):
-        yield *names, forgettables.cells_of(*names)
+    tested: list[_Part] = [("all" if one.challenge else "full", one, part) for one, part in tested_parts(data)]
+    by_overlap = list(_overlap_parts(data, forgettables))
+    for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in forgettables.cells):
+        cells = forgettables.cells_of(evaluator, train_set)
+        yield evaluator, train_set, cells, tested + (by_overlap if train_set == "full" else [])
 
 
-def _parts_apart(data: BenchmarkData, train_set: str) -> Iterator[tuple[TestedOn, TestSet, Subset]]:
-    """Yield every test set with the compared parts; for full also parts by overlap of the texts.
-
-    High: more than the mean of the test set; low: the others.
-    """
-    for test_set, part in tested_parts(data):
-        yield "all" if test_set.challenge else "full", test_set, part
-    forgettables = data.forgettables or NO_FORGETTABLES
-    if forgettables.positive is None or train_set != "full":
-        return
+def _overlap_parts(data: BenchmarkData, forgettables: Forgettables) -> Iterator[_Part]:
+    """Yield the rows of each class by overlap of the texts: high is over the mean of the test set, low the rest."""
+    positive = forgettables.positive
     for test_set in data.test_sets:
         overlap = forgettables.overlap.get(test_set.name)
-        if overlap is not None:
+        if overlap is not None and positive is not None:
             high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
-            positive = test_set.labels == forgettables.positive
-            for name, inside in ((data.label_names[forgettables.positive], positive), ("others", ~positive)):
+            is_positive = test_set.labels == positive
+            for name, inside in ((data.label_names[positive], is_positive), ("others", ~is_positive)):
                 for category, mask in (("all", inside), ("high", inside & high), ("low", inside & ~high)):
                     yield "full", test_set, Subset(OVERLAP, category, name, mask)
 
@@ -181,39 +165,35 @@ class SeedScore:
     correct: float
 
 
-SCORES = TidyTable("scores", SeedScore)
-
-
 def seed_scores(data: BenchmarkData) -> Iterator[SeedScore]:
     """Yield every finished training on every test set and part, once for each filtering that it belongs to."""
     for name in data.representations:
         for _, train_set, cells in cell_groups(data, name):
-            for test_set in data.test_sets:
-                parts = list(tested_subsets(name, train_set, test_set))
-                for cell in cells:
-                    yield from _seed_scores(cell, name, test_set, parts)
-    for _, train_set, cells in _apart(data):
-        for tested_on, test_set, part in _parts_apart(data, train_set):
-            for cell in cells:
-                yield from _seed_scores(cell, None, test_set, [(tested_on, part)])
+            subsets = ((one, each) for one in data.test_sets for each in tested_subsets(name, train_set, one))
+            parts = [(tested_on, one, part) for one, (tested_on, part) in subsets]
+            yield from _seed_scores(name, cells, parts)
+    for _, _, cells, parts in _apart(data):
+        yield from _seed_scores(None, cells, parts)
 
 
-def _seed_scores(
-    cell: Cell, representation: str | None, test_set: TestSet, parts: Sequence[tuple[TestedOn, Subset]]
-) -> Iterator[SeedScore]:
-    right = correct_rows(cell, test_set)
-    if isinstance(right, MissingScore):
-        return
-    for tested_on, part in parts:
-        yield record_of(
-            SeedScore,
-            cell,
-            part,
-            representation=representation,
-            test_set=test_set.name,
-            unit=test_set.unit,
-            tested_on=tested_on,
-            n=int(part.mask.sum()),
-            groups=None if test_set.groups is None else len(np.unique(test_set.groups[part.mask])),
-            correct=float(right[part.mask].sum()),
-        )
+def _seed_scores(representation: str | None, cells: list[Cell], parts: list[_Part]) -> Iterator[SeedScore]:
+    for cell, (tested_on, test_set, part) in product(cells, parts):
+        right = correct_rows(cell, test_set)
+        if isinstance(right, np.ndarray):
+            yield record_of(
+                SeedScore,
+                cell,
+                part,
+                representation=representation,
+                test_set=test_set.name,
+                unit=test_set.unit,
+                tested_on=tested_on,
+                n=int(part.mask.sum()),
+                groups=None if test_set.groups is None else len(np.unique(test_set.groups[part.mask])),
+                correct=float(right[part.mask].sum()),
+            )
+
+
+TRAININGS = TidyTable("trainings", Training)
+ACCURACIES = TidyTable("accuracies", Accuracy)
+SCORES = TidyTable("scores", SeedScore)

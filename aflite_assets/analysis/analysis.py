@@ -98,8 +98,7 @@ class Analysis:
 def analyse(data: BenchmarkData) -> Analysis:
     """Compute everything that a report states, from predictions, sets and evidence.
 
-    Raises:
-        DataError: predictions do not fit their test sets.
+    Raises DataError if predictions do not fit their test sets.
     """
     return Analysis(
         facts=dataset_facts(data),

@@ -17,8 +17,7 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 def to_json(value: object) -> JsonValue:
     """Return the value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
 
-    Raises:
-        InvalidInputError: the value, or one inside it, has no JSON form.
+    Raises InvalidInputError if there is none.
     """
     match value:
         case Enum():

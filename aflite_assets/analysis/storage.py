@@ -23,11 +23,7 @@ FILES: Mapping[str, str] = {one.name: f"{one.name}.json" for one in fields(Analy
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:
-    """Write every part into an existing folder: `tables/<name>.parquet` and the `FILES`.
-
-    Raises:
-        InvalidInputError: a part has no JSON form.
-    """
+    """Write every part into an existing folder: `tables/<name>.parquet` and the `FILES`."""
     (folder / TABLES_FOLDER).mkdir()
     for table, _ in TABLES:
         pq.write_table(table.to_arrow(analysis.of(table)), folder / TABLES_FOLDER / f"{table.name}.parquet")
@@ -37,11 +33,7 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote.
-
-    Raises:
-        DataError: a table was written with another schema version.
-    """
+    """Read what `write_analysis` wrote."""
     hints = get_type_hints(Analysis)
     parts: dict[str, Any] = {
         name: TypeAdapter(hints[name]).validate_json((folder / file).read_bytes()) for name, file in FILES.items()

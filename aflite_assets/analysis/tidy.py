@@ -52,8 +52,7 @@ class TidyTable(Generic[Record_co]):
     def schema(self) -> pa.Schema:
         """The columns with their types, and the schema version in the metadata.
 
-        Raises:
-            InvalidInputError: a field has another type.
+        Raises InvalidInputError if a field has another type.
         """
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
@@ -76,8 +75,7 @@ class TidyTable(Generic[Record_co]):
     def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
         """Return the rows as records; columns of a later version are ignored, and missing ones are None.
 
-        Raises:
-            DataError: the table was written with another schema version.
+        Raises DataError if the table was written with another schema version.
         """
         version = int((table.schema.metadata or {}).get(VERSION_KEY, b"0"))
         if version != SCHEMA_VERSION:

@@ -180,10 +180,8 @@ def length_shares(
 ) -> Iterator[LengthShare]:
     """Yield each text column's places, over the train rows that entered the filter; none without texts or such rows.
 
-    Random set i is drawn from (seed, i), as many rows as were kept. `named`: the source's name of a column.
-
-    Raises:
-        DataError: a row that was filtered is not among the examples.
+    Random set i is drawn from (seed, i), as many rows as were kept. `named`: the source's name of a column. Raises
+    DataError if a row is not among the examples.
     """
     train = only_train(filtered)
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]

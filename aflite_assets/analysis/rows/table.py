@@ -102,11 +102,7 @@ def image_reader(examples: Examples) -> Callable[[int], bytes]:
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any.
-
-    Raises:
-        DataError: a row of a filtering is not among the examples.
-    """
+    """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any."""
     tables, first = row_tables(data), data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
@@ -140,10 +136,8 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     if the source has names, else the list features); status (kept, removed, or not filtered: of a split that the filter
     left alone, as in the published folder), kept, removed_in_iteration (null if kept), predictability and
     label_probability (null if never held out), `ROW_FACTS` with classes by name, how weak models learnt the row
-    (`_learning`), and if the dataset has them group, annotator_labels (names) and its attributes.
-
-    Raises:
-        DataError: a row of the filtering is not among the examples.
+    (`_learning`), and if the dataset has them group, annotator_labels (names) and its attributes. Raises DataError if a
+    row of the filtering is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {

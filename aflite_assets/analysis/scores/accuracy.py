@@ -45,8 +45,7 @@ class MissingScore:
 def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
     """Return the cell's predictions of the test set, in its row order, or why there are none.
 
-    Raises:
-        DataError: some rows are predicted twice or not at all.
+    Raises DataError if some rows are predicted twice or not at all.
     """
     if cell.predictions is None:
         return MissingScore("failed" if cell.status == "failed" else "not run", cell.reason)
@@ -68,12 +67,7 @@ def _where(cell: Cell, test_set: TestSet) -> str:
 
 
 def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the test set, in its row order.
-
-    Raises:
-        InvalidInputError: there are none.
-        DataError: some rows are predicted twice or not at all.
-    """
+    """Return the cell's predictions of the test set, in its row order. Raises InvalidInputError if there are none."""
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
         raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {table.status}")
@@ -91,10 +85,8 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
     0 means that the row's own class comes first; of equal probabilities the lowest class number does. If the set adds
     probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those that count as none;
-    otherwise they are the dataset's, and the rank is that of the likeliest class that counts as the row's own.
-
-    Raises:
-        DataError: rows do not match, or probabilities are not finite or not of the dataset's classes.
+    otherwise they are the dataset's, and the rank is that of the likeliest class that counts as the row's own. Raises
+    DataError if rows do not match, or probabilities are not finite or not of the dataset's classes.
     """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
@@ -120,12 +112,7 @@ def _dataset_classes(test_set: TestSet) -> int:
 
 
 def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the set with the column `RANK` in place of `probabilities`, to save memory.
-
-    Raises:
-        DataError: as `gold_ranks`.
-        InvalidInputError: the cell has no predictions of the set.
-    """
+    """Return the cell's predictions of the set with the column `RANK` in place of `probabilities`, to save memory."""
     table, ranks = required_predictions(cell, test_set), gold_ranks(cell, test_set)
     column = pa.nulls(table.num_rows, pa.int64()) if isinstance(ranks, MissingScore) else pa.array(ranks)
     return table.drop(["probabilities"]).append_column(RANK, column)
@@ -159,10 +146,7 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
     are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
     says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these.
-
-    Raises:
-        DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
-            probabilities are not finite or not of the dataset's classes.
+    Raises DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
     """
     if test_set.adds_probabilities:
         ranks = gold_ranks(cell, test_set)
@@ -247,9 +231,6 @@ def summarise(
     """Return mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
 
     `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
-
-    Raises:
-        InvalidInputError: no accuracy, or `test_rows` under 1.
     """
     if not accuracies:
         raise InvalidInputError("no accuracy to summarise; give one per finished seed")

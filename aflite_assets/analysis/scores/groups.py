@@ -25,11 +25,7 @@ class Compared:
 
 
 def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
-    """Return evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order.
-
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
-    """
+    """Return evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
     if representation not in data.representations:
         raise InvalidInputError(
             f"dataset {data.name!r} was not filtered with {representation!r}; "

@@ -24,10 +24,8 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
 
     1 if the right answer alone has the highest probability of being right, 1/n if n answers share the highest and the
     right one is among them, else 0; the mean is what drawing among equals gives on average. `probability` (rows,): the
-    model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one number per question.
-
-    Raises:
-        InvalidInputError: there is no row, a probability is not finite, or a group is no question.
+    model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one number per question. Raises
+    InvalidInputError if there is no row, a probability is not finite, or a group is no question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -49,10 +47,7 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
     """Return the same test set by question, each as the row of its right answer; `right` is the class of right answers.
 
     A question counts as kept if all its answers are, so that it can still be answered. Questions with fewer than two
-    answers or not exactly one right one are left out, which the notes say.
-
-    Raises:
-        InvalidInputError: the rows have no groups, or no group is a question.
+    answers or not exactly one right one are left out, which the notes say. Raises InvalidInputError if there is none.
     """
     is_right, groups = test_set.labels == right, test_set.groups
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
@@ -87,11 +82,8 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     """Return a cell's predictions of a test set of answers as predictions of its questions.
 
     `test_set`: by answer; `right`: the class of right answers. Columns test_set, row_id (of the right answer),
-    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`.
-
-    Raises:
-        DataError: predictions and rows do not match.
-        InvalidInputError: the cell has no predictions of the set, or no group is a question.
+    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`. Raises
+    DataError if predictions and rows do not match, InvalidInputError if there are none.
     """
     table, asked = required_predictions(cell, test_set), question_set(test_set, right)
     probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)

@@ -9,6 +9,7 @@ import numpy as np
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows, SecondPhase, WeakModelFacts
+from aflite_assets.analysis.inputs.rankings import RankingPair
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
@@ -20,10 +21,7 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a challenge set: its name, its `rows`, and which tables show it beside the whole set.
-
-    `side_by_side`: the table of all challenge sets; `by_size`: the table by size of the train set.
-    """
+    """A part of a challenge set that tables of all challenge sets (`side_by_side`) or by train set size show."""
 
     name: PartName
     rows: int
@@ -35,11 +33,10 @@ class PartFacts:
 class TestSetFacts:
     """One test set: `rows` are its rows or questions (`unit`), as `inputs.records.TestSet` says.
 
-    `filtered_rows`: of these, the rows that each filter kept, by representation; only of splits that it filtered.
-    `ranked`: whether top-5 accuracies are known. `own_laws`: the representations that have other train sets than
-    filtered with test rows of their own. `groups`: the number of groups that the rows form, None if every row is its
-    own. `class_map`: the set's class that each class of the dataset counts as, None for none; None for the whole if
-    both have the same classes.
+    `filtered_rows`: by representation the rows that the filter kept, of splits that it filtered. `ranked`: whether
+    top-5 accuracies are known. `own_laws`: representations with test rows of their own for other train sets than
+    filtered. `groups`: their number, None if every row is its own. `class_map`: the set's class that each class of the
+    dataset counts as, None for none; None if both have the same classes.
     """
 
     __test__ = False  # no test class
@@ -107,10 +104,7 @@ class EvaluatorFacts:
 
 @dataclass(frozen=True)
 class WeakTrainingFacts:
-    """One training of a weak model: its name in tables and on the page, and the `sets` of rows drawn from it.
-
-    `sets` is None for trainings of other seeds, whose rows are not used.
-    """
+    """One training of a weak model, its name on the page, and the `sets` drawn from it; None if they are not used."""
 
     name: str
     weak_model: str
@@ -120,10 +114,7 @@ class WeakTrainingFacts:
 
 @dataclass(frozen=True)
 class RankingFacts:
-    """A filtering and `against`, which filtered the same representation by another ranking; `rankings` names both.
-
-    `differing`: the train sets of which the two kept different numbers of rows.
-    """
+    """A filtering compared with `against`, which differs in its ranking; the two kept other numbers of `differing`."""
 
     against: str
     rankings: tuple[str, str]
@@ -234,15 +225,13 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         untrained_weak_models=forgettables.failed,
         taken_rows={name: one.taken for name, one in forgettables.models.items()},
         trained_alone=tuple(dict.fromkeys(alone)),
-        rankings={
-            pair.representation: RankingFacts(
-                pair.against,
-                pair.rankings,
-                tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept),
-            )
-            for pair in data.rankings
-        },
+        rankings={pair.representation: _ranking(pair) for pair in data.rankings},
     )
+
+
+def _ranking(pair: RankingPair) -> RankingFacts:
+    differing = tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept)
+    return RankingFacts(pair.against, pair.rankings, differing)
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
@@ -295,25 +284,16 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
 
 def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
     tuned = data.fine_tuned.get(name)
-    return EvaluatorFacts(
-        name=name,
-        plain=tuned is None,
-        whole_input=name not in data.partial_inputs,
-        judging=name in data.judging_evaluators,
-        held_back=data.held_back.get(name),
-        meaning=None if tuned is None else tuned.meaning,
-    )
+    whole_input, judging = name not in data.partial_inputs, name in data.judging_evaluators
+    meaning = None if tuned is None else tuned.meaning
+    return EvaluatorFacts(name, tuned is None, whole_input, judging, data.held_back.get(name), meaning)
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
     """Name each training by its weak model, with the seed if it has several."""
-    times = Counter(one.weak_model for one in learnt)
-    return tuple(
-        WeakTrainingFacts(
-            name=one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}",
-            weak_model=one.weak_model,
-            seed=one.seed,
-            sets=None if one.sets is None else tuple(one.sets),
-        )
-        for one in learnt
-    )
+    times, found = Counter(one.weak_model for one in learnt), []
+    for one in learnt:
+        name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"
+        sets = None if one.sets is None else tuple(one.sets)
+        found.append(WeakTrainingFacts(name, one.weak_model, one.seed, sets))
+    return tuple(found)

@@ -16,10 +16,9 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class FilterRow:
     """One iteration of filtering.
 
-    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*` count
-    the rows that are scored but never trained on. `largest_class`: share of the largest class among the rows of the
-    pool that entered, whose mean predictability is the representation bias. `guessing_deviation`: of the accuracy of
-    guesses that are right with that probability. Shares lie in [0, 1].
+    `rows_in`, `removed`: rows of the pool, of which `train_*` are train rows; `scored_*`: rows that are scored but
+    never trained on. `representation_bias` and `largest_class`: mean predictability and share of the largest class
+    of the rows of the pool, in [0, 1]; `guessing_deviation`: of the accuracy of guesses right with that probability.
     """
 
     representation: str

@@ -83,12 +83,10 @@ class TidyTable(Generic[Record_co]):
                 f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
                 "materialise analysis again"
             )
-        names = [name for name in self._fields if name in table.column_names]
-        missing = dict.fromkeys(self._fields)
-        rows = table.select(names).to_pylist()
         make: Any = self.record
+        rows = ({name: row.get(name) for name in self._fields} for row in table.to_pylist())
         return tuple(
-            make(**missing | {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
+            make(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
             for row in rows
         )
 

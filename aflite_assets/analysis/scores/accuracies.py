@@ -44,11 +44,11 @@ class Accuracy:
 
     `representation`: the filtering that train set and filtered rows belong to, which full has one of each with; None of
     second phases, what they start from, and sets of forgettable rows. `train_rows`, `train_rows_most`: the least and
-    the most over the seeds, None without a finished one. `tested_on`, `column`, `category`, `label`, `top`: as in
-    `score_table.Place`; for second phases the column "overlap" has the categories all, high and low of the rows whose
-    gold label is `label` ("others" for the other classes). `status`: "done" with an accuracy, else why there is none,
-    and `reason`. `accuracy`, `interval_low` and `interval_high` (Wilson, at `effective_rows`) lie in [0, 1];
-    `seeds_deviation` has divisor seeds - 1; `test_rows` counts rows or questions.
+    the most over finished seeds, or None. `tested_on`, `column`, `category`, `label`, `top`: as in `score_table.Place`;
+    the column "overlap" of second phases has the categories all, high and low of the rows with gold label `label`
+    ("others" for the other classes). `status`: "done" with an accuracy, else, with `reason`, why there is none.
+    `accuracy`, `interval_low` and `interval_high` (Wilson, at `effective_rows`) lie in [0, 1]; `seeds_deviation` has
+    divisor seeds - 1; `test_rows` counts rows or questions.
     """
 
     representation: str | None

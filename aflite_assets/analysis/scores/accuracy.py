@@ -225,22 +225,6 @@ class Score:
     unfinished_seeds: int
 
 
-def summarise(
-    accuracies: Sequence[float], test_rows: int, effective: float | None = None, degrees_of_freedom: float = math.inf
-) -> AccuracySummary:
-    """Return mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
-
-    `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
-    """
-    if not accuracies:
-        raise InvalidInputError("no accuracy to summarise; give one per finished seed")
-    mean = min(1.0, math.fsum(accuracies) / len(accuracies))
-    deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
-    worth = float(test_rows) if effective is None else effective
-    interval = wilson_interval(mean, worth, degrees_of_freedom)
-    return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
-
-
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
     """Return one table entry from the seeds of one evaluator and train set.
 
@@ -255,6 +239,12 @@ def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups
         return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
-    worth = () if groups is None else effective_rows(np.mean(finished, axis=0), groups[mask])
-    summary = summarise([float(rows.mean()) for rows in finished], test_rows, *worth)
+    accuracies = [float(rows.mean()) for rows in finished]
+    mean = min(1.0, math.fsum(accuracies) / len(accuracies))
+    deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
+    effective, degrees_of_freedom = float(test_rows), math.inf
+    if groups is not None:
+        effective, degrees_of_freedom = effective_rows(np.mean(finished, axis=0), groups[mask])
+    interval = wilson_interval(mean, effective, degrees_of_freedom)
+    summary = AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, effective)
     return Score("done", None, summary, test_rows, unfinished)

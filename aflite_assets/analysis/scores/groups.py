@@ -8,9 +8,6 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.errors import InvalidInputError
 
-HEADLINE_SPLITS = ("test", "validation")
-"""Sentences are about the first natural test set of these, else about the first of all."""
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -52,8 +49,8 @@ def control(data: BenchmarkData, representation: str) -> str:
 
 
 def headline_split(names: list[str]) -> str | None:
-    """Return the one of these natural test sets that sentences are about."""
-    return next((name for name in HEADLINE_SPLITS if name in names), names[0] if names else None)
+    """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
+    return next((name for name in ("test", "validation", *names) if name in names), None)
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:

@@ -5,7 +5,6 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
@@ -94,7 +93,6 @@ class Analysis:
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
 
-@lru_cache(8)
 def analyse(data: BenchmarkData) -> Analysis:
     """Compute everything that a report states, from predictions, sets and evidence.
 

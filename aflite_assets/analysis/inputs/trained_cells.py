@@ -1,7 +1,8 @@
 """The record of one trained evaluator with its predictions, and how input records are checked; nothing is computed."""
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -56,6 +57,11 @@ class Cell:
     status: CellStatus
     reason: str | None = None
     predictions: pa.Table | None = None
+
+    @cached_property
+    def correct(self) -> dict[object, Any]:
+        """Results of `accuracy.correct_rows` so far, by test set."""
+        return {}
 
     def __post_init__(self) -> None:
         where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"

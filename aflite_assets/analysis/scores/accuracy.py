@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -29,9 +28,6 @@ FEWEST_CLASSES = 10
 
 BLOCK_ROWS = 2_048
 """Rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
-
-MOST_RESULTS = 4_096
-"""Results of a training on a test set that are kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,6 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
     return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
-@lru_cache(MOST_RESULTS)
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Count the classes that the cell finds likelier than the row's own: int64, in the test set's row order.
 
@@ -139,15 +134,21 @@ def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return np.where(np.isneginf(own[:, 0]), scores.shape[1], before.sum(axis=1))
 
 
-@lru_cache(MOST_RESULTS)
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
     For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
     are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
-    says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these.
+    says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these,
+    so that they are computed once for as long as the cell is in memory.
     Raises DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
     """
+    if test_set not in cell.correct:
+        cell.correct[test_set] = _correct_rows(cell, test_set)
+    return cell.correct[test_set]
+
+
+def _correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     if test_set.adds_probabilities:
         ranks = gold_ranks(cell, test_set)
         return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)

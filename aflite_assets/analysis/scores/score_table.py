@@ -39,7 +39,7 @@ class Place(NamedTuple):
         return self.column is None and self.label is None
 
 
-@lru_cache(8)
+@lru_cache(maxsize=1)
 def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
     """Return every score of a report, by evaluator, train set and test set in the order of the tables."""
     ranked = ranked_sets(data)

@@ -1,7 +1,8 @@
 """The record of one trained evaluator with its predictions, and how input records are checked; nothing is computed."""
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -41,7 +42,7 @@ class Cell:
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`ranks.with_ranks`). Of test sets whose unit is the question it has a row per question
+    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
     (`questions.question_predictions`).
 
     Raises:
@@ -56,6 +57,11 @@ class Cell:
     status: CellStatus
     reason: str | None = None
     predictions: pa.Table | None = None
+
+    @cached_property
+    def correct(self) -> dict[object, Any]:
+        """Results of `accuracy.correct_rows` so far, by test set."""
+        return {}
 
     def __post_init__(self) -> None:
         where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"

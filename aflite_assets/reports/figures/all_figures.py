@@ -3,8 +3,7 @@
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
-from aflite_assets.analysis.lengths import LENGTHS
-from aflite_assets.analysis.rows.measured import DATA_MAPS
+from aflite_assets.analysis.rows.measured import DATA_MAPS, LENGTHS
 from aflite_assets.reports.figures import filtering_figures, representation_figures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.model_figures import forgettable_pictures, headline_pictures

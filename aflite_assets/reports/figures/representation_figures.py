@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimilarity, mean_similarities
-from aflite_assets.analysis.lengths import LengthShare
-from aflite_assets.analysis.rows.measured import DataMapMeans
+from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
 from aflite_assets.analysis.scores.accuracy import Score
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing

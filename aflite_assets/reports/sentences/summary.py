@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import units_text
+from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
-from aflite_assets.analysis.trainings import TRAININGS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons
 from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence

@@ -7,10 +7,10 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE
-from aflite_assets.analysis.lengths import LENGTHS, length_shares
+from aflite_assets.analysis.rows.measured import LENGTHS, length_shares
 from aflite_assets.reports.figures.drawing import BLUE, GREY, MAX_BYTES, ORANGE
 from aflite_assets.reports.figures.representation_figures import lengths_picture
-from tests.analysis.test_lengths import rows_of, texts
+from tests.analysis.rows.test_lengths import rows_of, texts
 from tests.reports.figures.test_all_figures import has_colour, pixels
 
 

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, groupby, zip_longest
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.reports.figures.interactive import script_json
-from aflite_assets.reports.page.row_values import Questions, RowValues, rounded
+from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
 from aflite_assets.text import count, printable
 from aflite_assets.wording import counted
 
@@ -30,16 +32,14 @@ Side = Literal["kept", "removed", "outside"]
 
 _STATUS: Mapping[Side, str] = {"kept": "kept", "removed": "removed", "outside": "not filtered"}
 
-_AT_ONCE = 200
 _MOST_SCORES = 100
 _FRAME_BYTES = 64_000
 """Bytes of the budget that are left for all but the rows."""
 
-_DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label"]
+_DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label", "nearest_kept"]
 _FACTS = [
     "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
-    "predicted_instead", "predicted_instead_share", "nearest_kept", "nearest_similarity", "suggested_label",
-    "suggested_probability",
+    "predicted_instead", "predicted_instead_share", "nearest_similarity", "suggested_label", "suggested_probability",
 ]  # fmt: skip
 _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
@@ -87,11 +87,11 @@ class RowBrowser:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One row of the filtering with this number; `shown_at`, in [0, 1), orders the drawn rows of all its sides."""
+    """One drawn row of a side; `shown_at`, in [0, 1), orders those of all sides of a filtering."""
 
-    number: int
-    side: Side
+    side: Shown
     row_id: int
+    nearest_kept: int | None
     shown_at: float
 
 
@@ -106,32 +106,29 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
     facts = analysis.facts
     sides = _draw({name: tables.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
     # filterings and sides in turn, so that each has its part of the room there is
-    turns = zip_longest(*(entries for _, entries in sides))
-    entries = [entry for turn in turns for entry in turn if entry is not None]
-    parts = _RowParts(analysis, tables, entries)
+    entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
+    page = _Page(analysis, tables, entries)
     chosen: list[tuple[_Entry, str]] = []
-    for entry, piece in parts.pieces(entries):
-        if parts.size > budget - _FRAME_BYTES:
+    for entry in entries:
+        piece = page.add(entry)
+        if page.size > budget - _FRAME_BYTES:
             break
         chosen.append((entry, piece))
     # as drawn, so that suspects do not come first
     chosen.sort(key=lambda each: each[0].shown_at)
-    filterings = [
-        one.as_json([piece for entry, piece in chosen if entry.number == number])
-        for number, one in enumerate(parts.filterings)
-    ]
     frame = {
         "labels": list(map(printable, facts.label_names)),
         "columns": list(map(printable, facts.text_columns.values())),
-        "words": parts.values.words,
-        "questions": parts.questions.shown,
+        "words": page.values.words,
+        "questions": page.questions.shown,
         "trainings": [
             {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
         ],
     }
-    on_page = Counter((facts.representations[entry.number], entry.side) for entry, _ in chosen)
-    shown = tuple(one.reduced_to(on_page[one.representation, one.side]) for one, _ in sides)
-    return RowBrowser(_json_with_lists(frame, filterings=filterings, rows=parts.rows), shown)
+    filterings = (_filtering(one, chosen) for one in facts.filterings)
+    on_page = Counter(entry.side for entry, _ in chosen)
+    shown = tuple(side.reduced_to(on_page[side]) for side in sides)
+    return RowBrowser(_json_with_lists(frame, filterings=filterings, rows=page.rows), shown)
 
 
 def _json_with_lists(values: Mapping[str, object], **lists: Iterable[str]) -> str:
@@ -140,118 +137,94 @@ def _json_with_lists(values: Mapping[str, object], **lists: Iterable[str]) -> st
     return f"{script_json(to_json(values)).removesuffix('}')}{''.join(ends)}}}"
 
 
-def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> list[tuple[Shown, list[_Entry]]]:
+def _filtering(one: FilteringFacts, chosen: Iterable[tuple[_Entry, str]]) -> str:
+    threshold = one.settings.get("threshold")
+    head = {
+        "name": one.representation,
+        "threshold": threshold if isinstance(threshold, int | float) else None,
+        "cutoffs": one.cutoffs,
+        "groups": one.settings.get("remove") == "groups",
+        "step": _step(one),
+    }
+    return _json_with_lists(
+        head, rows=(piece for entry, piece in chosen if entry.side.representation == one.representation)
+    )
+
+
+def _step(filtering: FilteringFacts) -> int:
+    """Return every how many iterations a score is shown."""
+    return max(1, -(-len(filtering.cutoffs) // _MOST_SCORES))
+
+
+def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
     """Draw the rows of each side by a few columns per representation, in order: suspects first, then at random."""
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
-    ranks = np.random.default_rng(seed).permutation(1 + int(max(ids, default=-1)))
-    suspects = _surest(tables.values())
+    ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
+    # the likeliest label errors of each filtering, the surest first
+    suspected = (table.filter(pc.is_valid(table["suggested_label"])) for table in tables.values())
+    surest = (table.sort_by("label_probability")["row_id"].to_pylist()[:MOST_SUSPECTS] for table in suspected)
+    suspects = np.array(list(dict.fromkeys(chain.from_iterable(surest))), np.int64)
     first = ranks.copy()
     first[suspects] = np.arange(-len(suspects), 0)
-    sides = []
-    for number, (name, table) in enumerate(tables.items()):
+    sides = {}
+    for name, table in tables.items():
         for side, status in _STATUS.items():
-            row_ids = table.filter(pc.equal(table["status"], status))["row_id"].to_numpy()
-            if side == "outside" and not len(row_ids):
+            rows = table.filter(pc.equal(table["status"], status))
+            if side == "outside" and not len(rows):
                 continue
-            drawn = row_ids[np.argsort(first[row_ids])][:most]
-            shown_at = ranks[drawn].argsort().argsort() / len(drawn)
-            entries = [_Entry(number, side, *pair) for pair in zip(drawn.tolist(), shown_at.tolist(), strict=True)]
-            suspected = int(np.isin(row_ids, suspects).sum())
-            sides.append((Shown(name, side, len(drawn), len(row_ids), False, suspected), entries))
+            row_ids = rows["row_id"].to_numpy()
+            order = np.argsort(first[row_ids])[:most]
+            shown_at = ranks[row_ids[order]].argsort().argsort() / len(order)
+            shown = Shown(name, side, len(order), len(rows), False, int(np.isin(row_ids, suspects).sum()))
+            columns = (rows[column].take(pa.array(order)).to_pylist() for column in ("row_id", "nearest_kept"))
+            sides[shown] = list(map(partial(_Entry, shown), *columns, shown_at.tolist()))
     return sides
 
 
-def _surest(tables: Iterable[pa.Table]) -> np.ndarray:
-    """Return ids of the likeliest label errors, the surest first; at most `MOST_SUSPECTS` per filtering."""
-    found: dict[int, None] = {}
-    for rows in tables:
-        suspected = rows.filter(pc.is_valid(rows["suggested_label"]))
-        own = pc.fill_null(suspected["label_probability"], 1.0).to_numpy()
-        found |= dict.fromkeys(suspected["row_id"].to_numpy()[np.argsort(own, kind="stable")][:MOST_SUSPECTS].tolist())
-    return np.array(list(found), np.int64)
+def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
+    """Return by row id all answers of the row's question, in order, for the questions of the drawn rows."""
+    answers = table.select([name for name in _ANSWER if name in table.column_names])
+    answers = answers.filter(pc.is_in(table["group"], drawn["group"]))
+    in_order = answers.sort_by([("group", "ascending"), ("row_id", "ascending")]).to_pylist()
+    questions = [list(each) for _, each in groupby(in_order, itemgetter("group"))]
+    return {answer["row_id"]: question for question in questions for answer in question}
 
 
-class _Filtering:
-    """Rows of one filtering that may be shown: those drawn, their nearest kept rows, all answers of their questions.
-
-    `step`: every how many iterations a score is shown. `answers`: by row id, those of the row's question in order.
-    """
-
-    def __init__(self, facts: FilteringFacts, table: pa.Table, row_ids: Sequence[int], *, with_questions: bool) -> None:
-        self._facts = facts
-        self.step = max(1, -(-len(facts.cutoffs) // _MOST_SCORES))
-        is_drawn = pc.is_in(table["row_id"], pa.array(row_ids, pa.int64()))
-        drawn = table.filter(is_drawn)
-        self._rows = table.filter(pc.or_(is_drawn, pc.is_in(table["row_id"], drawn["nearest_kept"])))
-        self.row_ids: list[int] = self._rows["row_id"].to_pylist()
-        self.answers: dict[int, list[dict[str, Any]]] = {}
-        if with_questions and "group" in table.column_names:
-            answers = table.select([name for name in _ANSWER if name in table.column_names])
-            questions: dict[int, list[dict[str, Any]]] = {}
-            for answer in answers.filter(pc.is_in(table["group"], drawn["group"])).sort_by("row_id").to_pylist():
-                question = questions.setdefault(answer["group"], [])
-                question.append(answer)
-                self.answers[answer["row_id"]] = question
-
-    def lines(self, row_ids: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the lines of these rows, in their order."""
-        table = self._rows if columns is None else self._rows.select(columns)
-        return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self._rows["row_id"]))
-
-    def as_json(self, pieces: Sequence[str]) -> str:
-        """Return what the browser knows of the filtering, with the pieces of its rows."""
-        settings = self._facts.settings
-        threshold = settings.get("threshold")
-        head = {
-            "name": self._facts.representation,
-            "threshold": threshold if isinstance(threshold, int | float) else None,
-            "cutoffs": self._facts.cutoffs,
-            "groups": settings.get("remove") == "groups",
-            "step": self.step,
-        }
-        return _json_with_lists(head, rows=pieces)
+def _lines(table: pa.Table, row_ids: Sequence[int]) -> pa.Table:
+    """Return the lines of these rows, in their order."""
+    return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
-class _RowParts:
-    """Rows of the page, each once whichever filtering shows it, and their values in each filtering.
-
-    `size`: bytes of all JSON so far.
-    """
+class _Page:
+    """JSON of the page: `rows`, each once whichever filtering shows it; `size`: bytes of all that was added."""
 
     def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
-        asked = analysis.facts.right_label is not None
-        drawn: list[list[int]] = [[] for _ in analysis.facts.filterings]
-        for entry in entries:
-            drawn[entry.number].append(entry.row_id)
-        self.filterings = [
-            _Filtering(one, tables.read(one.representation), row_ids, with_questions=asked)
-            for one, row_ids in zip(analysis.facts.filterings, drawn, strict=True)
-        ]
-        self.values = RowValues(analysis, tables, {row_id for one in self.filterings for row_id in one.row_ids})
+        self._filterings = analysis.facts.filtering
+        both = (row_id for entry in entries for row_id in (entry.row_id, entry.nearest_kept) if row_id is not None)
+        self._places = {row_id: place for place, row_id in enumerate(dict.fromkeys(both))}
+        row_ids = pa.array(self._places, pa.int64())
+        self._facts: dict[str, Iterator[dict[str, Any]]] = {}
+        self._answers: dict[str, dict[int, list[dict[str, Any]]]] = {}
+        lines = []
+        for name in self._filterings:
+            table = tables.read(name)
+            drawn = _lines(table, [entry.row_id for entry in entries if entry.side.representation == name])
+            batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
+            self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
+            asked = analysis.facts.right_label is not None and "group" in table.column_names
+            self._answers[name] = _answers(table, drawn) if asked else {}
+            lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
+        self.values = RowValues(analysis, tables, _lines(pa.concat_tables(lines), row_ids))
+        self._waiting = map(script_json, self.values)
         self.questions = Questions(analysis)
         self.rows: list[str] = []
         self.size = 0
-        self._places: dict[int, int] = {}
-        self._loaded: dict[int, str] = {}
 
-    def pieces(self, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, str]]:
-        """Yield the values of each row in its filtering as JSON; `_AT_ONCE` rows are read at a time."""
-        for start in range(0, len(entries), _AT_ONCE):
-            block = entries[start : start + _AT_ONCE]
-            facts: dict[tuple[int, int], dict[str, Any]] = {}
-            for number, filtering in enumerate(self.filterings):
-                drawn = [entry.row_id for entry in block if entry.number == number]
-                lines = filtering.lines(drawn, _FACTS)
-                facts |= {(number, fact["row_id"]): fact for fact in lines.to_pylist()}
-                wanted = dict.fromkeys(drawn + lines["nearest_kept"].drop_null().to_pylist())
-                rows = self.values.of(filtering.lines([row_id for row_id in wanted if row_id not in self._loaded]))
-                self._loaded |= {row["id"]: script_json(row) for row in rows}
-            for entry in block:
-                yield entry, self._piece(entry, facts[entry.number, entry.row_id])
-
-    def _piece(self, entry: _Entry, fact: Mapping[str, Any]) -> str:
-        found = self._fact(entry, fact)
-        if answers := self.filterings[entry.number].answers.get(entry.row_id):
+    def add(self, entry: _Entry) -> str:
+        """Return the values of the next of the entries in its filtering as JSON; its row and question are added."""
+        name = entry.side.representation
+        found = self._fact(entry, next(self._facts[name]))
+        if answers := self._answers[name].get(entry.row_id):
             found["question"], size = self.questions.add(answers)
             found["picked"] = self.questions.picked(answers)
             self.size += size
@@ -260,14 +233,12 @@ class _RowParts:
         return piece
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
-        scores, instead, nearest = (
-            fact[name] for name in ("predictability_by_iteration", "predicted_instead", "nearest_kept")
-        )
-        classes, step = self.values.classes, self.filterings[entry.number].step
+        scores, instead = fact["predictability_by_iteration"], fact["predicted_instead"]
+        classes, step = self.values.classes, _step(self._filterings[entry.side.representation])
         found = {
             "row": self._place(entry.row_id),
-            "kept": entry.side == "kept",
-            "outside": True if entry.side == "outside" else None,
+            "kept": entry.side.side == "kept",
+            "outside": True if entry.side.side == "outside" else None,
             "removed": fact["removed_in_iteration"],
             "score": rounded(fact["predictability"], 3),
         }
@@ -277,8 +248,8 @@ class _RowParts:
         if instead is not None:
             pairs = zip(instead, fact["predicted_instead_share"], strict=True)
             found["instead"] = [[classes[name], round(share, 4)] for name, share in pairs]
-        if nearest is not None:
-            found["nearest"] = [self._place(nearest), rounded(fact["nearest_similarity"] or 0.0, 3)]
+        if entry.nearest_kept is not None:
+            found["nearest"] = [self._place(entry.nearest_kept), rounded(fact["nearest_similarity"] or 0.0, 3)]
         if fact["suggested_label"] is not None:
             found["suggested"] = classes[fact["suggested_label"]]
             found["probabilities"] = [rounded(fact[f"{name}_probability"], 4) for name in ("label", "suggested")]
@@ -286,8 +257,8 @@ class _RowParts:
 
     def _place(self, row_id: int) -> int:
         """Return the place of a row in `rows`, to which it is added the first time."""
-        if row_id not in self._places:
-            self._places[row_id] = len(self.rows)
-            self.rows.append(self._loaded[row_id])
-            self.size += len(self._loaded[row_id]) + 1
-        return self._places[row_id]
+        place = self._places[row_id]
+        if place == len(self.rows):
+            self.rows.append(next(self._waiting))
+            self.size += len(self.rows[-1]) + 1
+        return place

@@ -1,6 +1,7 @@
 """JSON values of single rows and questions for the browser of rows: the input, and what is known of it. No markup."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
+
+AT_ONCE = 200
+"""Rows whose values are Python's objects at one time."""
 
 _MOST_CHARACTERS = 2_000
 _THUMBNAIL = 64
@@ -46,28 +50,32 @@ class RowValues:
     """Maker of the JSON values of rows, from lines of the table of rows.
 
     `classes`: their numbers by name. `words`: those that mark removed rows, with the filterings and the class that each
-    goes with. `row_ids`: the rows that values may be asked of.
+    goes with.
     """
 
-    def __init__(self, analysis: Analysis, tables: RowTables, row_ids: Collection[int]) -> None:
-        facts = analysis.facts
+    def __init__(self, analysis: Analysis, tables: RowTables, rows: pa.Table) -> None:
+        facts, self._rows = analysis.facts, rows
         self.classes = {name: number for number, name in enumerate(facts.label_names)}
         self._texts, self._trainings, self._image = list(facts.text_columns), facts.weak_trainings, tables.image
         self._measured: dict[int, list[str]] = {}
-        for row_id, text in _measured(analysis, tables, pa.array(row_ids, pa.int64())):
+        for row_id, text in _measured(analysis, tables, rows["row_id"]):
             self._measured.setdefault(row_id, []).append(text)
         words = _marked_words(analysis)
         self.words = list(words.values())
         raw_names = {named: name for name, named in facts.text_columns.items()}
         self._marked = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
-    def of(self, rows: pa.Table) -> list[dict[str, Any]]:
-        """Return the values that do not depend on the filtering that a row is shown for."""
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the values of each row that do not depend on the filtering that it is shown for."""
+        for start in range(0, self._rows.num_rows, AT_ONCE):
+            yield from self._values(self._rows.slice(start, AT_ONCE))
+
+    def _values(self, rows: pa.Table) -> Iterator[dict[str, Any]]:
         features = [name for name in rows.column_names if name == "features" or name.startswith(_FEATURE)]
         records = rows.drop_columns(features).to_pylist()
         inputs = _vectors(rows.select(features)) if features else map(self._input, records)
-        lengths = list(zip(*(_lengths(rows[name]) for name in self._texts), strict=True)) or [None] * len(records)
-        return list(map(self._row, records, inputs, lengths))
+        lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
+        return map(self._row, records, inputs, lengths)
 
     def _row(self, record: Mapping[str, Any], given: Mapping[str, Any], lengths: object) -> dict[str, Any]:
         attributes = [
@@ -139,7 +147,7 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
-def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.Array) -> Iterator[tuple[int, str]]:
+def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
     """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
     information = tables.information.filter(pc.is_valid(tables.information["pvi"]))
     for row in information.filter(pc.is_in(information["row_id"], row_ids)).to_pylist():
@@ -197,7 +205,7 @@ class Questions:
         group = answers[0]["group"]
         if group in self._numbers:
             return self._numbers[group], 0
-        question = [
+        question: list[Any] = [
             {"id": answer["row_id"], "text": _short(answer[self._text]), "right": self._is_right(answer)}
             | ({"by": by} if (by := self._pickers.get(answer["row_id"])) else {})
             for answer in answers

@@ -8,7 +8,7 @@ import yaml
 from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
+from aflite_assets.reports.page.markdown import escape_markdown, markdown_table, pipe_table
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 from aflite_assets.text import count, listed, one_line, percent, value_text
 from aflite_assets.wording import truncate
@@ -94,10 +94,10 @@ def dataset_card(
     source_columns: Sequence[str],
     own_columns: Mapping[str, str],
     ids_given: bool,
-    notes: Sequence[str] = (),
-    provenance: Mapping[str, str] | None = None,
+    notes: Sequence[str],
+    provenance: Mapping[str, str],
 ) -> str:
-    """Markdown with YAML front matter for the folder's README.md.
+    """Return Markdown with YAML front matter for the folder's README.md.
 
     `configs`: configuration name and the Parquet path pattern of each split, relative to the folder; the
     first is loaded by default. A name may carry a representation, `filtered_<representation>`.
@@ -110,35 +110,35 @@ def dataset_card(
             leaves the folder.
     """
     _check_configs(configs)
-    sections = [
-        _front_matter(title, configs),
-        f"# {escape_markdown(title)}\n",
-        _paragraphs(description),
-        *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
-        "## What is inside\n",
-        _config_table(configs, rows, unfiltered=_left_alone(filtered)),
-        _column_table(source_columns, own_columns, ids_given=ids_given),
-        f"Classes, in the order of their numbers: {', '.join(escape_markdown(name) for name in label_names)}.\n",
-        "```python\nfrom datasets import load_dataset\n\n"
-        f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
-        "## How it was made\n",
-        _METHOD.format(order=_order(filtered)),
-        *(_filtering(one, label_names) for one in filtered),
-        "## Weights\n",
-        _WEIGHTS.format(weight=own_columns["weight"]),
-        "## Known limits\n",
-        _LIMITS,
-        "## Licence\n",
-        "As the source dataset's. This folder holds its rows, selected and tagged.\n",
-    ]
-    if provenance:
-        table = markdown_table(["what", "value"], list(provenance.items()), numbers_from=2)
-        sections += ["## Versions\n", table]
-    return "\n".join(sections)
+    return "\n".join(
+        [
+            _front_matter(title, configs),
+            f"# {escape_markdown(title)}\n",
+            _paragraphs(description),
+            *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
+            "## What is inside\n",
+            _config_table(configs, rows, filtered),
+            _column_table(source_columns, own_columns, ids_given=ids_given),
+            f"Classes, in the order of their numbers: {', '.join(map(escape_markdown, label_names))}.\n",
+            "```python\nfrom datasets import load_dataset\n\n"
+            f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
+            "## How it was made\n",
+            _METHOD.format(order=_order(filtered)),
+            *(_filtering(one, label_names) for one in filtered),
+            "## Weights\n",
+            _WEIGHTS.format(weight=own_columns["weight"]),
+            "## Known limits\n",
+            _LIMITS,
+            "## Licence\n",
+            "As the source dataset's. This folder holds its rows, selected and tagged.\n",
+            "## Versions\n",
+            markdown_table(["what", "value"], provenance.items(), numbers_from=2),
+        ]
+    )
 
 
 def _order(filtered: Sequence[FilteredSet]) -> str:
-    """By what a pass chooses the rows that it removes."""
+    """Return by what a pass chooses the rows that it removes."""
     rankings = {one.settings.get("ranking", "predictability") for one in filtered}
     if "vocabulary" not in rankings:
         return _BY_PREDICTABILITY
@@ -158,20 +158,17 @@ def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:
 
 
 def _front_matter(title: str, configs: Sequence[tuple[str, Mapping[str, str]]]) -> str:
-    entries = [
-        {
-            "config_name": name,
-            **({"default": True} if place == 0 else {}),
-            "data_files": [{"split": split, "path": path} for split, path in files.items()],
-        }
-        for place, (name, files) in enumerate(configs)
-    ]
     matter = {
         "pretty_name": one_line(title),
         "license": "other",
         "license_name": "as-the-source-dataset",
         "tags": ["aflite", "adversarial-filtering", "dataset-bias"],
-        "configs": entries,
+        "configs": [
+            {"config_name": name}
+            | ({"default": True} if name == configs[0][0] else {})
+            | {"data_files": [{"split": split, "path": path} for split, path in files.items()]}
+            for name, files in configs
+        ],
     }
     # one line per value: a wrapped text could put "---" at a line's start and end the front matter
     text = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=2**20)
@@ -179,42 +176,35 @@ def _front_matter(title: str, configs: Sequence[tuple[str, Mapping[str, str]]]) 
 
 
 def _paragraphs(text: str) -> str:
-    lines = [escape_markdown(paragraph) for paragraph in text.split("\n\n")]
-    return "\n\n".join(line for line in lines if line) + "\n"
+    return "\n\n".join(filter(None, map(escape_markdown, text.split("\n\n")))) + "\n"
 
 
-def _left_alone(filtered: Sequence[FilteredSet]) -> frozenset[str]:
-    """The splits that no filter touched, by their policy."""
-    policies = [one.settings.get("evaluation_rows") for one in filtered]
-    return frozenset(
-        split for each in policies if isinstance(each, Mapping) for split, policy in each.items() if policy == "kept"
-    )
+def _policies(filtered: FilteredSet) -> Mapping[str, str]:
+    """Return what became of the rows of each split but train."""
+    policies = filtered.settings.get("evaluation_rows")
+    return policies if isinstance(policies, Mapping) else {}
 
 
 def _config_table(
     configs: Sequence[tuple[str, Mapping[str, str]]],
     rows: Mapping[str, Mapping[str, int]],
-    *,
-    unfiltered: frozenset[str],
+    filtered: Sequence[FilteredSet],
 ) -> str:
-    """`unfiltered`: splits that no filter touched, which is said beside their sizes."""
-    lines = ["| configuration | holds | rows |", "| --- | --- | --- |"]
+    left_alone = {split for one in filtered for split, policy in _policies(one).items() if policy == "kept"}
+    lines = []
     for name, files in configs:
+        counts, has_them = rows.get(name, {}), name.startswith(("filtered", "hard"))
         sizes = [
-            f"{escape_markdown(split)} {_size(rows.get(name, {}).get(split))}"
-            + (" (unfiltered)" if split in unfiltered and name.startswith(("filtered", "hard")) else "")
+            f"{escape_markdown(split)} {count(counts[split]) if split in counts else 'not counted'}"
+            + (" (unfiltered)" if has_them and split in left_alone else "")
             for split in files
         ]
-        lines.append(f"| `{name}` | {_holds(name)} | {', '.join(sizes)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _size(rows: int | None) -> str:
-    return "not counted" if rows is None else count(rows)
+        lines.append((f"`{name}`", _holds(name), ", ".join(sizes)))
+    return pipe_table(["configuration", "holds", "rows"], lines, numbers_from=3)
 
 
 def _holds(name: str) -> str:
-    base = next((known for known in sorted(_HOLDS, key=len, reverse=True) if name.startswith(known)), None)
+    base = next(filter(name.startswith, _HOLDS), None)
     if base is None:
         return "see the name"
     representation = name[len(base) :].strip("_")
@@ -224,56 +214,41 @@ def _holds(name: str) -> str:
 def _column_table(source: Sequence[str], own: Mapping[str, str], *, ids_given: bool) -> str:
     meanings = {"id": _GIVEN_ID if ids_given else _MADE_ID, **_COLUMNS}
     given = escape_markdown(listed([truncate(one_line(name), _NAME_LENGTH) for name in source], _MOST_NAMED))
-    lines = ["| column | meaning |", "| --- | --- |", f"| {given} | the source's: inputs, label and attributes |"]
-    lines += [f"| `{name}` | {meanings[plain].replace('[', chr(92) + '[')} |" for plain, name in own.items()]
-    return "\n".join(lines) + "\n"
+    lines = [(f"`{name}`", meanings[plain].replace("[", r"\[")) for plain, name in own.items()]
+    lines = [(given, "the source's: inputs, label and attributes"), *lines]
+    return pipe_table(["column", "meaning"], lines, numbers_from=2)
 
 
 def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
-    settings = {name: value for name, value in filtered.settings.items() if name != "evaluation_rows"}
-    table = markdown_table(
-        ["setting", "value"], [(name, value_text(value)) for name, value in settings.items()], numbers_from=2
+    laws = (
+        f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}."
+        for split, policy in _policies(filtered).items()
     )
-    warnings = "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings)
+    runs = f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"
+    settings = [(name, value_text(value)) for name, value in filtered.settings.items() if name != "evaluation_rows"]
     return "\n".join(
         [
             f"### Representation {escape_markdown(filtered.representation)}\n",
             f"{escape_markdown(filtering_sentence(filter_outcome(filtered)))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
             _class_table(filtered, label_names),
-            _test_rows(filtered),
-            f"Settings{_runs_text(filtered)}:\n",
-            table,
-            warnings,
+            "".join(f"{law}\n" for law in laws),
+            f"Settings{runs if filtered.runs > 1 else ''}:\n",
+            markdown_table(["setting", "value"], settings, numbers_from=2),
+            "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings),
         ]
     )
 
 
 def _class_table(filtered: FilteredSet, label_names: Sequence[str]) -> str:
-    """A table of the train rows of each class: filtered, removed, and the class's share before and after."""
-    rows = [
+    """Return a table of the train rows of each class: filtered, removed, and its share before and after."""
+    header = ["class", "train rows in the pool", "removed", "share before", "share after"]
+    rows = (
         (
             label_names[one.label],
-            count(one.rows),
-            count(one.removed),
-            f"{percent(one.share_before)} %",
-            f"{percent(one.share_after)} %",
+            *map(count, (one.rows, one.removed)),
+            *(f"{percent(share)} %" for share in (one.share_before, one.share_after)),
         )
         for one in removed_by_class(filtered, len(label_names))
-    ]
-    return markdown_table(["class", "train rows in the pool", "removed", "share before", "share after"], rows)
-
-
-def _test_rows(filtered: FilteredSet) -> str:
-    policies = filtered.settings.get("evaluation_rows")
-    lines = [
-        f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}."
-        for split, policy in (policies.items() if isinstance(policies, Mapping) else ())
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _runs_text(filtered: FilteredSet) -> str:
-    if filtered.runs == 1:
-        return ""
-    return f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"
+    )
+    return markdown_table(header, rows)

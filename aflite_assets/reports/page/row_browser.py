@@ -1,7 +1,7 @@
 """Rows of the page's browser: a random sample of either side of each filtering, as JSON under a size. No markup."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby, zip_longest
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
-from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
@@ -108,7 +107,7 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
     # filterings and sides in turn, so that each has its part of the room there is
     entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
     page = _Page(analysis, tables, entries)
-    chosen: list[tuple[_Entry, str]] = []
+    chosen: list[tuple[_Entry, dict[str, Any]]] = []
     for entry in entries:
         piece = page.add(entry)
         if page.size > budget - _FRAME_BYTES:
@@ -116,7 +115,7 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
         chosen.append((entry, piece))
     # as drawn, so that suspects do not come first
     chosen.sort(key=lambda each: each[0].shown_at)
-    frame = {
+    content: dict[str, Any] = {
         "labels": list(map(printable, facts.label_names)),
         "columns": list(map(printable, facts.text_columns.values())),
         "words": page.values.words,
@@ -124,31 +123,26 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
         "trainings": [
             {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
         ],
+        "filterings": [
+            _settings(one)
+            | {"rows": [piece for entry, piece in chosen if entry.side.representation == one.representation]}
+            for one in facts.filterings
+        ],
+        "rows": page.rows,
     }
-    filterings = (_filtering(one, chosen) for one in facts.filterings)
     on_page = Counter(entry.side for entry, _ in chosen)
-    shown = tuple(side.reduced_to(on_page[side]) for side in sides)
-    return RowBrowser(_json_with_lists(frame, filterings=filterings, rows=page.rows), shown)
+    return RowBrowser(script_json(content), tuple(side.reduced_to(on_page[side]) for side in sides))
 
 
-def _json_with_lists(values: Mapping[str, object], **lists: Iterable[str]) -> str:
-    """Return a JSON object of the values and, after them, of lists whose items are JSON already."""
-    ends = (f',"{name}":[{",".join(items)}]' for name, items in lists.items())
-    return f"{script_json(to_json(values)).removesuffix('}')}{''.join(ends)}}}"
-
-
-def _filtering(one: FilteringFacts, chosen: Iterable[tuple[_Entry, str]]) -> str:
+def _settings(one: FilteringFacts) -> dict[str, Any]:
     threshold = one.settings.get("threshold")
-    head = {
+    return {
         "name": one.representation,
         "threshold": threshold if isinstance(threshold, int | float) else None,
         "cutoffs": one.cutoffs,
         "groups": one.settings.get("remove") == "groups",
         "step": _step(one),
     }
-    return _json_with_lists(
-        head, rows=(piece for entry, piece in chosen if entry.side.representation == one.representation)
-    )
 
 
 def _step(filtering: FilteringFacts) -> int:
@@ -196,7 +190,7 @@ def _lines(table: pa.Table, row_ids: Sequence[int]) -> pa.Table:
 
 
 class _Page:
-    """JSON of the page: `rows`, each once whichever filtering shows it; `size`: bytes of all that was added."""
+    """What was added: `rows`, each once whichever filtering shows it, and `size`, the bytes of everything as JSON."""
 
     def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
         self._filterings = analysis.facts.filtering
@@ -215,22 +209,21 @@ class _Page:
             self._answers[name] = _answers(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
         self.values = RowValues(analysis, tables, _lines(pa.concat_tables(lines), row_ids))
-        self._waiting = map(script_json, self.values)
+        self._waiting = iter(self.values)
         self.questions = Questions(analysis)
-        self.rows: list[str] = []
+        self.rows: list[dict[str, Any]] = []
         self.size = 0
 
-    def add(self, entry: _Entry) -> str:
-        """Return the values of the next of the entries in its filtering as JSON; its row and question are added."""
+    def add(self, entry: _Entry) -> dict[str, Any]:
+        """Return the values of the next of the entries in its filtering; its row and question are added."""
         name = entry.side.representation
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
             found["question"], size = self.questions.add(answers)
             found["picked"] = self.questions.picked(answers)
             self.size += size
-        piece = script_json(found)
-        self.size += len(piece) + 1
-        return piece
+        self.size += len(script_json(found)) + 1
+        return found
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
         scores, instead = fact["predictability_by_iteration"], fact["predicted_instead"]
@@ -260,5 +253,5 @@ class _Page:
         place = self._places[row_id]
         if place == len(self.rows):
             self.rows.append(next(self._waiting))
-            self.size += len(self.rows[-1]) + 1
+            self.size += len(script_json(self.rows[-1])) + 1
         return place

@@ -1,7 +1,7 @@
 """JSON values of single rows and questions for the browser of rows: the input, and what is known of it. No markup."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -68,16 +68,11 @@ class RowValues:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each row that do not depend on the filtering that it is shown for."""
         for start in range(0, self._rows.num_rows, AT_ONCE):
-            yield from self._values(self._rows.slice(start, AT_ONCE))
+            rows = self._rows.slice(start, AT_ONCE)
+            lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
+            yield from map(self._row, rows.to_pylist(), lengths)
 
-    def _values(self, rows: pa.Table) -> Iterator[dict[str, Any]]:
-        features = [name for name in rows.column_names if name == "features" or name.startswith(_FEATURE)]
-        records = rows.drop_columns(features).to_pylist()
-        inputs = _vectors(rows.select(features)) if features else map(self._input, records)
-        lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
-        return map(self._row, records, inputs, lengths)
-
-    def _row(self, record: Mapping[str, Any], given: Mapping[str, Any], lengths: object) -> dict[str, Any]:
+    def _row(self, record: Mapping[str, Any], lengths: object) -> dict[str, Any]:
         attributes = [
             [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
             for name, value in record.items()
@@ -89,7 +84,7 @@ class RowValues:
             "id": record["row_id"],
             "split": printable(record["split"]),
             "label": self.classes[record["label"]],
-            **given,
+            **self._input(record),
             "annotators": [self.classes[name] for name in annotators] if "annotator_labels" in record else None,
             "models": self._measured.get(record["row_id"]),
             "attributes": attributes or None,
@@ -102,6 +97,13 @@ class RowValues:
     def _input(self, record: Mapping[str, Any]) -> dict[str, Any]:
         if self._texts:
             return {"texts": [self._marked_text(name, record[name]) for name in self._texts]}
+        if "features" in record:
+            return {"vector": short_vector(np.array(record["features"]))}
+        features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
+        if features:
+            shown = islice(features.items(), _MOST_VALUES)
+            vector = short_vector(np.array(list(features.values())), names=tuple(features))
+            return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
         try:
             uri = thumbnail_uri(self._image(record["row_id"]), side=_THUMBNAIL, quality=80)
         except DataError as error:
@@ -117,8 +119,8 @@ class RowValues:
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
             counts = [record[f"{count}.{name}"] for count in _COUNTS]
-            sets = record.get(f"forgettable_sets.{name}") or []
-            found.append(None if counts[0] is None else [*counts, [(one.sets or ()).index(each) for each in sets]])
+            sets = list(map((one.sets or ()).index, record.get(f"forgettable_sets.{name}") or []))
+            found.append(None if counts[0] is None else [*counts, sets])
         return found if any(found) else None
 
     def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
@@ -151,34 +153,16 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
     """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
     information = tables.information.filter(pc.is_valid(tables.information["pvi"]))
     for row in information.filter(pc.is_in(information["row_id"], row_ids)).to_pylist():
-        yield (
-            row["row_id"],
-            f"{row['evaluator']}: the input told it {signed_points(row['pvi'])} bits of the label (PVI)",
-        )
+        bits = signed_points(row["pvi"])
+        yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
     # the values are the same beside every filtering
     maps: dict[str, pa.Table] = {}
     for one in analysis.of(DATA_MAPS):
         maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
     for name, table in maps.items():
-        for row in table.filter(pc.is_in(table["row_id"], row_ids)).select(["row_id", *_COORDINATES]).to_pylist():
+        for row in table.filter(pc.is_in(table["row_id"], row_ids)).to_pylist():
             values = ", ".join(f"{column} {row[column]:.2f}" for column in _COORDINATES)
             yield row["row_id"], f"{name}: {values} over its training"
-
-
-def _vectors(features: pa.Table) -> list[dict[str, Any]]:
-    """Return features in the source's units: in short, and by name if the source has names."""
-    if features.column_names == ["features"]:
-        return [{"vector": short_vector(np.array(values))} for values in features["features"].to_pylist()]
-    names = tuple(name.removeprefix(_FEATURE) for name in features.column_names)
-    shown = list(map(printable, names[:_MOST_VALUES]))
-    matrix = np.column_stack([column.to_numpy() for column in features.columns]).astype(np.float64)
-    return [
-        {
-            "vector": short_vector(values, names=names),
-            "values": [[name, f"{value:.6g}"] for name, value in zip(shown, values.tolist(), strict=False)],
-        }
-        for values in matrix
-    ]
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:

@@ -26,6 +26,7 @@ _HOLDS = {
 _MOST_NAMED, _NAME_LENGTH = 20, 60
 """Columns of the source that are named, and the characters shown of each."""
 
+_Configs = Sequence[tuple[str, Mapping[str, str]]]
 _CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 
 _GIVEN_ID = "the id that the source gives the row"
@@ -57,13 +58,12 @@ Rows were removed with AFLite (Le Bras et al., ICML 2020, *Adversarial Filters o
 parts of the data and predict the rest. {order} Labels were not changed.
 """
 
-_BY_PREDICTABILITY = "Rows that are predicted right most reliably go first."
-_BY_VOCABULARY = (
-    "Of the rows that are predicted right reliably enough, those with the fewest words of their own go first (Mishra "
-    "and Sachdeva, SustaiNLP 2020)."
-)
-
-_BY_EITHER = "Which of the predictable rows go first is said in the settings of each filtering (`ranking`)."
+_ORDERS = {
+    "predictability": "Rows that are predicted right most reliably go first.",
+    "vocabulary": "Of the rows that are predicted right reliably enough, those with the fewest words of their own go "
+    "first (Mishra and Sachdeva, SustaiNLP 2020).",
+    "several": "Which of the predictable rows go first is said in the settings of each filtering (`ranking`).",
+}
 
 _LIMITS = """\
 - What is predictable depends on the representation and the linear classifier used here. Another model may predict \
@@ -87,7 +87,7 @@ def dataset_card(
     title: str,
     description: str,
     *,
-    configs: Sequence[tuple[str, Mapping[str, str]]],
+    configs: _Configs,
     rows: Mapping[str, Mapping[str, int]],
     filtered: Sequence[FilteredSet],
     label_names: Sequence[str],
@@ -110,11 +110,12 @@ def dataset_card(
             leaves the folder.
     """
     _check_configs(configs)
+    rankings = {str(one.settings.get("ranking", "predictability")) for one in filtered}
     return "\n".join(
         [
             _front_matter(title, configs),
             f"# {escape_markdown(title)}\n",
-            _paragraphs(description),
+            "\n\n".join(filter(None, map(escape_markdown, description.split("\n\n")))) + "\n",
             *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
             "## What is inside\n",
             _config_table(configs, rows, filtered),
@@ -123,7 +124,7 @@ def dataset_card(
             "```python\nfrom datasets import load_dataset\n\n"
             f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
             "## How it was made\n",
-            _METHOD.format(order=_order(filtered)),
+            _METHOD.format(order=_ORDERS[rankings.pop() if len(rankings) == 1 else "several"]),
             *(_filtering(one, label_names) for one in filtered),
             "## Weights\n",
             _WEIGHTS.format(weight=own_columns["weight"]),
@@ -137,15 +138,7 @@ def dataset_card(
     )
 
 
-def _order(filtered: Sequence[FilteredSet]) -> str:
-    """Return by what a pass chooses the rows that it removes."""
-    rankings = {one.settings.get("ranking", "predictability") for one in filtered}
-    if "vocabulary" not in rankings:
-        return _BY_PREDICTABILITY
-    return _BY_VOCABULARY if rankings == {"vocabulary"} else _BY_EITHER
-
-
-def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+def _check_configs(configs: _Configs) -> None:
     names = [name for name, _ in configs]
     if not names or len(set(names)) != len(names):
         raise InvalidInputError(f"a card needs configurations with different names, got {names}")
@@ -157,7 +150,7 @@ def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:
             raise InvalidInputError(f"configuration {name!r}: paths must stay inside the folder, got {bad}")
 
 
-def _front_matter(title: str, configs: Sequence[tuple[str, Mapping[str, str]]]) -> str:
+def _front_matter(title: str, configs: _Configs) -> str:
     matter = {
         "pretty_name": one_line(title),
         "license": "other",
@@ -175,21 +168,13 @@ def _front_matter(title: str, configs: Sequence[tuple[str, Mapping[str, str]]]) 
     return f"---\n{text}---\n"
 
 
-def _paragraphs(text: str) -> str:
-    return "\n\n".join(filter(None, map(escape_markdown, text.split("\n\n")))) + "\n"
-
-
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
     """Return what became of the rows of each split but train."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 
 
-def _config_table(
-    configs: Sequence[tuple[str, Mapping[str, str]]],
-    rows: Mapping[str, Mapping[str, int]],
-    filtered: Sequence[FilteredSet],
-) -> str:
+def _config_table(configs: _Configs, rows: Mapping[str, Mapping[str, int]], filtered: Sequence[FilteredSet]) -> str:
     left_alone = {split for one in filtered for split, policy in _policies(one).items() if policy == "kept"}
     lines = []
     for name, files in configs:
@@ -214,16 +199,14 @@ def _holds(name: str) -> str:
 def _column_table(source: Sequence[str], own: Mapping[str, str], *, ids_given: bool) -> str:
     meanings = {"id": _GIVEN_ID if ids_given else _MADE_ID, **_COLUMNS}
     given = escape_markdown(listed([truncate(one_line(name), _NAME_LENGTH) for name in source], _MOST_NAMED))
-    lines = [(f"`{name}`", meanings[plain].replace("[", r"\[")) for plain, name in own.items()]
-    lines = [(given, "the source's: inputs, label and attributes"), *lines]
+    lines = [(given, "the source's: inputs, label and attributes")]
+    lines += [(f"`{name}`", meanings[plain].replace("[", r"\[")) for plain, name in own.items()]
     return pipe_table(["column", "meaning"], lines, numbers_from=2)
 
 
 def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
-    laws = (
-        f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}."
-        for split, policy in _policies(filtered).items()
-    )
+    policies = _policies(filtered).items()
+    laws = (f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}.\n" for split, policy in policies)
     runs = f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"
     settings = [(name, value_text(value)) for name, value in filtered.settings.items() if name != "evaluation_rows"]
     return "\n".join(
@@ -232,7 +215,7 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
             f"{escape_markdown(filtering_sentence(filter_outcome(filtered)))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
             _class_table(filtered, label_names),
-            "".join(f"{law}\n" for law in laws),
+            "".join(laws),
             f"Settings{runs if filtered.runs > 1 else ''}:\n",
             markdown_table(["setting", "value"], settings, numbers_from=2),
             "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings),
@@ -243,12 +226,8 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
 def _class_table(filtered: FilteredSet, label_names: Sequence[str]) -> str:
     """Return a table of the train rows of each class: filtered, removed, and its share before and after."""
     header = ["class", "train rows in the pool", "removed", "share before", "share after"]
-    rows = (
-        (
-            label_names[one.label],
-            *map(count, (one.rows, one.removed)),
-            *(f"{percent(share)} %" for share in (one.share_before, one.share_after)),
-        )
-        for one in removed_by_class(filtered, len(label_names))
-    )
+    rows = []
+    for one in removed_by_class(filtered, len(label_names)):
+        shares = (f"{percent(share)} %" for share in (one.share_before, one.share_after))
+        rows.append((label_names[one.label], count(one.rows), count(one.removed), *shares))
     return markdown_table(header, rows)

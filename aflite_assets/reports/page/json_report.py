@@ -20,7 +20,6 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
     """Return all numbers of the page: accuracies, predictabilities and shares in [0, 1], differences in points.
 
     `tables` has the rows of the tidy tables that `analysis` publishes, and the papers' own figures.
-
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
     facts = analysis.facts
@@ -45,11 +44,7 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "fine_tuned": facts.fine_tuned,
             "cells": analysis.of(TRAININGS),
             "evidence": [
-                {
-                    **_fields(one, "title", "caption"),
-                    "columns": one.table.column_names,
-                    "rows": one.table.to_pylist(),
-                }
+                {**_fields(one, "title", "caption"), "columns": one.table.column_names, "rows": one.table.to_pylist()}
                 for one in inputs.evidence
             ],
             "provenance": facts.provenance,
@@ -63,11 +58,8 @@ def _fields(record: object, *names: str) -> dict[str, object]:
 
 def _test_set(one: TestSetFacts, label_names: Sequence[str]) -> dict[str, object]:
     names = ("name", "challenge", "rows", "unit", "chance", "filtered_rows", "label_names", "class_map", "collapse")
-    return {
-        **_fields(one, *names, "category_columns", "groups"),
-        "notes": set_notes(one, label_names),
-        "took_part_in_the_filter": one.pooled,
-    }
+    fields = _fields(one, *names, "category_columns", "groups")
+    return fields | {"notes": set_notes(one, label_names), "took_part_in_the_filter": one.pooled}
 
 
 def _representation(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts) -> dict[str, object]:

@@ -2,11 +2,12 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, get_args
 
+import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -62,7 +63,9 @@ def render_report(
     Raises:
         DataError: predictions do not fit their test sets, or rows do not fit the examples.
     """
-    scripts = (*map(_own_script, ("page.js", "rows.js")), plotly_script(), DRAW_SCRIPT)
+    folder = files("aflite_assets.reports.page") / "scripts"
+    own_scripts = [(folder / name).read_text(encoding="utf-8") for name in ("page.js", "rows.js")]
+    scripts = [*own_scripts, plotly_script(), DRAW_SCRIPT]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     template = _environment().get_template("report.html.j2")
     page = template.render(values, scripts=list(map(Markup, scripts)), policy=_content_security_policy(scripts))
@@ -99,7 +102,10 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, dic
         },
         "sections": [
             _section(analysis, inputs, facts.filtering[one.representation])
-            | {"headline": _of(headlines, one.representation), "pictures": _of(pictures, one.representation)}
+            | {
+                "headline": _pictures_of(one.representation, headlines),
+                "pictures": _pictures_of(one.representation, pictures),
+            }
             for one in verdicts
         ],
         "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
@@ -125,7 +131,7 @@ def _section(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(script_json(curve_figure(iterations))),
         "scatter_caption": scatter_caption([one for one in analysis.headlines if one.representation == name]),
-        "similarities": _similarities(analysis, inputs, name),
+        "similarities": _similarities(analysis, inputs, name, rows),
         "examples": [
             (side, shown_examples(inputs.examples, rows, kept=kept, seed=_SEED, source=inputs.source))
             for side, kept in (("Kept", True), ("Removed", False))
@@ -133,14 +139,10 @@ def _section(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts
     }
 
 
-def _of(pictures: Mapping[str, dict[str, str]], representation: str) -> dict[str, dict[str, str]]:
-    """Return the pictures of one representation by their kind, and class number if there are several of a kind."""
-    named = ((*name.partition(".")[::2], picture) for name, picture in pictures.items())
-    return {
-        kind + rest.removeprefix(representation): picture
-        for kind, rest, picture in named
-        if f"{rest}.".startswith(f"{representation}.")
-    }
+def _pictures_of(representation: str, pictures: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the pictures of one representation by their names without it."""
+    within = f".{representation}."
+    return {name.replace(within[:-1], "", 1): one for name, one in pictures.items() if within in f"{name}."}
 
 
 def _browser_options(facts: DatasetFacts) -> dict[str, object]:
@@ -178,9 +180,11 @@ def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(analysis: Analysis, inputs: ReportInputs, representation: str) -> list[dict[str, object]]:
+def _similarities(
+    analysis: Analysis, inputs: ReportInputs, representation: str, rows: pa.Table
+) -> list[dict[str, Any]]:
     """Return per class compared its name, means in words, the kept and removed images shown, and its picture's key."""
-    means, rows = analysis.of(SIMILARITIES, representation), inputs.rows_of(representation)
+    means = analysis.of(SIMILARITIES, representation)
     with_images = 2 if inputs.examples.modality == "image" else 0
     return [
         {
@@ -197,12 +201,7 @@ def _similarities(analysis: Analysis, inputs: ReportInputs, representation: str)
     ]
 
 
-@cache
-def _own_script(name: str) -> str:
-    return (files("aflite_assets.reports.page") / "scripts" / name).read_text(encoding="utf-8")
-
-
-def _content_security_policy(scripts: tuple[str, ...]) -> str:
+def _content_security_policy(scripts: Sequence[str]) -> str:
     hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (

@@ -180,11 +180,9 @@ def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(
-    analysis: Analysis, inputs: ReportInputs, representation: str, rows: pa.Table
-) -> list[dict[str, Any]]:
+def _similarities(analysis: Analysis, inputs: ReportInputs, name: str, rows: pa.Table) -> list[dict[str, Any]]:
     """Return per class compared its name, means in words, the kept and removed images shown, and its picture's key."""
-    means = analysis.of(SIMILARITIES, representation)
+    means = analysis.of(SIMILARITIES, name)
     with_images = 2 if inputs.examples.modality == "image" else 0
     return [
         {
@@ -197,7 +195,7 @@ def _similarities(
             ],
             "picture": f"similarity.{one.label}",
         }
-        for one in inputs.similarities.get(representation, ())
+        for one in inputs.similarities.get(name, ())
     ]
 
 
@@ -216,9 +214,7 @@ def _environment() -> Environment:
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=lambda value: (
-            text.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-        ),
+        finalize=lambda value: text.printable(value) if type(value) is str else value,  # Markup is no plain str
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -124,9 +124,8 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
             {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
         ],
         "filterings": [
-            _settings(one)
-            | {"rows": [piece for entry, piece in chosen if entry.side.representation == one.representation]}
-            for one in facts.filterings
+            settings | {"rows": [piece for entry, piece in chosen if entry.side.representation == name]}
+            for name, settings in page.settings.items()
         ],
         "rows": page.rows,
     }
@@ -135,19 +134,15 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
 
 
 def _settings(one: FilteringFacts) -> dict[str, Any]:
+    """Return what the browser knows of a filtering; `step`: every how many iterations a score is shown."""
     threshold = one.settings.get("threshold")
     return {
         "name": one.representation,
         "threshold": threshold if isinstance(threshold, int | float) else None,
         "cutoffs": one.cutoffs,
         "groups": one.settings.get("remove") == "groups",
-        "step": _step(one),
+        "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
     }
-
-
-def _step(filtering: FilteringFacts) -> int:
-    """Return every how many iterations a score is shown."""
-    return max(1, -(-len(filtering.cutoffs) // _MOST_SCORES))
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
@@ -190,17 +185,20 @@ def _lines(table: pa.Table, row_ids: Sequence[int]) -> pa.Table:
 
 
 class _Page:
-    """What was added: `rows`, each once whichever filtering shows it, and `size`, the bytes of everything as JSON."""
+    """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
+
+    `size`: bytes of all that was added, as JSON.
+    """
 
     def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
-        self._filterings = analysis.facts.filtering
+        self.settings = {one.representation: _settings(one) for one in analysis.facts.filterings}
         both = (row_id for entry in entries for row_id in (entry.row_id, entry.nearest_kept) if row_id is not None)
         self._places = {row_id: place for place, row_id in enumerate(dict.fromkeys(both))}
         row_ids = pa.array(self._places, pa.int64())
         self._facts: dict[str, Iterator[dict[str, Any]]] = {}
         self._answers: dict[str, dict[int, list[dict[str, Any]]]] = {}
         lines = []
-        for name in self._filterings:
+        for name in self.settings:
             table = tables.read(name)
             drawn = _lines(table, [entry.row_id for entry in entries if entry.side.representation == name])
             batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
@@ -227,7 +225,7 @@ class _Page:
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
         scores, instead = fact["predictability_by_iteration"], fact["predicted_instead"]
-        classes, step = self.values.classes, _step(self._filterings[entry.side.representation])
+        classes, step = self.values.classes, self.settings[entry.side.representation]["step"]
         found = {
             "row": self._place(entry.row_id),
             "kept": entry.side.side == "kept",

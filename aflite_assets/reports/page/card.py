@@ -106,8 +106,7 @@ def dataset_card(
     plain names; `ids_given`: whether `id` is the source's own.
 
     Raises:
-        InvalidInputError: no configuration, a name given twice or not of a-z, 0-9 and underscores, or a path that
-            leaves the folder.
+        InvalidInputError: no configuration, a name given twice or not of [a-z0-9_], or a path outside the folder.
     """
     _check_configs(configs)
     rankings = {str(one.settings.get("ranking", "predictability")) for one in filtered}

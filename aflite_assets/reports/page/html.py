@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -9,7 +10,7 @@ from typing import Any, get_args
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from aflite_assets import text
 from aflite_assets.analysis.analysis import Analysis
@@ -29,7 +30,6 @@ from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.row_browser import row_browser
-from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.papers.record import Kind
 from aflite_assets.reports.sentences import wording
@@ -41,14 +41,16 @@ from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.wording import counted, truncate
 
+_TAG = re.compile(r"(<[^>]*>)")
+
 MOST_BYTES = 15_000_000
-"""Of a page; the browser of rows shows as many as there is room for."""
+"""Bytes of a page; the browser of rows shows as many rows as there is room for."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
-"""Filled in when the size of the rest is known; escaped text has no such marks."""
+"""Marks that are replaced when the size of the rest is known; escaped text has no such marks."""
 
 _SEED = 0
-"""Draws the example rows and those of the browser."""
+"""Seed of the draws of example rows and of the browser's rows."""
 
 
 def render_report(
@@ -56,12 +58,8 @@ def render_report(
 ) -> str:
     """Return the whole page as text; write it as UTF-8. `pictures`: those of `report_pictures`.
 
-    Dataset text is escaped everywhere, and the content security policy lets no script run but those that
-    the page itself carries, named by their hashes. `most_bytes`: so many the page has at most, as far as leaving out
-    rows of the browser can do it.
-
-    Raises:
-        DataError: predictions do not fit their test sets, or rows do not fit the examples.
+    Dataset text is escaped everywhere, and the content security policy lets no script run but those that the page
+    itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     own_scripts = [(folder / name).read_text(encoding="utf-8") for name in ("page.js", "rows.js")]
@@ -229,3 +227,43 @@ def _environment() -> Environment:
         "stop": wording.stop_text,
     }
     return environment
+
+
+def term_id(term: str) -> str:
+    """Return the id of a term's entry in the glossary of the page."""
+    return "term-" + re.sub(r"[^a-z]+", "-", term.lower())
+
+
+def with_definitions(shown: str) -> Markup:
+    """Return the text, safe to show and escaped unless it is markup, where each term links to its definition once.
+
+    A term that is part of a longer one ("representation bias") is no term by itself there; what stands inside a link or
+    code is left alone.
+    """
+    pieces = _TAG.split(str(shown if isinstance(shown, Markup) else escape(text.printable(shown))))
+    terms, pattern = _terms()
+    seen: set[str] = set()
+    opened = 0
+
+    def linked(found: re.Match[str]) -> str:
+        term = terms[found["term"].lower()]
+        if term in seen:
+            return found[0]
+        seen.add(term)
+        meaning = escape(wording.GLOSSARY[term])
+        return f'<a class="term" href="#{term_id(term)}" title="{meaning}"><dfn>{found[0]}</dfn></a>'
+
+    for place, piece in enumerate(pieces):
+        if place % 2 and piece.strip("</>").split(" ")[0] in ("a", "code", "button"):
+            opened += -1 if piece.startswith("</") else 1
+        elif place % 2 == 0 and opened < 1:
+            pieces[place] = pattern.sub(linked, piece)
+    return Markup("".join(pieces))
+
+
+@cache
+def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Return terms by their escaped small letters, and the pattern of them: whole words, singular or with a plain s."""
+    terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
+    longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
+    return terms, re.compile(rf"(?<![\w&#-])(?P<term>{longest_first})s?(?![\w_-])", re.IGNORECASE)

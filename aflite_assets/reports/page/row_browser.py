@@ -27,7 +27,7 @@ MOST_SUSPECTS = 200
 """Suspected label errors of each filtering that are shown whatever is drawn, the surest."""
 
 Side = Literal["kept", "removed", "outside"]
-"""Of the filter: outside are the rows of splits that it left alone."""
+"""Sides of a filter: outside are the rows of splits that it left alone."""
 
 _STATUS: Mapping[Side, str] = {"kept": "kept", "removed": "removed", "outside": "not filtered"}
 
@@ -45,7 +45,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """How many rows of one side are on the page, of how many; `left_out_for_size`: the page would be too large.
+    """Counts of the rows of one side that are on the page; `left_out_for_size`: with more it would be too large.
 
     `suspects`: how many of them are shown because their labels are the likeliest to be wrong, and were not drawn.
     """
@@ -59,7 +59,7 @@ class Shown:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The counts in words."""
         rows = counted(self.rows, "row" if self.side == "outside" else f"{self.side} row")
         rows += " that the filter never saw" if self.side == "outside" else ""
         if self.shown == self.rows:
@@ -86,9 +86,9 @@ class RowBrowser:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One drawn row of a side; `shown_at`, in [0, 1), orders those of all sides of a filtering."""
+    """One drawn row of the side `shown`; `shown_at`, in [0, 1), orders the rows of all sides of a filtering."""
 
-    side: Shown
+    shown: Shown
     row_id: int
     nearest_kept: int | None
     shown_at: float
@@ -98,9 +98,6 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
     """Return rows of every filtering, drawn from (seed, row id) alone, so that filterings share them if they can.
 
     `budget`: bytes of JSON at most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
-
-    Raises:
-        DataError: a row of a filtering is not among the examples.
     """
     facts = analysis.facts
     sides = _draw({name: tables.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
@@ -124,12 +121,12 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
             {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
         ],
         "filterings": [
-            settings | {"rows": [piece for entry, piece in chosen if entry.side.representation == name]}
+            settings | {"rows": [piece for entry, piece in chosen if entry.shown.representation == name]}
             for name, settings in page.settings.items()
         ],
         "rows": page.rows,
     }
-    on_page = Counter(entry.side for entry, _ in chosen)
+    on_page = Counter(entry.shown for entry, _ in chosen)
     return RowBrowser(script_json(content), tuple(side.reduced_to(on_page[side]) for side in sides))
 
 
@@ -200,7 +197,7 @@ class _Page:
         lines = []
         for name in self.settings:
             table = tables.read(name)
-            drawn = _lines(table, [entry.row_id for entry in entries if entry.side.representation == name])
+            drawn = _lines(table, [entry.row_id for entry in entries if entry.shown.representation == name])
             batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
             self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
             asked = analysis.facts.right_label is not None and "group" in table.column_names
@@ -214,7 +211,7 @@ class _Page:
 
     def add(self, entry: _Entry) -> dict[str, Any]:
         """Return the values of the next of the entries in its filtering; its row and question are added."""
-        name = entry.side.representation
+        name = entry.shown.representation
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
             found["question"], size = self.questions.add(answers)
@@ -225,11 +222,11 @@ class _Page:
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
         scores, instead = fact["predictability_by_iteration"], fact["predicted_instead"]
-        classes, step = self.values.classes, self.settings[entry.side.representation]["step"]
+        classes, step = self.values.classes, self.settings[entry.shown.representation]["step"]
         found = {
             "row": self._place(entry.row_id),
-            "kept": entry.side.side == "kept",
-            "outside": True if entry.side.side == "outside" else None,
+            "kept": entry.shown.side == "kept",
+            "outside": True if entry.shown.side == "outside" else None,
             "removed": fact["removed_in_iteration"],
             "score": rounded(fact["predictability"], 3),
         }

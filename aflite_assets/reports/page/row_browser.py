@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
+from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
@@ -115,7 +116,7 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
     content: dict[str, Any] = {
         "labels": list(map(printable, facts.label_names)),
         "columns": list(map(printable, facts.text_columns.values())),
-        "words": page.values.words,
+        "words": to_json(page.values.words),
         "questions": page.questions.shown,
         "trainings": [
             {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
@@ -136,7 +137,7 @@ def _settings(one: FilteringFacts) -> dict[str, Any]:
     return {
         "name": one.representation,
         "threshold": threshold if isinstance(threshold, int | float) else None,
-        "cutoffs": one.cutoffs,
+        "cutoffs": to_json(one.cutoffs),
         "groups": one.settings.get("remove") == "groups",
         "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
     }

@@ -17,6 +17,7 @@ from aflite_assets.analysis.rows.table import ROW_FACTS, row_tables
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
@@ -487,7 +488,10 @@ def report_inputs(data: BenchmarkData) -> ReportInputs:
 
 def rendered_page(data: BenchmarkData, **options: Any) -> str:
     """The page of these records, from their analysis."""
-    return render_report(analyse(data), report_inputs(data), **options)
+    analysis, inputs = analyse(data), report_inputs(data)
+    return render_report(
+        analysis, inputs, options.pop("pictures", None) or report_pictures(analysis, inputs), **options
+    )
 
 
 def report_document(data: BenchmarkData) -> Any:

@@ -8,7 +8,7 @@ import yaml
 from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
+from aflite_assets.reports.page.markdown import escape_markdown, markdown_table, pipe_table
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 from aflite_assets.text import count, listed, one_line, percent, value_text
 from aflite_assets.wording import truncate
@@ -26,6 +26,7 @@ _HOLDS = {
 _MOST_NAMED, _NAME_LENGTH = 20, 60
 """Columns of the source that are named, and the characters shown of each."""
 
+_Configs = Sequence[tuple[str, Mapping[str, str]]]
 _CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 
 _GIVEN_ID = "the id that the source gives the row"
@@ -57,13 +58,12 @@ Rows were removed with AFLite (Le Bras et al., ICML 2020, *Adversarial Filters o
 parts of the data and predict the rest. {order} Labels were not changed.
 """
 
-_BY_PREDICTABILITY = "Rows that are predicted right most reliably go first."
-_BY_VOCABULARY = (
-    "Of the rows that are predicted right reliably enough, those with the fewest words of their own go first (Mishra "
-    "and Sachdeva, SustaiNLP 2020)."
-)
-
-_BY_EITHER = "Which of the predictable rows go first is said in the settings of each filtering (`ranking`)."
+_ORDERS = {
+    "predictability": "Rows that are predicted right most reliably go first.",
+    "vocabulary": "Of the rows that are predicted right reliably enough, those with the fewest words of their own go "
+    "first (Mishra and Sachdeva, SustaiNLP 2020).",
+    "several": "Which of the predictable rows go first is said in the settings of each filtering (`ranking`).",
+}
 
 _LIMITS = """\
 - What is predictable depends on the representation and the linear classifier used here. Another model may predict \
@@ -87,17 +87,17 @@ def dataset_card(
     title: str,
     description: str,
     *,
-    configs: Sequence[tuple[str, Mapping[str, str]]],
+    configs: _Configs,
     rows: Mapping[str, Mapping[str, int]],
     filtered: Sequence[FilteredSet],
     label_names: Sequence[str],
     source_columns: Sequence[str],
     own_columns: Mapping[str, str],
     ids_given: bool,
-    notes: Sequence[str] = (),
-    provenance: Mapping[str, str] | None = None,
+    notes: Sequence[str],
+    provenance: Mapping[str, str],
 ) -> str:
-    """Markdown with YAML front matter for the folder's README.md.
+    """Return Markdown with YAML front matter for the folder's README.md.
 
     `configs`: configuration name and the Parquet path pattern of each split, relative to the folder; the
     first is loaded by default. A name may carry a representation, `filtered_<representation>`.
@@ -106,46 +106,38 @@ def dataset_card(
     plain names; `ids_given`: whether `id` is the source's own.
 
     Raises:
-        InvalidInputError: no configuration, a name given twice or not of a-z, 0-9 and underscores, or a path that
-            leaves the folder.
+        InvalidInputError: no configuration, a name given twice or not of [a-z0-9_], or a path outside the folder.
     """
     _check_configs(configs)
-    sections = [
-        _front_matter(title, configs),
-        f"# {escape_markdown(title)}\n",
-        _paragraphs(description),
-        *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
-        "## What is inside\n",
-        _config_table(configs, rows, unfiltered=_left_alone(filtered)),
-        _column_table(source_columns, own_columns, ids_given=ids_given),
-        f"Classes, in the order of their numbers: {', '.join(escape_markdown(name) for name in label_names)}.\n",
-        "```python\nfrom datasets import load_dataset\n\n"
-        f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
-        "## How it was made\n",
-        _METHOD.format(order=_order(filtered)),
-        *(_filtering(one, label_names) for one in filtered),
-        "## Weights\n",
-        _WEIGHTS.format(weight=own_columns["weight"]),
-        "## Known limits\n",
-        _LIMITS,
-        "## Licence\n",
-        "As the source dataset's. This folder holds its rows, selected and tagged.\n",
-    ]
-    if provenance:
-        table = markdown_table(["what", "value"], list(provenance.items()), numbers_from=2)
-        sections += ["## Versions\n", table]
-    return "\n".join(sections)
+    rankings = {str(one.settings.get("ranking", "predictability")) for one in filtered}
+    return "\n".join(
+        [
+            _front_matter(title, configs),
+            f"# {escape_markdown(title)}\n",
+            "\n\n".join(filter(None, map(escape_markdown, description.split("\n\n")))) + "\n",
+            *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
+            "## What is inside\n",
+            _config_table(configs, rows, filtered),
+            _column_table(source_columns, own_columns, ids_given=ids_given),
+            f"Classes, in the order of their numbers: {', '.join(map(escape_markdown, label_names))}.\n",
+            "```python\nfrom datasets import load_dataset\n\n"
+            f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
+            "## How it was made\n",
+            _METHOD.format(order=_ORDERS[rankings.pop() if len(rankings) == 1 else "several"]),
+            *(_filtering(one, label_names) for one in filtered),
+            "## Weights\n",
+            _WEIGHTS.format(weight=own_columns["weight"]),
+            "## Known limits\n",
+            _LIMITS,
+            "## Licence\n",
+            "As the source dataset's. This folder holds its rows, selected and tagged.\n",
+            "## Versions\n",
+            markdown_table(["what", "value"], provenance.items(), numbers_from=2),
+        ]
+    )
 
 
-def _order(filtered: Sequence[FilteredSet]) -> str:
-    """By what a pass chooses the rows that it removes."""
-    rankings = {one.settings.get("ranking", "predictability") for one in filtered}
-    if "vocabulary" not in rankings:
-        return _BY_PREDICTABILITY
-    return _BY_VOCABULARY if rankings == {"vocabulary"} else _BY_EITHER
-
-
-def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+def _check_configs(configs: _Configs) -> None:
     names = [name for name, _ in configs]
     if not names or len(set(names)) != len(names):
         raise InvalidInputError(f"a card needs configurations with different names, got {names}")
@@ -157,64 +149,46 @@ def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:
             raise InvalidInputError(f"configuration {name!r}: paths must stay inside the folder, got {bad}")
 
 
-def _front_matter(title: str, configs: Sequence[tuple[str, Mapping[str, str]]]) -> str:
-    entries = [
-        {
-            "config_name": name,
-            **({"default": True} if place == 0 else {}),
-            "data_files": [{"split": split, "path": path} for split, path in files.items()],
-        }
-        for place, (name, files) in enumerate(configs)
-    ]
+def _front_matter(title: str, configs: _Configs) -> str:
     matter = {
         "pretty_name": one_line(title),
         "license": "other",
         "license_name": "as-the-source-dataset",
         "tags": ["aflite", "adversarial-filtering", "dataset-bias"],
-        "configs": entries,
+        "configs": [
+            {"config_name": name}
+            | ({"default": True} if name == configs[0][0] else {})
+            | {"data_files": [{"split": split, "path": path} for split, path in files.items()]}
+            for name, files in configs
+        ],
     }
     # one line per value: a wrapped text could put "---" at a line's start and end the front matter
     text = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=2**20)
     return f"---\n{text}---\n"
 
 
-def _paragraphs(text: str) -> str:
-    lines = [escape_markdown(paragraph) for paragraph in text.split("\n\n")]
-    return "\n\n".join(line for line in lines if line) + "\n"
+def _policies(filtered: FilteredSet) -> Mapping[str, str]:
+    """Return what became of the rows of each split but train."""
+    policies = filtered.settings.get("evaluation_rows")
+    return policies if isinstance(policies, Mapping) else {}
 
 
-def _left_alone(filtered: Sequence[FilteredSet]) -> frozenset[str]:
-    """The splits that no filter touched, by their policy."""
-    policies = [one.settings.get("evaluation_rows") for one in filtered]
-    return frozenset(
-        split for each in policies if isinstance(each, Mapping) for split, policy in each.items() if policy == "kept"
-    )
-
-
-def _config_table(
-    configs: Sequence[tuple[str, Mapping[str, str]]],
-    rows: Mapping[str, Mapping[str, int]],
-    *,
-    unfiltered: frozenset[str],
-) -> str:
-    """`unfiltered`: splits that no filter touched, which is said beside their sizes."""
-    lines = ["| configuration | holds | rows |", "| --- | --- | --- |"]
+def _config_table(configs: _Configs, rows: Mapping[str, Mapping[str, int]], filtered: Sequence[FilteredSet]) -> str:
+    left_alone = {split for one in filtered for split, policy in _policies(one).items() if policy == "kept"}
+    lines = []
     for name, files in configs:
+        counts, has_them = rows.get(name, {}), name.startswith(("filtered", "hard"))
         sizes = [
-            f"{escape_markdown(split)} {_size(rows.get(name, {}).get(split))}"
-            + (" (unfiltered)" if split in unfiltered and name.startswith(("filtered", "hard")) else "")
+            f"{escape_markdown(split)} {count(counts[split]) if split in counts else 'not counted'}"
+            + (" (unfiltered)" if has_them and split in left_alone else "")
             for split in files
         ]
-        lines.append(f"| `{name}` | {_holds(name)} | {', '.join(sizes)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _size(rows: int | None) -> str:
-    return "not counted" if rows is None else count(rows)
+        lines.append((f"`{name}`", _holds(name), ", ".join(sizes)))
+    return pipe_table(["configuration", "holds", "rows"], lines, numbers_from=3)
 
 
 def _holds(name: str) -> str:
-    base = next((known for known in sorted(_HOLDS, key=len, reverse=True) if name.startswith(known)), None)
+    base = next(filter(name.startswith, _HOLDS), None)
     if base is None:
         return "see the name"
     representation = name[len(base) :].strip("_")
@@ -224,56 +198,35 @@ def _holds(name: str) -> str:
 def _column_table(source: Sequence[str], own: Mapping[str, str], *, ids_given: bool) -> str:
     meanings = {"id": _GIVEN_ID if ids_given else _MADE_ID, **_COLUMNS}
     given = escape_markdown(listed([truncate(one_line(name), _NAME_LENGTH) for name in source], _MOST_NAMED))
-    lines = ["| column | meaning |", "| --- | --- |", f"| {given} | the source's: inputs, label and attributes |"]
-    lines += [f"| `{name}` | {meanings[plain].replace('[', chr(92) + '[')} |" for plain, name in own.items()]
-    return "\n".join(lines) + "\n"
+    lines = [(given, "the source's: inputs, label and attributes")]
+    lines += [(f"`{name}`", meanings[plain].replace("[", r"\[")) for plain, name in own.items()]
+    return pipe_table(["column", "meaning"], lines, numbers_from=2)
 
 
 def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
-    settings = {name: value for name, value in filtered.settings.items() if name != "evaluation_rows"}
-    table = markdown_table(
-        ["setting", "value"], [(name, value_text(value)) for name, value in settings.items()], numbers_from=2
-    )
-    warnings = "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings)
+    policies = _policies(filtered).items()
+    laws = (f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}.\n" for split, policy in policies)
+    runs = f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"
+    settings = [(name, value_text(value)) for name, value in filtered.settings.items() if name != "evaluation_rows"]
     return "\n".join(
         [
             f"### Representation {escape_markdown(filtered.representation)}\n",
             f"{escape_markdown(filtering_sentence(filter_outcome(filtered)))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
             _class_table(filtered, label_names),
-            _test_rows(filtered),
-            f"Settings{_runs_text(filtered)}:\n",
-            table,
-            warnings,
+            "".join(laws),
+            f"Settings{runs if filtered.runs > 1 else ''}:\n",
+            markdown_table(["setting", "value"], settings, numbers_from=2),
+            "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings),
         ]
     )
 
 
 def _class_table(filtered: FilteredSet, label_names: Sequence[str]) -> str:
-    """A table of the train rows of each class: filtered, removed, and the class's share before and after."""
-    rows = [
-        (
-            label_names[one.label],
-            count(one.rows),
-            count(one.removed),
-            f"{percent(one.share_before)} %",
-            f"{percent(one.share_after)} %",
-        )
-        for one in removed_by_class(filtered, len(label_names))
-    ]
-    return markdown_table(["class", "train rows in the pool", "removed", "share before", "share after"], rows)
-
-
-def _test_rows(filtered: FilteredSet) -> str:
-    policies = filtered.settings.get("evaluation_rows")
-    lines = [
-        f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}."
-        for split, policy in (policies.items() if isinstance(policies, Mapping) else ())
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _runs_text(filtered: FilteredSet) -> str:
-    if filtered.runs == 1:
-        return ""
-    return f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"
+    """Return a table of the train rows of each class: filtered, removed, and its share before and after."""
+    header = ["class", "train rows in the pool", "removed", "share before", "share after"]
+    rows = []
+    for one in removed_by_class(filtered, len(label_names)):
+        shares = (f"{percent(share)} %" for share in (one.share_before, one.share_after))
+        rows.append((label_names[one.label], count(one.rows), count(one.removed), *shares))
+    return markdown_table(header, rows)

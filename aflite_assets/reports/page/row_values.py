@@ -1,6 +1,7 @@
-"""JSON values of single rows for the browser of rows: the input, and what is known of the row. No markup."""
+"""JSON values of single rows and questions for the browser of rows: the input, and what is known of it. No markup."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.source_rows import place_text
-from aflite_assets.analysis.rows.measured import DATA_MAPS
+from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector, thumbnail_uri
+from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
+
+AT_ONCE = 200
+"""Rows whose values are Python's objects at one time."""
 
 _MOST_CHARACTERS = 2_000
 _THUMBNAIL = 64
@@ -25,116 +29,82 @@ _MOST_VALUES = 100
 
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
 _COUNTS = ("forgotten", "right", "presentations")
+_COORDINATES = ("confidence", "variability", "correctness")
 
 
-def short_text(text: str) -> str:
+def rounded(value: float | None, digits: int) -> float | None:
+    """Round a number; None and NaN give None."""
+    return None if value is None or value != value else round(value, digits)
+
+
+def _short(text: str | None) -> str:
     """Return a text that is safe to show, cut after 2,000 characters; the number of further ones follows."""
-    shown = printable(text)
+    shown = printable(text or "")
     if len(shown) <= _MOST_CHARACTERS:
         return shown
     return f"{shown[:_MOST_CHARACTERS]} … ({counted(len(shown) - _MOST_CHARACTERS, 'more character')})"
 
 
-def marked_words(analysis: Analysis) -> list[dict[str, Any]]:
-    """List the words that mark removed rows, with the filterings and the class that each goes with."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, name in enumerate(analysis.facts.representations):
-        for cue in analysis.cues.get(name, ()):
-            if cue.kind == "word" and cue.shown:
-                word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
-                shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
-                label = None if cue.label_name is None else printable(cue.label_name)
-                word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
-    return list(found.values())
-
-
-def measured_texts(analysis: Analysis, tables: RowTables, row_ids: np.ndarray) -> dict[int, list[str]]:
-    """Describe evaluators' measurements by row id: PVI of test rows, coordinates of train rows on data maps."""
-    ids = pa.array(row_ids, pa.int64())
-    found: dict[int, list[str]] = {}
-    information = tables.information.filter(
-        pc.and_(pc.is_in(tables.information["row_id"], ids), pc.is_valid(tables.information["pvi"]))
-    )
-    for row in information.select(["row_id", "evaluator", "pvi"]).to_pylist():
-        text = f"{row['evaluator']}: the input told it {signed_points(row['pvi'])} bits of the label (PVI)"
-        found.setdefault(row["row_id"], []).append(text)
-    # the values are the same beside every filtering
-    maps: dict[str, tuple[str, str]] = {}
-    for one in analysis.of(DATA_MAPS):
-        maps.setdefault(one.evaluator, (one.representation, one.evaluator))
-    for name, key in maps.items():
-        table = tables.data_maps[key]
-        columns = ["row_id", "confidence", "variability", "correctness"]
-        for row in table.select(columns).filter(pc.is_in(table["row_id"], ids)).to_pylist():
-            values = ", ".join(f"{column} {row[column]:.2f}" for column in columns[1:])
-            found.setdefault(row["row_id"], []).append(f"{name}: {values} over its training")
-    return found
-
-
 class RowValues:
     """Maker of the JSON values of rows, from lines of the table of rows.
 
-    `words`: as `marked_words` returns them. `measured`: by row id. `image` returns a row's encoded image by its id.
+    `classes`: their numbers by name. `words`: those that mark removed rows, with the filterings and the class that each
+    goes with.
     """
 
-    def __init__(
-        self,
-        facts: DatasetFacts,
-        words: Sequence[Mapping[str, Any]],
-        measured: Mapping[int, list[str]],
-        image: Callable[[int], bytes],
-    ) -> None:
-        self._texts = list(facts.text_columns)
-        self._trainings = facts.weak_trainings
-        self._measured, self._image_of = measured, image
-        self._numbers = {name: number for number, name in enumerate(facts.label_names)}
+    def __init__(self, analysis: Analysis, tables: RowTables, rows: pa.Table) -> None:
+        facts, self._rows = analysis.facts, rows
+        self.classes = {name: number for number, name in enumerate(facts.label_names)}
+        self._texts, self._trainings, self._image = list(facts.text_columns), facts.weak_trainings, tables.image
+        self._measured: dict[int, list[str]] = {}
+        for row_id, text in _measured(analysis, tables, rows["row_id"]):
+            self._measured.setdefault(row_id, []).append(text)
+        words = _marked_words(analysis)
+        self.words = list(words.values())
         raw_names = {named: name for name, named in facts.text_columns.items()}
-        self._marked = {
-            (raw_names.get(word["column"], word["column"]), word["word"]): number for number, word in enumerate(words)
+        self._marked = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the values of each row that do not depend on the filtering that it is shown for."""
+        for start in range(0, self._rows.num_rows, AT_ONCE):
+            rows = self._rows.slice(start, AT_ONCE)
+            lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
+            yield from map(self._row, rows.to_pylist(), lengths)
+
+    def _row(self, record: Mapping[str, Any], lengths: object) -> dict[str, Any]:
+        attributes = [
+            [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
+            for name, value in record.items()
+            if name.startswith(_ATTRIBUTE) and value is not None
+        ]
+        annotators = record.get("annotator_labels") or []
+        place = place_text(record) if "source_row" in record else ""
+        row = {
+            "id": record["row_id"],
+            "split": printable(record["split"]),
+            "label": self.classes[record["label"]],
+            **self._input(record),
+            "annotators": [self.classes[name] for name in annotators] if "annotator_labels" in record else None,
+            "models": self._measured.get(record["row_id"]),
+            "attributes": attributes or None,
+            "lengths": lengths,
+            "learnt": self._learnt(record),
+            "place": printable(place) or None,
         }
-
-    def label(self, name: str | None) -> int | None:
-        """Return the number of a class."""
-        return None if name is None else self._numbers[name]
-
-    def of(self, rows: pa.Table) -> list[dict[str, Any]]:
-        """Return the values that do not depend on the filtering that a row is shown for."""
-        features = [name for name in rows.column_names if name == "features" or name.startswith(_FEATURE)]
-        records = rows.drop_columns(features).to_pylist()
-        inputs = _vectors(rows.select(features)) if features else [self._input(record) for record in records]
-        lengths = list(zip(*(_lengths(rows[name]) for name in self._texts), strict=True))
-        found = []
-        for position, (record, given) in enumerate(zip(records, inputs, strict=True)):
-            row = {
-                "id": record["row_id"],
-                "split": printable(record["split"]),
-                "label": self.label(record["label"]),
-                **given,
-            }
-            if "annotator_labels" in record:
-                row["annotators"] = list(map(self.label, record["annotator_labels"] or []))
-            if measured := self._measured.get(record["row_id"]):
-                row["models"] = measured
-            if attributes := [
-                [printable(name.removeprefix(_ATTRIBUTE)), short_text(str(value))]
-                for name, value in record.items()
-                if name.startswith(_ATTRIBUTE) and value is not None
-            ]:
-                row["attributes"] = attributes
-            if lengths:
-                row["lengths"] = list(lengths[position])
-            if (learnt := self._learnt(record)) is not None:
-                row["learnt"] = learnt
-            if "source_row" in record and (place := place_text(record)):
-                row["place"] = printable(place)
-            found.append(row)
-        return found
+        return {name: value for name, value in row.items() if value is not None}
 
     def _input(self, record: Mapping[str, Any]) -> dict[str, Any]:
         if self._texts:
             return {"texts": [self._marked_text(name, record[name]) for name in self._texts]}
+        if "features" in record:
+            return {"vector": short_vector(np.array(record["features"]))}
+        features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
+        if features:
+            shown = islice(features.items(), _MOST_VALUES)
+            vector = short_vector(np.array(list(features.values())), names=tuple(features))
+            return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
         try:
-            uri = thumbnail_uri(self._image_of(record["row_id"]), side=_THUMBNAIL, quality=80)
+            uri = thumbnail_uri(self._image(record["row_id"]), side=_THUMBNAIL, quality=80)
         except DataError as error:
             return {"problem": printable(str(error))}
         return {"problem": "the image cannot be decoded"} if uri is None else {"image": uri}
@@ -148,13 +118,13 @@ class RowValues:
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
             counts = [record[f"{count}.{name}"] for count in _COUNTS]
-            sets = [] if one.sets is None else record[f"forgettable_sets.{name}"]
-            found.append(None if counts[0] is None else [*counts, [(one.sets or ()).index(each) for each in sets]])
+            sets = list(map((one.sets or ()).index, record.get(f"forgettable_sets.{name}") or []))
+            found.append(None if counts[0] is None else [*counts, sets])
         return found if any(found) else None
 
     def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
         """Split the text into pieces: as it is, or [number of the word, piece] if a word marks removed rows."""
-        shown = short_text(text or "")
+        shown = _short(text)
         pieces: list[str | list[Any]] = []
         end = 0
         for found in WORD.finditer(shown) if self._marked else ():
@@ -165,24 +135,72 @@ class RowValues:
         return [piece for piece in (*pieces, shown[end:]) if piece]
 
 
-def _vectors(features: pa.Table) -> list[dict[str, Any]]:
-    """Return features in the source's units: in short, and by name if the source has names."""
-    if features.column_names == ["features"]:
-        flat = features["features"].combine_chunks().flatten().to_numpy()
-        return [{"vector": short_vector(values)} for values in flat.reshape(features.num_rows, -1).astype(np.float64)]
-    names = tuple(name.removeprefix(_FEATURE) for name in features.column_names)
-    shown = list(map(printable, names[:_MOST_VALUES]))
-    matrix = np.column_stack([column.to_numpy() for column in features.columns]).astype(np.float64)
-    return [
-        {
-            "vector": short_vector(values, names=names),
-            "values": [[name, f"{value:.6g}"] for name, value in zip(shown, values.tolist(), strict=False)],
-        }
-        for values in matrix
-    ]
+def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the words that mark removed rows by their column and text."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for number, name in enumerate(analysis.facts.representations):
+        for cue in analysis.cues.get(name, ()):
+            if cue.kind == "word" and cue.shown:
+                word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
+                shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
+                label = None if cue.label_name is None else printable(cue.label_name)
+                word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
+    return found
+
+
+def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
+    """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
+    information = tables.information.filter(pc.is_valid(tables.information["pvi"]))
+    for row in information.filter(pc.is_in(information["row_id"], row_ids)).to_pylist():
+        bits = signed_points(row["pvi"])
+        yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
+    # the values are the same beside every filtering
+    maps: dict[str, pa.Table] = {}
+    for one in analysis.of(DATA_MAPS):
+        maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
+    for name, table in maps.items():
+        for row in table.filter(pc.is_in(table["row_id"], row_ids)).to_pylist():
+            values = ", ".join(f"{column} {row[column]:.2f}" for column in _COORDINATES)
+            yield row["row_id"], f"{name}: {values} over its training"
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
     """Count words and characters of each text as the evidence does; None for a null."""
     counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
     return [None if words != words else [int(words), int(characters)] for words, characters in counts]
+
+
+class Questions:
+    """The questions of multiple choice that rows are answers of, each once: every answer with who picked it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._right = analysis.facts.right_label
+        self._text = "text_pair" if "text_pair" in analysis.facts.text_columns else "text"
+        self._pickers: dict[int, list[str]] = {}
+        for one in analysis.of(ANSWER_PICKS):
+            said = f"{one.evaluator} ({one.times} of {counted(one.trainings, 'training')})"
+            self._pickers.setdefault(one.row_id, []).append(said)
+        self._numbers: dict[int, int] = {}
+        self.shown: list[dict[str, Any]] = []
+
+    def add(self, answers: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+        """Return the number in `shown` of the question with these lines, and the bytes by which `shown` grew."""
+        group = answers[0]["group"]
+        if group in self._numbers:
+            return self._numbers[group], 0
+        question: list[Any] = [
+            {"id": answer["row_id"], "text": _short(answer[self._text]), "right": self._is_right(answer)}
+            | ({"by": by} if (by := self._pickers.get(answer["row_id"])) else {})
+            for answer in answers
+        ]
+        self._numbers[group] = len(self.shown)
+        self.shown.append({"answers": question})
+        return self._numbers[group], len(script_json(question)) + 16
+
+    def picked(self, answers: Sequence[Mapping[str, Any]]) -> list[float | None]:
+        """Return how often classifiers of the filter took each held-out answer for right, in [0, 1]."""
+        scores = [(answer["predictability"], self._is_right(answer)) for answer in answers]
+        return [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
+
+    def _is_right(self, answer: Mapping[str, Any]) -> bool:
+        return bool(answer["label"] == self._right)

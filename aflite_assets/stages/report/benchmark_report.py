@@ -55,7 +55,7 @@ def run(
 
     analysis, shown = read_analysis(inputs.analysis.path), report_inputs(settings, inputs)
     pictures = report_pictures(analysis, shown)
-    page = render_report(analysis, shown, pictures=pictures)
+    page = render_report(analysis, shown, pictures)
     (draft.path / "report.html").write_text(page, encoding="utf-8")
     document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
     (draft.path / "report.json").write_text(document, encoding="utf-8")

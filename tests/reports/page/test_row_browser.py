@@ -238,6 +238,18 @@ def test_filterings_share_rows(with_rows: BenchmarkData) -> None:
     assert first == second
 
 
+def test_filterings_share_rows_of_unnamed_features(
+    make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Examples]
+) -> None:
+    data = make_planted(examples=feature_examples(1400), cells=())
+    (one,) = data.filtered
+    found = read(replace(data, filtered=(one, replace(one, representation="other"))), most=50)
+    assert len(found["rows"]) == 100
+    first = found["rows"][0]
+    x, y = data.examples.features[first["id"]]
+    assert first["vector"] == f"({x:.3g}, {y:.3g})"
+
+
 def test_fewer_rows_are_shown_where_the_page_would_be_too_large(make_planted: Any, image_examples: Any) -> None:
     data = make_planted(examples=image_examples(1400))
     whole = browse(data)

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from aflite_assets.reports.page.terms import term_id, with_definitions
+from aflite_assets.reports.page.html import term_id, with_definitions
 from aflite_assets.reports.sentences.wording import GLOSSARY
 
 

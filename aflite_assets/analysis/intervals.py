@@ -213,7 +213,7 @@ def crossed_interval(
             f"an interval needs trainings of both sides on the same rows, got {len(first)} and {len(second)} trainings "
             f"on {sorted(lengths)} rows"
         )
-    codes = _codes(groups, max(lengths))
+    codes = group_codes(groups, max(lengths))
     sizes = np.bincount(codes)
     right = [_right_by_group(trained, codes) for trained in (first, second)]
     effective, trainings = effective_groups(sizes), (len(first), len(second))
@@ -293,7 +293,7 @@ def chosen_interval(
             f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {sorted(lengths)} rows, "
             f"{int(chosen.sum())} of them chosen"
         )
-    codes = _codes(groups, len(chosen))
+    codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
     present, trainings = chosen_sizes[chosen_sizes > 0], (len(trained), len(trained))
     right, chosen_right = (_right_by_group([one * rows for one in trained], codes) for rows in (1, chosen))
@@ -331,7 +331,7 @@ def contrast_interval(
             f"a contrast needs trainings of both sides on the same rows of two sets, got {len(first)} and "
             f"{len(second)} trainings on {sorted(lengths)} rows, {here_rows} of the first set"
         )
-    codes = _codes(groups, max(lengths))
+    codes = group_codes(groups, max(lengths))
     parts = [(slice(None, here_rows), 1.0), (slice(here_rows, None), -1.0)]
     sizes = [np.unique(codes[rows], return_counts=True)[1] for rows, _ in parts]
     if min(map(len, sizes)) < 2:
@@ -386,8 +386,8 @@ def _interval(
     )
 
 
-def _codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
-    """Groups as 0, 1, ...; every row its own without them."""
+def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
+    """Return groups as 0, 1, ..., one per row; without `groups` every row is its own."""
     return np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
 
 
@@ -411,7 +411,7 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
 
     Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
-    codes = _codes(groups, len(right))
+    codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
     rows, groups_present, accuracy = len(right), len(sizes), float(right.mean())
     degrees = max(effective_groups(sizes) - 1, _LEAST_DEGREES)

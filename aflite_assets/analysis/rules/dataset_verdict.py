@@ -13,7 +13,7 @@ from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
 from aflite_assets.analysis.intervals import CONFIDENCE
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
-from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
 """Points: with a wider interval of the starting bias over chance, which begins near chance, nothing is said of it."""
@@ -30,15 +30,6 @@ Code = Literal[
     "shortcut_found",
     "learnable_no_shortcut_shown",
 ]
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """What there is too little of, how much there is, and how much would settle it."""
-
-    what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
-    present: int
-    needed: int
 
 
 @dataclass(frozen=True)

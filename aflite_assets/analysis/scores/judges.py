@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
-from aflite_assets.analysis.rules.dataset_verdict import Shortfall
-from aflite_assets.analysis.rules.enough import lacking
-from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
 from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
 from aflite_assets.data.questions import is_multiple_choice, right_class
@@ -25,7 +23,7 @@ class OverLargestClass:
     """How far evaluators trained on full are over always answering the largest class of a test set.
 
     Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
-    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`enough.lacking`), None where it tells.
+    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`verdicts.lacking`), None where it tells.
     """
 
     evaluator: str

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.intervals import crossed_interval
-from aflite_assets.analysis.rules.dataset_verdict import Shortfall
-from aflite_assets.analysis.rules.enough import WIDEST_SAID, lacking, says_nothing
+from aflite_assets.analysis.rules.verdicts import WIDEST_SAID, Shortfall, lacking, says_nothing
 
 
 def trainings(seed: int, rows: int, *accuracies: float) -> list[np.ndarray]:

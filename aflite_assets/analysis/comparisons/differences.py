@@ -109,7 +109,7 @@ def whole_set(test_set: TestSet) -> Subset:
     return Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
 
 
-def interval_columns(interval: CrossedInterval | None, by_label: CrossedInterval | None = None) -> dict[str, Any]:
+def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | None = None) -> dict[str, Any]:
     """Return the columns that an interval fills, and that of the mean over gold labels."""
     columns = {} if interval is None else {name: getattr(interval, name) for name in _OF_INTERVAL}
     if by_label is None:
@@ -150,8 +150,6 @@ def judged(
     pairs = list(found)
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     return tuple(
-        replace(
-            one, **interval_columns(claim.interval, claim.label_mean if show_label_means else None), **vars(verdict)
-        )
+        replace(one, **numbers_of(claim.interval, claim.label_mean if show_label_means else None), **vars(verdict))
         for (one, claim), verdict in zip(pairs, verdicts, strict=True)
     )

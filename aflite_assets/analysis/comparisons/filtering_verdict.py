@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +12,7 @@ from aflite_assets.analysis.comparisons.differences import Difference, claim_on
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
-from aflite_assets.analysis.intervals import (
-    CrossedInterval,
-    contrast_interval,
-    crossed_interval,
-    group_codes,
-    holm,
-)
+from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Code,
@@ -36,16 +31,6 @@ _GIVES_AWAY = 0.9
 
 _LEAST_MOVE = 0.05
 """A class whose share of the train rows changes by less is not named."""
-
-_STRONGEST_FIRST: tuple[Code, ...] = (
-    "shortcut_found_helps",
-    "shortcut_found_harms",
-    "shortcut_found",
-    "learnable_no_shortcut_shown",
-    "class_balance_only",
-    "nothing_found",
-    "cannot_tell",
-)
 
 
 @dataclass(frozen=True)
@@ -107,7 +92,7 @@ def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
         DataError: predictions do not fit their test sets.
     """
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: _STRONGEST_FIRST.index(one.verdict.code), default=None)
+    strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 

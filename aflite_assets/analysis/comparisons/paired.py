@@ -1,33 +1,28 @@
-"""Which trainings are compared: every difference of a report but those of rankings."""
+"""Which trainings are compared: the primary comparison, and every difference of a report but those of rankings."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.differences import (
-    Difference,
-    claim_on,
-    interval_columns,
-    judged,
-    rows_of,
-    whole_set,
-)
-from aflite_assets.analysis.comparisons.primary import primary_comparison
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, judged, numbers_of, rows_of, whole_set
 from aflite_assets.analysis.comparisons.rankings import ranking_differences
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows, finished_trainings, trained_right
-from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.scores.groups import cell_groups, control
+from aflite_assets.analysis.scores.judges import beats_majority, judging
 from aflite_assets.analysis.scores.ranks import TOP
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
+
+Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
@@ -36,13 +31,57 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    return chain(
-        paired_differences(data),
-        _transfer(data),
-        phase_differences(data),
-        ranking_differences(data),
-        sample_costs(data),
-        _means(data),
+    judged_alone = (paired_differences, _transfer, phase_differences, ranking_differences, sample_costs, _means)
+    return chain.from_iterable(compare(data) for compare in judged_alone)
+
+
+@dataclass(frozen=True)
+class PrimaryComparison:
+    """The evaluator and the test set whose comparison with the control is judged by itself, for each representation.
+
+    `chosen`: the two, or None if there is no such evaluator or set. `passed_over`: evaluators that come before the
+    chosen one and have no result of filtered or of its control. `lack`: the reason why a representation has no primary
+    comparison, if it has none.
+    """
+
+    chosen: tuple[str, str] | None
+    passed_over: tuple[str, ...]
+    lack: Lack
+
+
+@cached_per_record
+def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
+    """Choose the primary comparison of a dataset.
+
+    The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
+    split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
+    training of filtered and of its control come last. Before them come those that get no more of that set than its
+    largest class, whatever they are trained on: what they have not learnt to do no train set makes better or worse.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    if data.primary is not None:
+        gone = data.primary[1] in data.missing_sets
+        return PrimaryComparison(data.primary, (), "set not available" if gone else "not trained")
+    free = sorted((one for one in data.test_sets if not one.pooled), key=lambda one: not one.challenge)
+    able = judging(data).judges if free else ()
+    if not able:
+        trained = data.test_sets and data.plain_evaluators
+        lack: Lack = "nothing learnt" if free else "took part in the filter"
+        return PrimaryComparison(None, (), lack if trained else "not trained")
+    missing = {name: _without_result(data, name, free[0]) for name in able}
+    best = [name for name in able if missing[name] == min(missing.values())]
+    chosen = next((name for name in best if beats_majority(data, name, free[0])), best[0])
+    passed_over = [name for name in able[: able.index(chosen)] if missing[name] > missing[chosen]]
+    return PrimaryComparison((chosen, free[0].name), tuple(passed_over), "not trained")
+
+
+def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
+    """Count the representations whose filtered or control has no finished training."""
+    return sum(
+        not all(trained_right(data, evaluator, one, name, test_set) for one in ("filtered", control(data, name)))
+        for name in data.representations
     )
 
 
@@ -69,20 +108,13 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Differ
     primary = primary_comparison(data).chosen
     for evaluator, (train_set, against), test_set in product(data.evaluators, pairs, data.test_sets):
         first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
+        other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
         is_control = train_set != "weighted" and against == control_of(train_set, names)
         is_primary = is_control and train_set == "filtered" and (evaluator, test_set.name) == primary
-        for place, part in _tested(test_set, representation, by_part=is_control):
-            one = Difference(
-                comparison="control",
-                representation=representation,
-                evaluator=evaluator,
-                train_set=train_set,
-                against=against,
-                **place,
-                test_rows=int(part.mask.sum()),
-                seeds=len(first),
-                seeds_against=len(second),
-            )
+        whole = Place(representation, evaluator, train_set, **rows_of(test_set))
+        for place, part in _tested(whole, test_set, by_part=is_control):
+            rows = int(part.mask.sum())
+            one = Difference(comparison="control", **place._asdict(), test_rows=rows, **other)
             family: Family = "whole sets" if one.whole else "parts of sets"
             if is_primary and one.whole and one.tested_on != "filtered":
                 family = "primary"
@@ -101,14 +133,12 @@ def _weighted_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [("weighted", against) for against in others if "weighted" in names and against in names]
 
 
-def _tested(test_set: TestSet, representation: str, *, by_part: bool) -> Iterator[tuple[dict[str, Any], Subset]]:
-    """Yield which rows are compared, as columns and as a mask, the whole set first."""
-    whole = whole_set(test_set)
-    for part in (whole, *(compared_subsets(test_set) if by_part else ())):
-        yield rows_of(test_set, part), part
-    if representation in test_set.kept:
-        kept = replace(whole, mask=test_set.kept[representation])
-        yield rows_of(test_set, kept) | {"tested_on": "filtered"}, kept
+def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
+    """Yield the rows that are compared, the whole set first."""
+    for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
+        yield whole._replace(**rows_of(test_set, part)), part
+    if whole.representation in test_set.kept:
+        yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[whole.representation])
 
 
 def _barred(one: Difference, test_set: TestSet, *, is_control: bool) -> Bar | None:
@@ -125,28 +155,17 @@ def _barred(one: Difference, test_set: TestSet, *, is_control: bool) -> Bar | No
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:
     """Compare evaluators fine-tuned on challenge sets, and what they start from, on the sets of their stages."""
     tests = {one.name: one for one in data.test_sets if one.challenge}
-    compared = dict.fromkeys(
-        (evaluator, tests[name])
-        for tuned, one in data.fine_tuned.items()
-        for name in one.sets
-        if name in tests
-        for evaluator in (tuned, one.start)
-    )
+    tuned = [
+        (name, one.start, tests[each]) for name, one in data.fine_tuned.items() for each in one.sets if each in tests
+    ]
+    compared = dict.fromkeys((evaluator, test_set) for *both, test_set in tuned for evaluator in both)
     for representation, (evaluator, test_set) in product(data.representations, compared):
         cells = _cells(data, representation)
         for first, second in compared_pairs([train_set for name, train_set in cells if name == evaluator]):
             here, there = (finished_rows(cells[evaluator, name], test_set) for name in (first, second))
-            claim = claim_on(here, there, test_set)
-            yield Difference(
-                comparison="transfer",
-                representation=representation,
-                evaluator=evaluator,
-                train_set=first,
-                against=second,
-                **rows_of(test_set),
-                test_rows=claim.test_rows,
-                **interval_columns(claim.interval),
-            )
+            claim, place = claim_on(here, there, test_set), Place(representation, evaluator, first, test_set.name)
+            other = {"against": second, "test_rows": claim.test_rows, **numbers_of(claim.interval)}
+            yield Difference(comparison="transfer", **place._asdict(), **other)
 
 
 def phase_differences(data: BenchmarkData) -> tuple[Difference, ...]:
@@ -170,25 +189,19 @@ def _unjudged_phases(data: BenchmarkData, forgettables: Forgettables) -> Iterato
     for name, phase in forgettables.phases.items():
         others = dict.fromkeys(filter(None, (phase.start, controls[name])))
         for against, (test_set, part) in product(others, tested_parts(data)):
-            one = Difference(
-                comparison="second phase",
-                evaluator=name,
-                train_set="full",
-                against_evaluator=against,
-                against="full",
-                **rows_of(test_set, part),
-                test_rows=int(part.mask.sum()),
-            )
+            sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
+            rows = int(part.mask.sum())
+            one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
             is_control = against == controls[name]
             family: Family = "whole sets" if one.whole else "parts of sets"
             if one.whole and is_control and (name, test_set.name) == (primary, challenge):
                 family = "primary"
             interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
-            yield one, Claim(interval, int(part.mask.sum()), family, None if is_control else "not the control")
+            yield one, Claim(interval, rows, family, None if is_control else "not the control")
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Trainings are paired by their seeds, which share the first phase; None without two finished ones."""
+    """Pair trainings by their seeds, which share the first phase; None without two finished ones."""
     first, second = (
         {cell.seed: rows[part.mask] for cell in side if isinstance(rows := correct_rows(cell, test_set), np.ndarray)}
         for side in (cells, others)
@@ -215,17 +228,8 @@ def _unjudged_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
         full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)
         claim = claim_on(full, sampled, test_set, bar="took part in the filter" if test_set.pooled else None)
         if claim.interval is not None:
-            yield (
-                Difference(
-                    comparison="sample",
-                    representation=representation,
-                    evaluator=evaluator,
-                    train_set="full",
-                    against="sampled",
-                    **rows_of(test_set),
-                ),
-                claim,
-            )
+            place = Place(representation, evaluator, "full", **rows_of(test_set))
+            yield Difference(comparison="sample", **place._asdict(), against="sampled"), claim
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:

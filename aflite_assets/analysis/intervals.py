@@ -20,16 +20,19 @@ from aflite_assets.errors import InvalidInputError
 LOWER_QUARTILE = 0.25
 """How far down its distribution an estimated variance between trainings is taken to lie, for degrees of freedom.
 
-Satterthwaite's formula puts estimates in place of true variances. With few degrees of freedom these are often far too
-small by chance, and the formula then gives nearly the degrees of freedom of the test groups: at the worst ratio of
-variances 13 % of null effects are called effects with two trainings a side, 8 % with three (normal data). With the
-variance at its upper bound of 75 % confidence, in this formula alone, it is 6 %.
+Satterthwaite's formula puts estimates in place of true variances, which with few degrees of freedom are often far too
+small by chance. At the worst ratio of variances 13 % of null effects are then called effects with two trainings a side,
+8 % with three (normal data). With the variance at its upper bound, in this formula alone, it is 6 %.
 """
 
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
 """Degrees of freedom of groups so unequal that one holds nearly all rows."""
+
+
+Trainings = Sequence[np.ndarray]
+"""Per training which of the same test rows it got right: bool, or the share of several that did, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ class Interval:
 def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
     """Return Wilson's score interval for a share, two-sided 95 %.
 
-    Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22;
-    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). If rows belong together, `rows` are the effective ones
-    and z is the quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and
-    Methodology 3:484, and Franco et al. (2019), the same journal 7:334, find good for clustered samples.
+    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), from Wilson (1927), "Probable inference, the law of
+    succession, and statistical inference", JASA 22. If rows belong together, `rows` are the effective ones and z is the
+    quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and
+    Franco et al. (2019), the same journal 7:334, find good for clustered samples.
 
     Raises:
         InvalidInputError: `accuracy` is outside [0, 1] or `rows` under 1.
@@ -190,16 +193,11 @@ def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) ->
 
 
 def crossed_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    groups: np.ndarray | None = None,
-    *,
-    confidence: float = CONFIDENCE,
+    first: Trainings, second: Trainings, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
     """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
-    `first`, `second`: per training which of the rows it got right, bool, or the share of several trainings that did, in
-    [0, 1]. `groups`: codes, one per row; None if every row is its own. The interval is that of `crossed_spread` with t
+    `groups`: codes, one per row; None if every row is its own. The interval is that of `crossed_spread` with t
     quantiles, within [-100, 100] points, which are its ends if the rows are one group.
 
     Raises:
@@ -221,7 +219,7 @@ def crossed_interval(
 
 
 def label_mean_interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], labels: np.ndarray, groups: np.ndarray | None = None
+    first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None
 ) -> CrossedInterval:
     """Return `crossed_interval` of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
 
@@ -232,12 +230,8 @@ def label_mean_interval(
     return crossed_interval([one * weights for one in first], [one * weights for one in second], groups)
 
 
-def paired_interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None = None
-) -> CrossedInterval:
-    """Return `crossed_interval` of trainings in pairs, such as models before and after more training.
-
-    The trainings at one place have a seed, or a first phase, in common.
+def paired_interval(first: Trainings, second: Trainings, groups: np.ndarray | None = None) -> CrossedInterval:
+    """Return `crossed_interval` of trainings in pairs, which have a seed or a first phase in common.
 
     Raises:
         InvalidInputError: as `crossed_interval`, or the sides have not as many trainings.
@@ -249,17 +243,12 @@ def paired_interval(
 
 
 def chosen_interval(
-    trained: Sequence[np.ndarray],
-    chosen: np.ndarray,
-    groups: np.ndarray | None = None,
-    *,
-    confidence: float = CONFIDENCE,
+    trained: Trainings, chosen: np.ndarray, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
     """Return the mean accuracy of the same models on all test rows minus that on the `chosen` ones (bool per row).
 
-    Leaving a group out moves both accuracies, whose rows overlap; the interval is that of `crossed_spread` with a
-    second side that never moves, and the groups are those with a chosen row. `trained`, `groups` and units are those of
-    `crossed_interval`.
+    Units and `groups` are those of `crossed_interval`. Leaving a group out moves both accuracies, whose rows overlap;
+    the interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen row.
 
     Raises:
         InvalidInputError: there is no training or no chosen row, or lengths differ.
@@ -284,7 +273,7 @@ def chosen_interval(
 
 
 def contrast_interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None, *, here_rows: int
+    first: Trainings, second: Trainings, groups: np.ndarray | None, *, here_rows: int
 ) -> CrossedInterval:
     """Return (first - second) on the first `here_rows` rows minus the same on the other rows, in points.
 
@@ -320,7 +309,7 @@ def _lengths(*arrays: np.ndarray | None) -> list[int]:
     return sorted({len(rows) for rows in arrays if rows is not None})
 
 
-def _right_by_group(trained: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarray:
+def _right_by_group(trained: Trainings, codes: np.ndarray) -> np.ndarray:
     """Rows right, trainings x groups."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
@@ -366,10 +355,8 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
     `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
     the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
     right of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero,
-    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group: 1 over that group's share of the
-    rows. Degrees of freedom: G - 1, with G the groups counted by `effective_groups`.
-
-    Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group. Degrees of freedom: G - 1, with G
+    from `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)

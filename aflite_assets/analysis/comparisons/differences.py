@@ -1,13 +1,13 @@
 """A difference between trainings on the same test rows: its record, which is a row of a tidy table, and its claim."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, label_mean_interval
+from aflite_assets.analysis.intervals import CrossedInterval, Trainings, crossed_interval, label_mean_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, judge
 from aflite_assets.analysis.scores.score_table import TestedOn
 from aflite_assets.analysis.scores.subsets import Subset
@@ -93,10 +93,6 @@ class Difference:
 
 DIFFERENCES = TidyTable("differences", Difference)
 
-_OF_INTERVAL = (
-    "difference", "low", "high", "p_value", "degrees_of_freedom", "groups", "effective_groups", "counts_training",
-)  # fmt: skip
-
 
 def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
     """Return the columns that name a part of a test set, or the whole."""
@@ -111,26 +107,26 @@ def whole_set(test_set: TestSet) -> Subset:
 
 def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | None = None) -> dict[str, Any]:
     """Return the columns that an interval fills, and that of the mean over gold labels."""
-    columns = {} if interval is None else {name: getattr(interval, name) for name in _OF_INTERVAL}
-    if by_label is None:
-        return columns
-    bounds = {"label_mean_low": by_label.low, "label_mean_high": by_label.high}
-    return columns | {"label_mean": by_label.difference} | bounds
+    columns = {} if interval is None else {name: value for name, value in vars(interval).items() if name != "trainings"}
+    if by_label is not None:
+        columns |= {"label_mean": by_label.difference}
+        columns |= {"label_mean_low": by_label.low, "label_mean_high": by_label.high}
+    return columns
 
 
 def claim_on(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
+    first: Trainings,
+    second: Trainings,
     test_set: TestSet,
     rows: np.ndarray | None = None,
     *,
     family: Family = "whole sets",
     bar: Bar | None = None,
 ) -> Claim:
-    """Compare the trainings of two sides (which rows each got right) on some rows of a test set, bool, or on all.
+    """Compare the trainings of two sides on some rows of a test set (bool per row), or on all.
 
-    There is no interval without a training of both sides and a row. The mean over gold labels is that of challenge sets
-    of rows: natural sets are drawn as the train rows are, and questions have no labels.
+    There is no interval without a training of both sides and a row. Only challenge sets of rows have a mean over gold
+    labels: natural sets are drawn as the train rows are, and questions have no labels.
     """
     chosen = whole_set(test_set).mask if rows is None else rows
     count = int(chosen.sum())

@@ -85,9 +85,6 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     The path: the model trained on full, tested on all rows and on the filtered rows alone (the choice of test rows);
     then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on filtered
     (which train rows). Empty if no natural test set was filtered.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     natural = {one.name: one for one in data.test_sets if not one.challenge and representation in one.kept}
     name = headline_split(list(natural))

@@ -86,11 +86,7 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the one that says most first and the others in their order.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Return the verdict on every filtering, the one that says most first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
     strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
@@ -181,11 +177,7 @@ def _against_all_rows(trained: _Trained, primary: Comparison, comparisons: Seque
 
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
-    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`).
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
     comparisons = _comparisons(data, filtered.representation)
     primary = next((one for one in comparisons if one.verdict.primary), None)
     cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)

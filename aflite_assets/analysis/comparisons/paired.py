@@ -26,11 +26,7 @@ Lack = Literal["set not available", "took part in the filter", "nothing learnt",
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield every difference that a report states.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Yield every difference that a report states."""
     judged_alone = (paired_differences, _transfer, phase_differences, ranking_differences, sample_costs, _means)
     return chain.from_iterable(compare(data) for compare in judged_alone)
 
@@ -57,9 +53,6 @@ def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
     split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
     training of filtered and of its control come last. Before them come those that get no more of that set than its
     largest class, whatever they are trained on: what they have not learnt to do no train set makes better or worse.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     if data.primary is not None:
         gone = data.primary[1] in data.missing_sets
@@ -93,9 +86,6 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
     from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
     verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     found = (one for name in data.representations for one in _unjudged(data, name))
     return judged(data, found, show_label_means=True)
@@ -174,9 +164,6 @@ def phase_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     Those against random rows are judged (`verdicts.judge`), because a second phase on any rows changes a model. The
     first phase on forgettable rows is judged by itself on the first challenge set, the others together. Source:
     Yaghoobzadeh et al., EACL 2021.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     return () if data.forgettables is None else judged(data, _unjudged_phases(data, data.forgettables))
 
@@ -214,11 +201,7 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
 
 
 def sample_costs(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare full with sampled, for every evaluator trained on both, on whole test sets; judged together.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Compare full with sampled, for every evaluator trained on both, on whole test sets; judged together."""
     return () if data.sample_curve is None else judged(data, _unjudged_costs(data))
 
 

@@ -18,9 +18,6 @@ def ranking_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     """Compare every evaluator that was trained on a train set alone, at every size, on every test set and category.
 
     All verdicts are given together, those on whole sets and those on parts apart (`verdicts.judge`).
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     return judged(data, _unjudged(data))
 

@@ -11,7 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, holm, upper_quantile
+from aflite_assets.analysis.intervals import (
+    CONFIDENCE,
+    CrossedInterval,
+    Trainings,
+    crossed_interval,
+    holm,
+    upper_quantile,
+)
 
 FEWEST_ROWS = 20
 """With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""
@@ -65,11 +72,6 @@ class Verdict:
     def primary(self) -> bool:
         """Whether it is about the primary comparison of a representation."""
         return self.family == "primary"
-
-    @property
-    def found(self) -> bool:
-        """Whether a difference was found."""
-        return self.side in ("above", "below")
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def says_nothing(interval: CrossedInterval) -> bool:
     return interval.low <= 0 <= interval.high and interval.high - interval.low > WIDEST_SAID
 
 
-def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
+def lacking(first: Trainings, second: Trainings, groups: np.ndarray | None) -> Shortfall | None:
     """Return what `crossed_interval` of these has too little of, and about how much would make it `WIDEST_SAID` wide.
 
     None if it says something. Rows (groups, if rows belong together) are lacking if the interval is too wide with the
@@ -155,7 +157,7 @@ def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: n
     return Shortfall("seeds", trained, _seeds(first, second, rows))
 
 
-def _seeds(first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: CrossedInterval) -> int:
+def _seeds(first: Trainings, second: Trainings, rows: CrossedInterval) -> int:
     degrees = rows.degrees_of_freedom
     between_rows = ((rows.high - rows.low) / 200 / upper_quantile(degrees)) ** 2
     apart = sum(float(np.var([one.mean() for one in side], ddof=1)) for side in (first, second))

@@ -112,9 +112,6 @@ def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> d
     Evaluators without a finished training on full are left out. Empty if there is no natural test set, or under 20 rows
     or 10 groups, which cannot tell; and for answers of questions that are not tested by question, where the largest
     class is no rival.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     natural = {one.name: one for one in test_sets if not one.challenge}
     name = headline_split(list(natural))
@@ -124,11 +121,7 @@ def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> d
 def over_largest_class_elsewhere(
     cells: Sequence[Cell], test_sets: Sequence[TestSet]
 ) -> dict[str, dict[str, OverLargestClass]]:
-    """Return the same by challenge set, against the largest class of each; without sets that have none.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Return the same by challenge set, against the largest class of each; without sets that have none."""
     return {one.name: found for one in test_sets if one.challenge and (found := _over(cells, one))}
 
 
@@ -172,9 +165,6 @@ def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[
 
     Only sets with 20 rows or more in which no class is so frequent count. If one is nearly so frequent, a good model
     may give it to as many rows; it is then better than the largest class by the whole interval of the test rows.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]
@@ -207,11 +197,7 @@ def same_kind(
 
 @cached_per_record
 def judging(data: BenchmarkData) -> Judging:
-    """Find the evaluators to judge filters by.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Find the evaluators to judge filters by."""
     margins = over_largest_class(data.cells, data.test_sets)
     elsewhere = over_largest_class_elsewhere(data.cells, data.test_sets)
     collapsed, compared = one_answers(data.cells, data.test_sets), _compared_sets(data)
@@ -235,9 +221,6 @@ def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bo
     """Return True if the evaluator surely beats a test set's largest class, trained on any of the compared sets.
 
     True also if there are too few rows to tell.
-
-    Raises:
-        DataError: predictions do not fit the test set.
     """
     compared = _compared_sets(data)
     trained = dict.fromkeys((one.train_set, one.representation) for one in data.cells if one.train_set in compared)

@@ -273,32 +273,32 @@ def chosen_interval(
 
 
 def contrast_interval(
-    first: Trainings, second: Trainings, groups: np.ndarray | None, *, here_rows: int
+    first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return (first - second) on the first `here_rows` rows minus the same on the other rows, in points.
+    """Return (first - second) on one test set minus the same on another, in points.
 
-    Both are answers of the same trainings on the rows of two test sets, one after the other; `groups` are codes that no
-    two sets share. The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the
-    groups of both sets; its degrees of freedom are those of the set with fewer groups.
+    `first`, `second` and `groups` each have two members, those on the one set and on the other, of the same trainings.
+    The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the groups of both
+    sets; its degrees of freedom are those of the set with fewer groups.
 
     Raises:
         InvalidInputError: a side has no training, a set has fewer than two groups, or lengths differ.
     """
-    lengths = _lengths(*first, *second, groups)
-    if not first or not second or len(lengths) != 1 or not 0 < here_rows < lengths[0]:
+    lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
+    counts = [len(trained) for trained in (*first, *second)]
+    fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
+    if not fits or not min(counts):
         raise InvalidInputError(
-            f"a contrast needs trainings of both sides on the same rows of two sets, got {len(first)} and "
-            f"{len(second)} trainings on {lengths} rows, {here_rows} of the first set"
+            f"a contrast needs trainings of both sides on the same rows of two sets, got {counts} trainings on "
+            f"{lengths} rows"
         )
-    both = group_codes(groups, lengths[0])
-    codes = [group_codes(some, len(some)) for some in (both[:here_rows], both[here_rows:])]
+    codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
     sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
         raise InvalidInputError("a contrast needs two groups of test rows or more in either set")
     sides = []
     for trained in (first, second):
-        here = side(_right_by_group([one[:here_rows] for one in trained], codes[0]), sizes[0])
-        there = side(_right_by_group([one[here_rows:] for one in trained], codes[1]), sizes[1])
+        here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))
         shifts = np.concatenate([here.shifts, -there.shifts], axis=-1)
         sides.append(Side(here.accuracies - there.accuracies, shifts))
     return _interval(sides[0], sides[1], sum(map(len, sizes)), min(map(effective_groups, sizes)))

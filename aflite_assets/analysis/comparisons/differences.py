@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, Trainings, crossed_interval, label_mean_interval
-from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, judge
+from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores.score_table import TestedOn
 from aflite_assets.analysis.scores.subsets import Subset
 from aflite_assets.analysis.tidy import TidyTable
@@ -57,7 +55,7 @@ class Difference:
     groups: int | None = None
     effective_groups: float | None = None
     counts_training: bool | None = None
-    side: Literal["above", "below", "open"] | None = None
+    side: Side | None = None
     why: str | None = None
     family: Family | None = None
     adjusted_p: float | None = None
@@ -100,11 +98,6 @@ def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
-def whole_set(test_set: TestSet) -> Subset:
-    """Return all rows of a test set."""
-    return Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
-
-
 def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | None = None) -> dict[str, Any]:
     """Return the columns that an interval fills, and that of the mean over gold labels."""
     columns = {} if interval is None else {name: value for name, value in vars(interval).items() if name != "trainings"}
@@ -114,29 +107,29 @@ def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | Non
     return columns
 
 
+def family_of(part: Subset, *, primary: bool = False) -> Family:
+    """Return what a difference on these rows is judged with."""
+    if primary:
+        return "primary"
+    return "whole sets" if part.column is part.label is None else "parts of sets"
+
+
 def claim_on(
-    first: Trainings,
-    second: Trainings,
-    test_set: TestSet,
-    rows: np.ndarray | None = None,
-    *,
-    family: Family = "whole sets",
-    bar: Bar | None = None,
+    first: Trainings, second: Trainings, test: TestSet, part: Subset, bar: Bar | None = None, *, primary: bool = False
 ) -> Claim:
-    """Compare the trainings of two sides on some rows of a test set (bool per row), or on all.
+    """Compare the trainings of two sides on a part of a test set.
 
     There is no interval without a training of both sides and a row. Only challenge sets of rows have a mean over gold
     labels: natural sets are drawn as the train rows are, and questions have no labels.
     """
-    chosen = whole_set(test_set).mask if rows is None else rows
-    count = int(chosen.sum())
-    if not first or not second or not count:
-        return Claim(None, count, family, bar)
-    here, there = ([one[chosen] for one in side] for side in (first, second))
-    groups = None if test_set.groups is None else test_set.groups[chosen]
-    weighed = test_set.challenge and test_set.unit == "row"
-    by_label = label_mean_interval(here, there, test_set.labels[chosen], groups) if weighed else None
-    return Claim(crossed_interval(here, there, groups), count, family, bar, by_label)
+    rows, family, chosen = int(part.mask.sum()), family_of(part, primary=primary), part.mask
+    if not first or not second or not rows:
+        return Claim(None, rows, family, bar)
+    here, there = ([right[chosen] for right in side] for side in (first, second))
+    groups = None if test.groups is None else test.groups[chosen]
+    weighed = test.challenge and test.unit == "row"
+    by_label = label_mean_interval(here, there, test.labels[chosen], groups) if weighed else None
+    return Claim(crossed_interval(here, there, groups), rows, family, bar, by_label)
 
 
 def judged(

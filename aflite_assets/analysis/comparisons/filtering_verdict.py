@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +13,12 @@ from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import (
-    Code,
-    Comparison,
-    DatasetVerdict,
-    VerdictEvidence,
-    dataset_verdict,
-)
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict, VerdictEvidence, dataset_verdict
 from aflite_assets.analysis.rules.verdicts import Shortfall, Side, Verdict, judge, lacking
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import judging
+from aflite_assets.analysis.scores.subsets import whole_set
 
 _GIVES_AWAY = 0.9
 """A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
@@ -88,7 +82,7 @@ class FilteringVerdict:
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
     """Return the verdict on every filtering, the one that says most first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
+    strongest = min(found, key=lambda one: one.verdict.rank, default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 
@@ -152,7 +146,8 @@ class _Trained:
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
         """Compare on these test sets, judged together; those without a result are left out."""
         tests = [one for one in self.data.test_sets if one.name in test_sets]
-        claims = [claim_on(self.right("filtered", test), self.right(against, test), test) for test in tests]
+        rights = [(self.right("filtered", test), self.right(against, test)) for test in tests]
+        claims = [claim_on(*each, test, whole_set(test)) for each, test in zip(rights, tests, strict=True)]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
         return [
             (test.name, claim.interval, verdict.side)
@@ -179,7 +174,7 @@ def _against_all_rows(trained: _Trained, primary: Comparison, comparisons: Seque
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
     """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
     comparisons = _comparisons(data, filtered.representation)
-    primary = next((one for one in comparisons if one.verdict.primary), None)
+    primary = next((one for one in comparisons if one.verdict.family == "primary"), None)
     cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)
     return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons, primary))
 
@@ -251,14 +246,12 @@ def _beyond_natural(data: BenchmarkData, representation: str, one: Difference) -
     if name is None:
         return None
     here, there = tests[one.test_set], tests[name]
-    sides = []
-    for train_set in one.pair:
-        each = [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
-        if not each[0] or len(each[0]) != len(each[1]):
-            return None
-        sides.append([np.concatenate(pair) for pair in zip(*each, strict=True)])
-    codes = [group_codes(test.groups, len(test.row_ids)) for test in (here, there)]
-    if min(len(np.unique(some)) for some in codes) < 2:
+    first, second = (
+        [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
+        for train_set in one.pair
+    )
+    if any(not right[0] or len(right[0]) != len(right[1]) for right in (first, second)):
         return None
-    groups = np.concatenate([codes[0], codes[1] + 1 + codes[0].max()])
-    return contrast_interval(sides[0], sides[1], groups, here_rows=len(here.row_ids))
+    if min(len(np.unique(group_codes(test.groups, len(test.row_ids)))) for test in (here, there)) < 2:
+        return None
+    return contrast_interval(first, second, (here.groups, there.groups))

@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.differences import Difference, claim_on, judged, numbers_of, rows_of, whole_set
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
 from aflite_assets.analysis.comparisons.rankings import ranking_differences
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
-from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family
+from aflite_assets.analysis.rules.verdicts import Bar, Claim
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows, finished_trainings, trained_right
 from aflite_assets.analysis.scores.groups import cell_groups, control
 from aflite_assets.analysis.scores.judges import beats_majority, judging
 from aflite_assets.analysis.scores.ranks import TOP
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
-from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, zero_shot_subsets
+from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, whole_set, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
 
 Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
@@ -105,11 +105,9 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Differ
         for place, part in _tested(whole, test_set, by_part=is_control):
             rows = int(part.mask.sum())
             one = Difference(comparison="control", **place._asdict(), test_rows=rows, **other)
-            family: Family = "whole sets" if one.whole else "parts of sets"
-            if is_primary and one.whole and one.tested_on != "filtered":
-                family = "primary"
             bar = _barred(one, test_set, is_control=is_control)
-            yield one, claim_on(first, second, test_set, part.mask, family=family, bar=bar)
+            alone = is_primary and one.whole and one.tested_on != "filtered"
+            yield one, claim_on(first, second, test_set, part, bar, primary=alone)
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
@@ -153,7 +151,8 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
         cells = _cells(data, representation)
         for first, second in compared_pairs([train_set for name, train_set in cells if name == evaluator]):
             here, there = (finished_rows(cells[evaluator, name], test_set) for name in (first, second))
-            claim, place = claim_on(here, there, test_set), Place(representation, evaluator, first, test_set.name)
+            claim = claim_on(here, there, test_set, whole_set(test_set))
+            place = Place(representation, evaluator, first, test_set.name)
             other = {"against": second, "test_rows": claim.test_rows, **numbers_of(claim.interval)}
             yield Difference(comparison="transfer", **place._asdict(), **other)
 
@@ -180,11 +179,10 @@ def _unjudged_phases(data: BenchmarkData, forgettables: Forgettables) -> Iterato
             rows = int(part.mask.sum())
             one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
             is_control = against == controls[name]
-            family: Family = "whole sets" if one.whole else "parts of sets"
-            if one.whole and is_control and (name, test_set.name) == (primary, challenge):
-                family = "primary"
+            alone = one.whole and is_control and (name, test_set.name) == (primary, challenge)
             interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
-            yield one, Claim(interval, rows, family, None if is_control else "not the control")
+            bar: Bar | None = None if is_control else "not the control"
+            yield one, Claim(interval, rows, family_of(part, primary=alone), bar)
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
@@ -209,7 +207,8 @@ def _unjudged_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     names, representation = ("full", "sampled"), data.representations[0]
     for evaluator, test_set in product(data.plain_evaluators, data.test_sets):
         full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)
-        claim = claim_on(full, sampled, test_set, bar="took part in the filter" if test_set.pooled else None)
+        bar: Bar | None = "took part in the filter" if test_set.pooled else None
+        claim = claim_on(full, sampled, test_set, whole_set(test_set), bar)
         if claim.interval is not None:
             place = Place(representation, evaluator, "full", **rows_of(test_set))
             yield Difference(comparison="sample", **place._asdict(), against="sampled"), claim

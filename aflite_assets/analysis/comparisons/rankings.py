@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from aflite_assets.analysis.comparisons.differences import Difference, claim_on, judged, rows_of, whole_set
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, judged, rows_of
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.verdicts import Claim
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
 from aflite_assets.analysis.scores.score_table import Place, score_table
-from aflite_assets.analysis.scores.subsets import category_parts
+from aflite_assets.analysis.scores.subsets import category_parts, whole_set
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import in_order, is_filtered_set
 
@@ -31,14 +31,7 @@ def _unjudged(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
             first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
             for part in (whole_set(test_set), *category_parts(test_set)):
                 place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
-                claim = claim_on(
-                    first,
-                    second,
-                    test_set,
-                    part.mask,
-                    family="whole sets" if place.whole else "parts of sets",
-                    bar="took part in the filter" if test_set.pooled else None,
-                )
+                claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
                 one = Difference(
                     comparison="ranking",
                     **place._asdict(),

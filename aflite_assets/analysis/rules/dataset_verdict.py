@@ -7,7 +7,7 @@ docs/evaluation.md; how often they err on planted and clean data is measured by 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
@@ -105,6 +105,11 @@ class DatasetVerdict:
     def shortcut(self) -> bool:
         """Whether a shortcut is said to be there."""
         return self.code.startswith("shortcut_found")
+
+    @property
+    def rank(self) -> int:
+        """Place of the code among all, 0 for the one that says most."""
+        return get_args(Code).index(self.code)
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:

@@ -11,14 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.intervals import (
-    CONFIDENCE,
-    CrossedInterval,
-    Trainings,
-    crossed_interval,
-    holm,
-    upper_quantile,
-)
+from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, holm, upper_quantile
 
 FEWEST_ROWS = 20
 """With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""
@@ -67,11 +60,6 @@ class Verdict:
     why: str | None
     family: Family | None = None
     adjusted_p: float | None = None
-
-    @property
-    def primary(self) -> bool:
-        """Whether it is about the primary comparison of a representation."""
-        return self.family == "primary"
 
 
 @dataclass(frozen=True)
@@ -138,7 +126,7 @@ def says_nothing(interval: CrossedInterval) -> bool:
     return interval.low <= 0 <= interval.high and interval.high - interval.low > WIDEST_SAID
 
 
-def lacking(first: Trainings, second: Trainings, groups: np.ndarray | None) -> Shortfall | None:
+def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
     """Return what `crossed_interval` of these has too little of, and about how much would make it `WIDEST_SAID` wide.
 
     None if it says something. Rows (groups, if rows belong together) are lacking if the interval is too wide with the
@@ -157,7 +145,7 @@ def lacking(first: Trainings, second: Trainings, groups: np.ndarray | None) -> S
     return Shortfall("seeds", trained, _seeds(first, second, rows))
 
 
-def _seeds(first: Trainings, second: Trainings, rows: CrossedInterval) -> int:
+def _seeds(first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: CrossedInterval) -> int:
     degrees = rows.degrees_of_freedom
     between_rows = ((rows.high - rows.low) / 200 / upper_quantile(degrees)) ** 2
     apart = sum(float(np.var([one.mean() for one in side], ddof=1)) for side in (first, second))

@@ -20,6 +20,11 @@ class Subset:
     mask: np.ndarray
 
 
+def whole_set(test_set: TestSet) -> Subset:
+    """Return all rows of a test set."""
+    return Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
+
+
 def subsets_of(test_set: TestSet) -> list[Subset]:
     """Gold labels, then per category column: its rows with any value, where some have none, then each value.
 
@@ -64,8 +69,7 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     if len(test_set.categories) > 1:
         summed = {part.column for part in parts if part.category is None}
         parts = [part for part in parts if part.category is None or part.column not in summed]
-    whole = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
-    return [whole, *(part for part in parts if not part.mask.all())]
+    return [whole_set(test_set), *(part for part in parts if not part.mask.all())]
 
 
 def category_parts(test_set: TestSet) -> list[Subset]:
@@ -95,8 +99,4 @@ TestedPart = tuple[TestSet, Subset]
 
 def tested_parts(data: BenchmarkData) -> list[TestedPart]:
     """Every test set whole, then the parts of challenge sets that are compared."""
-    return [
-        (one, part)
-        for one in data.test_sets
-        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
-    ]
+    return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]

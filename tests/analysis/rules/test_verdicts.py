@@ -46,7 +46,7 @@ def test_a_family_is_judged_together_and_the_primary_alone() -> None:
         ("open", None),
     ]  # fmt: skip
     assert [one.adjusted_p for one in found] == pytest.approx([0.03, 0.06, 0.06, 0.03, 0.5])
-    assert [one.primary for one in found] == [True, False, False, False, False]
+    assert [one.family == "primary" for one in found] == [True, False, False, False, False]
 
 
 def test_small_differences_are_never_called_one() -> None:

@@ -30,7 +30,6 @@ _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
 """Degrees of freedom of groups so unequal that one holds nearly all rows."""
 
-
 Trainings = Sequence[np.ndarray]
 """Per training which of the same test rows it got right: bool, or the share of several that did, in [0, 1]."""
 
@@ -54,10 +53,7 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
     (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), from Wilson (1927), "Probable inference, the law of
     succession, and statistical inference", JASA 22. If rows belong together, `rows` are the effective ones and z is the
     quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and
-    Franco et al. (2019), the same journal 7:334, find good for clustered samples.
-
-    Raises:
-        InvalidInputError: `accuracy` is outside [0, 1] or `rows` under 1.
+    Franco et al. (2019), the same journal 7:334, find good for clustered samples. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
@@ -198,10 +194,8 @@ def crossed_interval(
     """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
     `groups`: codes, one per row; None if every row is its own. The interval is that of `crossed_spread` with t
-    quantiles, within [-100, 100] points, which are its ends if the rows are one group.
-
-    Raises:
-        InvalidInputError: a side has no training, there is no row, or lengths differ.
+    quantiles, within [-100, 100] points, which are its ends if the rows are one group. An InvalidInputError is raised
+    if a side has no training, there is no row, or lengths differ.
     """
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
@@ -231,11 +225,7 @@ def label_mean_interval(
 
 
 def paired_interval(first: Trainings, second: Trainings, groups: np.ndarray | None = None) -> CrossedInterval:
-    """Return `crossed_interval` of trainings in pairs, which have a seed or a first phase in common.
-
-    Raises:
-        InvalidInputError: as `crossed_interval`, or the sides have not as many trainings.
-    """
+    """Return `crossed_interval` of trainings in pairs, which have a seed or a first phase in common."""
     if len(first) != len(second):
         raise InvalidInputError(f"pairs need as many trainings on both sides, got {len(first)} and {len(second)}")
     gaps = [np.asarray(one, dtype=np.float64) - other for one, other in zip(first, second, strict=True)]
@@ -248,10 +238,8 @@ def chosen_interval(
     """Return the mean accuracy of the same models on all test rows minus that on the `chosen` ones (bool per row).
 
     Units and `groups` are those of `crossed_interval`. Leaving a group out moves both accuracies, whose rows overlap;
-    the interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen row.
-
-    Raises:
-        InvalidInputError: there is no training or no chosen row, or lengths differ.
+    the interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen row. An
+    InvalidInputError is raised if there is no training or no chosen row, or lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
@@ -279,10 +267,8 @@ def contrast_interval(
 
     `first`, `second` and `groups` each have two members, those on the one set and on the other, of the same trainings.
     The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the groups of both
-    sets; its degrees of freedom are those of the set with fewer groups.
-
-    Raises:
-        InvalidInputError: a side has no training, a set has fewer than two groups, or lengths differ.
+    sets; its degrees of freedom are those of the set with fewer groups. An InvalidInputError is raised if a side has no
+    training, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
     counts = [len(trained) for trained in (*first, *second)]
@@ -375,9 +361,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
     The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Source: Holm
     (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
-
-    Raises:
-        InvalidInputError: a p-value is outside [0, 1].
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")

@@ -128,26 +128,29 @@ class _Trained:
     representation: str
     evaluator: str
 
-    def right(self, train_set: str, test_set: TestSet) -> list[np.ndarray]:
-        """Return which rows each training got right."""
-        return trained_right(self.data, self.evaluator, train_set, self.representation, test_set)
+    def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return which rows each training on filtered, and each on `against`, got right."""
+        names = ("filtered", against)
+        first, second = (
+            trained_right(self.data, self.evaluator, name, self.representation, test_set) for name in names
+        )
+        return first, second
 
     def stated(self, against: str, test_set: str | None) -> StatedDifference | None:
         """Compare on one test set; None without a training of both, or a row."""
         test = next((one for one in self.data.test_sets if one.name == test_set), None)
         if test is None or not len(test.row_ids):
             return None
-        first, second = self.right("filtered", test), self.right(against, test)
-        if not first or not second:
+        sides = self.sides(against, test)
+        if not all(sides):
             return None
-        interval = crossed_interval(first, second, test.groups)
-        return StatedDifference(self.evaluator, against, test.name, interval, lacking(first, second, test.groups))
+        interval, lacks = crossed_interval(*sides, test.groups), lacking(*sides, test.groups)
+        return StatedDifference(self.evaluator, against, test.name, interval, lacks)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
         """Compare on these test sets, judged together; those without a result are left out."""
         tests = [one for one in self.data.test_sets if one.name in test_sets]
-        rights = [(self.right("filtered", test), self.right(against, test)) for test in tests]
-        claims = [claim_on(*each, test, whole_set(test)) for each, test in zip(rights, tests, strict=True)]
+        claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
         return [
             (test.name, claim.interval, verdict.side)

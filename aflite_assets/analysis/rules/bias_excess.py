@@ -53,9 +53,6 @@ def bias_excess(
     passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c). W is
     the variance of b, in proportion if the passes had a sample of the rows. The larger of V and W counts, since
     classifiers trained on the same rows err together. t quantiles at the number of groups of equal size less one.
-
-    Raises:
-        InvalidInputError: no row has a score, or lengths differ.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():

@@ -155,9 +155,8 @@ def _has_answers(test_set: TestSet) -> bool:
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)
-    if right is not None and is_multiple_choice(test_set.labels == right, test_set.groups):
-        return True
-    return len(np.unique(test_set.labels)) < 2
+    by_answer = right is not None and is_multiple_choice(test_set.labels == right, test_set.groups)
+    return by_answer or len(np.unique(test_set.labels)) < 2
 
 
 def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
-from aflite_assets.analysis.comparisons.rankings import ranking_differences
-from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.comparisons.rankings import compared_rankings
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
@@ -26,9 +25,12 @@ Lack = Literal["set not available", "took part in the filter", "nothing learnt",
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield every difference that a report states."""
-    judged_alone = (paired_differences, _transfer, phase_differences, ranking_differences, sample_costs, _means)
-    return chain.from_iterable(compare(data) for compare in judged_alone)
+    """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
+    yield from paired_differences(data)
+    yield from _transfer(data)
+    for compared in (_second_phases, compared_rankings, _sample_costs):
+        yield from judged(data, compared(data))
+    yield from _means(data)
 
 
 @dataclass(frozen=True)
@@ -87,27 +89,28 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
     verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
     """
-    found = (one for name in data.representations for one in _unjudged(data, name))
+    found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
 
 
-def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
+def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
     cells = _cells(data, representation)
-    names = list(dict.fromkeys(name for _, name in cells))
-    pairs = [pair for pair in compared_pairs(names) if pair[1] not in ("full", "sampled")] + _weighted_pairs(names)
+    pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
     primary = primary_comparison(data).chosen
     for evaluator, (train_set, against), test_set in product(data.evaluators, pairs, data.test_sets):
         first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
         other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
-        is_control = train_set != "weighted" and against == control_of(train_set, names)
-        is_primary = is_control and train_set == "filtered" and (evaluator, test_set.name) == primary
         whole = Place(representation, evaluator, train_set, **rows_of(test_set))
-        for place, part in _tested(whole, test_set, by_part=is_control):
-            rows = int(part.mask.sum())
-            one = Difference(comparison="control", **place._asdict(), test_rows=rows, **other)
-            bar = _barred(one, test_set, is_control=is_control)
-            alone = is_primary and one.whole and one.tested_on != "filtered"
-            yield one, claim_on(first, second, test_set, part, bar, primary=alone)
+        bar = pairs[train_set, against] or ("took part in the filter" if test_set.pooled else None)
+        for place, part in _tested(whole, test_set, by_part=pairs[train_set, against] is None):
+            one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
+            if place.tested_on == "filtered":
+                # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
+                yield one, claim_on(first, second, test_set, part, bar or "chosen by the filter")
+            else:
+                names = (train_set, evaluator, test_set.name)
+                alone = pairs[train_set, against] is None and place.whole and names == ("filtered", *(primary or ()))
+                yield one, claim_on(first, second, test_set, part, bar, primary=alone)
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
@@ -115,10 +118,15 @@ def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], li
     return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
-def _weighted_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair all rows with weights with the same rows without, and with the control, which has fewer."""
-    others = dict.fromkeys((unweighted(names), control_of("filtered", names)))
-    return [("weighted", against) for against in others if "weighted" in names and against in names]
+def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
+    """Map the compared train sets to the reason why they support no verdict; None for one with its control."""
+    pairs: dict[tuple[str, str], Bar | None] = {
+        (name, against): None if against == control_of(name, names) else "not the control"
+        for name, against in compared_pairs(names)
+        if against not in ("full", "sampled")
+    }
+    weights = [("weighted", against) for against in (unweighted(names), control_of("filtered", names))]
+    return pairs | {pair: "about weights" for pair in weights if set(pair) <= set(names)}
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
@@ -127,17 +135,6 @@ def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
         yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[whole.representation])
-
-
-def _barred(one: Difference, test_set: TestSet, *, is_control: bool) -> Bar | None:
-    """Filtered rows were chosen by what chose the train rows, so a gain on them says that the two are alike."""
-    if one.train_set == "weighted":
-        return "about weights"
-    if not is_control:
-        return "not the control"
-    if test_set.pooled:
-        return "took part in the filter"
-    return "chosen by the filter" if one.tested_on == "filtered" else None
 
 
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:
@@ -157,17 +154,15 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
             yield Difference(comparison="transfer", **place._asdict(), **other)
 
 
-def phase_differences(data: BenchmarkData) -> tuple[Difference, ...]:
+def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare every second phase with its start, and with random rows if such a phase was trained.
 
-    Those against random rows are judged (`verdicts.judge`), because a second phase on any rows changes a model. The
-    first phase on forgettable rows is judged by itself on the first challenge set, the others together. Source:
-    Yaghoobzadeh et al., EACL 2021.
+    Those against random rows are judged, because a second phase on any rows changes a model. The first phase on
+    forgettable rows is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
     """
-    return () if data.forgettables is None else judged(data, _unjudged_phases(data, data.forgettables))
-
-
-def _unjudged_phases(data: BenchmarkData, forgettables: Forgettables) -> Iterator[tuple[Difference, Claim]]:
+    forgettables = data.forgettables
+    if forgettables is None:
+        return
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
     on_forgettable = [name for name, one in forgettables.phases.items() if one.set_name == "forgettable"]
     primary = next((name for name in on_forgettable if controls[name] is not None), None)
@@ -198,12 +193,10 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
     return paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
 
 
-def sample_costs(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare full with sampled, for every evaluator trained on both, on whole test sets; judged together."""
-    return () if data.sample_curve is None else judged(data, _unjudged_costs(data))
-
-
-def _unjudged_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare full with sampled, for every evaluator trained on both, on whole test sets."""
+    if data.sample_curve is None:
+        return
     names, representation = ("full", "sampled"), data.representations[0]
     for evaluator, test_set in product(data.plain_evaluators, data.test_sets):
         full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from aflite_assets.analysis.comparisons.differences import Difference, claim_on, judged, rows_of
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, rows_of
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.verdicts import Claim
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
@@ -14,15 +14,8 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import in_order, is_filtered_set
 
 
-def ranking_differences(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare every evaluator that was trained on a train set alone, at every size, on every test set and category.
-
-    All verdicts are given together, those on whole sets and those on parts apart (`verdicts.judge`).
-    """
-    return judged(data, _unjudged(data))
-
-
-def _unjudged(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+def compared_rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare every evaluator that was trained on a train set alone, at every size, on every test set and category."""
     for pair, evaluator in product(data.rankings, data.plain_evaluators):
         names = (pair.representation, pair.against)
         mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
@@ -54,7 +47,7 @@ class RankingOverlap:
 
     Of the `rows` train rows that both filtered, `first_rows` and `second_rows` are left by each and `shared` by both.
     `jaccard` in [0, 1]: these over the rows that either left; `jaccard_by_chance`: its mean over random sets of these
-    sizes. Both are None if neither left a row.
+    sizes. Both are None where neither left a row.
     """
 
     representation: str
@@ -72,7 +65,7 @@ RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 
 def ranking_overlaps(data: BenchmarkData) -> Iterator[RankingOverlap]:
-    """Yield for every pair of rankings the overlap of the filtered sets, then of the earlier sizes that both had."""
+    """Of every pair of rankings the filtered sets, then what both had left at the same earlier size."""
     for pair in data.rankings:
         for one in pair.overlaps:
             sizes = one.rows, one.first_kept, one.second_kept, one.both_kept

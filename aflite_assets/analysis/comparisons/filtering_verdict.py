@@ -167,9 +167,8 @@ def _against_all_rows(trained: _Trained, primary: Comparison, comparisons: Seque
     above = [(gap.low, name, gap.difference) for name, gap, on in trained.judged("full", *won) if on == "above"]
     best = max(above)[1:] if above else None
     worse = [(name, gap.difference) for name, gap, on in trained.judged("full", *others) if on == "below"]
-    plain = dict.fromkeys((primary.test_set, *(best or ())[:1]))
-    if control(trained.data, trained.representation) == "random":
-        plain = {}
+    has_plain = control(trained.data, trained.representation) != "random"
+    plain = dict.fromkeys((primary.test_set, *(best or ())[:1])) if has_plain else {}
     as_good = [name for one in plain for name, _, on in trained.judged("random", one) if on != "above"]
     return AgainstAllRows(side, best, tuple(worse), tuple(as_good))
 

@@ -68,8 +68,7 @@ class Comparison:
         """Whether filtered beats its control on a challenge set, and by more than on the dataset's own test rows.
 
         Only for evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the
-        task. A gain by itself is no sign of a shortcut: rows near the border between classes may simply teach more, and
-        then they do so on every kind of rows.
+        task. Rows near the border between classes may simply teach more, but then on every kind of rows.
         """
         if not (self.challenge and self.may_judge and self.verdict.side == "above") or self.beyond_natural is None:
             return False

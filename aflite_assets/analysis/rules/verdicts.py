@@ -121,21 +121,16 @@ def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_e
     return Verdict(side, why, claim.family, p_value)
 
 
-def says_nothing(interval: CrossedInterval) -> bool:
-    """Whether an interval holds zero and is wider than `WIDEST_SAID`."""
-    return interval.low <= 0 <= interval.high and interval.high - interval.low > WIDEST_SAID
-
-
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
     """Return what `crossed_interval` of these has too little of, and about how much would make it `WIDEST_SAID` wide.
 
-    None if it says something. Rows (groups, if rows belong together) are lacking if the interval is too wide with the
-    trainings as they are; its width then falls with the square root of their number. Otherwise seeds are: the least
-    number on each side at which the formula of `crossed_spread` gives that width, if trainings vary as these do and
-    rows are drawn with the same variance. Arguments and errors are those of `crossed_interval`.
+    None if it excludes zero or is no wider. Rows (groups, if rows belong together) are lacking if the interval is too
+    wide with the trainings as they are; its width then falls with the square root of their number. Otherwise seeds are:
+    the least number on each side at which the formula of `crossed_spread` gives that width, if trainings vary as these
+    do and rows are drawn with the same variance. Arguments and errors are those of `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
-    if not says_nothing(interval):
+    if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:
         return None
     rows = crossed_interval([np.mean(first, axis=0)], [np.mean(second, axis=0)], groups)
     width, trained = rows.high - rows.low, min(interval.trainings)

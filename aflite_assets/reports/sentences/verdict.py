@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
-from aflite_assets.analysis.comparisons.primary import Lack
+from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess

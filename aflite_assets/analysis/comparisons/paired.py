@@ -13,10 +13,9 @@ from aflite_assets.analysis.comparisons.rankings import compared_rankings
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
-from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows, finished_trainings, trained_right
+from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, finished_trainings, trained_right
 from aflite_assets.analysis.scores.groups import cell_groups, control
 from aflite_assets.analysis.scores.judges import beats_majority, judging
-from aflite_assets.analysis.scores.ranks import TOP
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, whole_set, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted

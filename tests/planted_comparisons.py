@@ -15,8 +15,7 @@ from aflite_assets.analysis.inputs.forgettables import (
     ThresholdCurve,
     WeakModelFacts,
 )
-from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, RankingOverlap, RankingPair, TestSet
 from tests.planted_reports import done_cell, hand_written_benchmark, planted_benchmark, text_examples
 
 # Parts of a challenge set
@@ -64,7 +63,7 @@ def by_size(by_hand: BenchmarkData) -> BenchmarkData:
 # Two rankings of one representation
 
 OTHER = "roberta_by_predictability"
-OVERLAP = KeptOverlap("filtered", 1200, 400, 400, 200, 1 / 3, 0.2002)
+OVERLAP = RankingOverlap("roberta", OTHER, "filtered", 1200, 400, 400, 200, 1 / 3, 0.2002)
 PAIR = RankingPair("roberta", OTHER, ("vocabulary", "predictability"), (OVERLAP,))
 Shares = tuple[float, float, float]
 KEPT_BY: Mapping[str, Shares] = {"roberta": (0.80, 0.70, 0.70), OTHER: (0.80, 0.70, 0.55)}

@@ -9,8 +9,16 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
 from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
-from aflite_assets.analysis.inputs.rankings import RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
+from aflite_assets.analysis.inputs.records import (
+    BenchmarkData,
+    Cell,
+    Collapse,
+    FilteredSet,
+    FineTuned,
+    RankingPair,
+    TestSet,
+    Unit,
+)
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.score_table import ranked_sets
@@ -258,7 +266,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 
 def _ranking(pair: RankingPair) -> RankingFacts:
-    differing = tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept)
+    differing = tuple(one.train_set for one in pair.overlaps if one.first_rows != one.second_rows)
     return RankingFacts(pair.against, pair.rankings, differing)
 
 

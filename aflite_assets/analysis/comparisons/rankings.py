@@ -7,8 +7,8 @@ import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.paired import interval_on, label_mean
-from aflite_assets.analysis.inputs.rankings import RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, RankingPair, TestSet
+from aflite_assets.analysis.inputs.records import RankingOverlap as RankingOverlap  # also imported from here
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
@@ -126,32 +126,9 @@ def _score(data: BenchmarkData, place: Place, test_rows: int) -> Score:
     return score_table(data).get(place, Score("not run", None, None, test_rows, 0))
 
 
-@dataclass(frozen=True)
-class RankingOverlap:
-    """How alike the train rows are that two rankings kept; `representation` and `against` name the two filterings.
-
-    Of the `rows` train rows that both filtered, `first_rows` and `second_rows` are left by each and `shared` by both.
-    `jaccard` in [0, 1]: these over the rows that either left; `jaccard_by_chance`: its mean over random sets of these
-    sizes. Both are None where neither left a row.
-    """
-
-    representation: str
-    against: str
-    train_set: str
-    rows: int
-    first_rows: int
-    second_rows: int
-    shared: int
-    jaccard: float | None
-    jaccard_by_chance: float | None
-
-
 RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 
-def ranking_overlaps(data: BenchmarkData) -> Iterator[RankingOverlap]:
-    """Of every pair of rankings the filtered sets, then what both had left at the same earlier size."""
-    for pair in data.rankings:
-        for one in pair.overlaps:
-            sizes = one.rows, one.first_kept, one.second_kept, one.both_kept
-            yield RankingOverlap(pair.representation, pair.against, one.train_set, *sizes, one.jaccard, one.by_chance)
+def ranking_overlaps(data: BenchmarkData) -> tuple[RankingOverlap, ...]:
+    """Return for every pair of rankings the overlap of the filtered sets, then of the earlier sizes that both had."""
+    return tuple(one for pair in data.rankings for one in pair.overlaps)

@@ -16,10 +16,8 @@ PREDICTIONS = pa.table({"test_set": ["t"], "row_id": [0], "predicted": [0]})
         ({"train_set": "half"}, "train set must be one of"),
         ({"train_set": "full"}, "only 'full' and forgettable rows have none"),
         ({"representation": None}, "only 'full' and forgettable rows have none"),
-        ({"status": "running"}, "use 'done', 'failed' or 'not run'"),
         ({"status": "done"}, "predictions missing; only done cells have predictions"),
         ({"predictions": PREDICTIONS}, "predictions given; only done cells"),
-        ({"status": "failed"}, "a failed cell needs a reason"),
         ({"status": "done", "predictions": PREDICTIONS.drop(["row_id"])}, r"lacks the columns \['row_id'\]"),
     ],
 )

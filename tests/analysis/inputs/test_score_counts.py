@@ -2,12 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned, count_scores
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.analysis.inputs.score_counts import bin_edges, binned, count_scores
 
 
 @given(st.lists(st.integers(0, 64)), st.integers(1, 64), st.sampled_from([1, 4, 20]))
@@ -53,8 +51,3 @@ def test_counts_are_of_train_rows_and_name_what_went() -> None:
 def test_no_iteration_is_empty() -> None:
     found = count_scores([], planted_rows())
     assert found.rows.shape == found.removed.shape == (0, 20)
-
-
-def test_shapes_must_fit() -> None:
-    with pytest.raises(InvalidInputError, match=r"\(2, 4\) and \(2, 3\); with 2 iterations and 4 bins both must be"):
-        ScoreCounts(np.arange(2), bin_edges(4), np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64))

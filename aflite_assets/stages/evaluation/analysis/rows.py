@@ -78,18 +78,16 @@ def row_facts(
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
     """A list per row, as long as the iterations that it entered; null if no scores are stored."""
-    row_ids = rows["row_id"].to_numpy()
-    if not scores or not len(row_ids):
-        return pa.nulls(len(row_ids))
-    order = np.argsort(row_ids, kind="stable")
+    if not scores:
+        return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     values = np.full(offsets[-1], np.nan, dtype=np.float32)
     for iteration, table in scores.items():
-        asked = table["row_id"].to_numpy()
-        places = order[np.minimum(np.searchsorted(row_ids[order], asked), len(order) - 1)]
-        known = (row_ids[places] == asked) & (lengths[places] > iteration)
-        values[offsets[places[known]] + iteration] = table["predictability"].to_numpy()[known]
+        found = pc.index_in(table["row_id"], value_set=rows["row_id"])
+        places, known = found.drop_null().to_numpy(), table["predictability"].filter(pc.is_valid(found)).to_numpy()
+        entered = lengths[places] > iteration
+        values[offsets[places[entered]] + iteration] = known[entered]
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, mask=np.isnan(values)))
 
 
@@ -99,12 +97,8 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
     def lists(kind: str) -> list[list[float] | None]:
-        return [
-            [row[f"{kind}_{rank}"] for rank in ranks if row[f"label_{rank}"] is not None]
-            if row["row_id"] is not None
-            else None
-            for row in found
-        ]
+        given = [[row[f"{kind}_{rank}"] for rank in ranks if row[f"label_{rank}"] is not None] for row in found]
+        return [None if row["row_id"] is None else values for row, values in zip(found, given, strict=True)]
 
     return {"predicted_instead": pa.array(lists("label")), "predicted_instead_share": pa.array(lists("share"))}
 

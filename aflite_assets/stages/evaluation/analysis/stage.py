@@ -16,55 +16,15 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
+from aflite_assets.stages.evaluation.analysis import model_families, rows
 from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_notes
 from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
-from aflite_assets.stages.evaluation.analysis.model_families import (
-    held_back_shares,
-    model_architectures,
-    model_families,
-)
 from aflite_assets.stages.evaluation.analysis.rankings import read_rankings
-from aflite_assets.stages.evaluation.analysis.rows import (
-    data_maps,
-    information_tables,
-    read_row_facts,
-    read_source_rows,
-    row_information,
-)
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
+from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
 from aflite_assets.stages.shared.asked_sets import asked_sets
-from aflite_assets.stages.shared.evaluator_roles import (
-    fine_tuned_evaluators,
-    is_apart,
-    partial_inputs,
-    second_phases,
-)
-from aflite_assets.stages.shared.published import (
-    challenge_examples,
-    full_rows,
-    read_challenge_sets,
-    read_control_sets,
-    read_learning_curves,
-    read_sample_curve,
-    read_train_sample,
-    representation_of,
-)
-from aflite_assets.stages.shared.report_inputs import (
-    changed_rows_note,
-    check_scatter_features,
-    earlier_sets_note,
-    filtered_set,
-    read_evidence,
-    read_planted,
-    read_removal_cues,
-    read_similarities,
-    row_notes,
-    score_counts,
-    test_sets,
-    whole_earlier_sets,
-)
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -131,7 +91,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     write_analysis(analysis, draft.path)
     write_evidence(data.evidence, draft.path)
     write_row_tables(data, draft.path)
-    context.tracker.log_metrics(mean_accuracies(analysis))
+    context.tracker.log_metrics(_mean_accuracies(analysis))
     return {
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
@@ -140,7 +100,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     }
 
 
-def mean_accuracies(analysis: "Analysis") -> dict[str, float]:
+def _mean_accuracies(analysis: "Analysis") -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
     from aflite_assets.analysis.scores.accuracies import ACCURACIES
 
@@ -154,34 +114,27 @@ def mean_accuracies(analysis: "Analysis") -> dict[str, float]:
 
 def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str) -> BenchmarkData:
     """Return everything that the report of one dataset shows."""
-    raw, report, models = load_examples(inputs.raw_dataset.path), settings.report, inputs.evaluator_models
+    raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
+    models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
+    challenges, forgettable = inputs.challenge_sets, inputs.forgettable_sets
     if report.scatter_features is not None:
-        check_scatter_features(report.scatter_features, raw)
-    source = read_source_rows(inputs.raw_dataset, raw, settings.columns)
-    parts = inputs.filtered_sets.parts
-    filtered = tuple(filtered_set(representation, part, raw.label_names) for representation, part in parts.items())
+        report_inputs.check_scatter_features(report.scatter_features, raw)
+    source = rows.read_source_rows(inputs.raw_dataset, raw, settings.columns)
+    filtered = tuple(report_inputs.filtered_set(one, part, raw.label_names) for one, part in parts.items())
     encoders = dict(settings.representations)
-    encoders |= {one: settings.representations[representation_of(inputs.filtered_sets, one)] for one in parts}
-    fine_tuned, phases = fine_tuned_evaluators(settings.evaluators), second_phases(settings.evaluators)
-    by_row = test_sets(
-        raw,
-        inputs.challenge_sets,
-        filtered,
-        settings.challenge_sets,
-        validation_splits(settings.evaluators),
-        fine_tuned,
-        read_control_sets(inputs.control_sets),
-    )
-    tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
-    cells, whole_sets = tests.cells(models), whole_earlier_sets(inputs.control_sets)
-    sample = read_train_sample(inputs.train_sample)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
-    information = row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
-    evidence = (
-        *read_evidence(inputs.bias_evidence, source.named),
-        *answer_tables(models, tests.answers),
-        *information_tables(information, by_row, filtered),
-    )
+    encoders |= {one: encoders[published.representation_of(inputs.filtered_sets, one)] for one in parts}
+    fine_tuned = evaluator_roles.fine_tuned_evaluators(evaluators)
+    phases = evaluator_roles.second_phases(evaluators)
+    unreported, controls = validation_splits(evaluators), published.read_control_sets(inputs.control_sets)
+    specs = settings.challenge_sets
+    by_row = report_inputs.test_sets(raw, challenges, filtered, specs, unreported, fine_tuned, controls)
+    tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, specs)
+    cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
+    shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]
+    sample = published.read_train_sample(inputs.train_sample)
+    full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
+    scores = {one: report_inputs.score_counts(part) for one, part in parts.items()}
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -191,42 +144,44 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         warmup_rows=inputs.warmup_split.summary["rows"],
         notes=(
             *question_notes(tests.asked),
-            *row_notes(inputs.raw_dataset),
-            *earlier_sets_note(inputs.control_sets),
+            *report_inputs.row_notes(inputs.raw_dataset),
+            *report_inputs.earlier_sets_note(inputs.control_sets),
         ),
-        settings_done=changed_rows_note(inputs.raw_dataset),
+        settings_done=report_inputs.changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
-        cells=tuple(c for c in cells if not is_apart(c, phases) and (c.representation, c.train_set) not in whole_sets),
+        cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
         scatter_features=report.scatter_features,
         checks=_checks(settings, inputs),
-        row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
-        evidence=evidence,
+        row_facts=rows.read_row_facts(parts, evidence, raw),
+        evidence=(
+            *report_inputs.read_evidence(evidence, source.named),
+            *answer_tables(models, tests.answers),
+            *rows.information_tables(information, by_row, filtered),
+        ),
         row_information=information,
         source=source,
-        forgettables=read_forgettables(
-            inputs.forgettable_sets, models, cells, phases, by_row, raw, settings.minorities
-        ),
-        data_maps=data_maps(models, raw, filtered),
-        planted=read_planted(inputs.bias_evidence),
-        cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
+        forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
+        data_maps=rows.data_maps(models, raw, filtered),
+        planted=report_inputs.read_planted(evidence),
+        cues=report_inputs.read_removal_cues(evidence, source.named, published.challenge_examples(challenges)),
         provenance=_provenance(settings, inputs),
-        missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
-        families=model_families(encoders, settings.evaluators),
-        architectures=model_architectures(encoders, settings.evaluators),
-        held_back=held_back_shares(settings.evaluators),
+        missing_sets=published.read_challenge_sets(challenges).missing,
+        families=model_families.model_families(encoders, evaluators),
+        architectures=model_families.model_architectures(encoders, evaluators),
+        held_back=model_families.held_back_shares(evaluators),
         published=report.published,
         fine_tuned=fine_tuned,
-        partial_inputs=partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else (),
-        warmup_curves=read_learning_curves(inputs.warmup_split),
-        sample_curve=read_sample_curve(inputs.train_sample),
-        similarities=read_similarities(inputs.bias_evidence),
+        partial_inputs=evaluator_roles.partial_inputs(evaluators) if "text_pair" in raw.table.column_names else (),
+        warmup_curves=published.read_learning_curves(inputs.warmup_split),
+        sample_curve=published.read_sample_curve(inputs.train_sample),
+        similarities=report_inputs.read_similarities(evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
         smallest_effect=report.smallest_effect,
         rankings=tuple(read_rankings(inputs.filtered_sets, inputs.control_sets, filtered)),
-        score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
+        score_counts={one: counts for one, counts in scores.items() if counts is not None},
     )
 
 
@@ -236,7 +191,7 @@ def _checks(settings: AnalysisSettings, inputs: AnalysisInputs) -> tuple[CheckOu
 
 
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
-    sampled = read_train_sample(inputs.train_sample) is not None
+    sampled = published.read_train_sample(inputs.train_sample) is not None
     return {
         "seed": str(settings.seed),
         "evaluator seeds": ", ".join(map(str, settings.seeds)),

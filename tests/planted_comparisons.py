@@ -16,6 +16,7 @@ from aflite_assets.analysis.inputs.forgettables import (
     WeakModelFacts,
 )
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, RankingOverlap, RankingPair, TestSet
+from aflite_assets.analysis.scores.accuracy import correct_rows, score
 from tests.planted_reports import done_cell, hand_written_benchmark, planted_benchmark, text_examples
 
 # Parts of a challenge set
@@ -34,6 +35,13 @@ PARTS: dict[tuple[str | None, str | None, str | None], tuple[int, float]] = {
     ("rule", None, "no"): (1, 100),
 }
 """Of `odd` by `p`, trained on filtered and on random of `a`: rows of each part and the difference in points."""
+
+
+def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
+    """Share of right predictions in [0, 1] over the rows of the mask; None if there is no score or no row."""
+    rows = np.ones(len(test_set.row_ids), dtype=bool) if mask is None else mask
+    found = score([correct_rows(cell, test_set)], rows, None).accuracy
+    return None if found is None else found.mean
 
 
 def other_cell(train_set: str, right: str, seed: int = 0) -> Cell:

@@ -5,9 +5,10 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
-from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
 from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
@@ -24,70 +25,49 @@ from aflite_assets.analysis.filtering import (
     predictability_counts,
     score_bins,
 )
-from aflite_assets.analysis.forgettables import (
-    AGREEMENT,
-    EVENTS,
-    FORGETTABLE_CLASSES,
-    MINORITIES,
-    PHASE_AVERAGES,
-    THRESHOLDS,
-    WEAK_MODEL_ACCURACIES,
-    WEAK_MODELS,
-    agreement,
-    forgettable_classes,
-    forgetting_events,
-    minorities,
-    phase_averages,
-    thresholds,
-    weak_model_accuracies,
-    weak_models,
-)
 from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
-from aflite_assets.analysis.lengths import LENGTHS, length_shares
-from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
-from aflite_assets.analysis.scores.annotators import ANNOTATORS, annotator_agreement
+from aflite_assets.analysis.rows import measured
+from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.analysis.trainings import TRAININGS, trainings
 from aflite_assets.checks import CheckOutcome
 
 _Record = TypeVar("_Record")
 
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
-    (TRAININGS, trainings),
-    (SCORES, seed_scores),
-    (ACCURACIES, accuracies),
+    (accuracies.TRAININGS, accuracies.trainings),
+    (accuracies.SCORES, accuracies.seed_scores),
+    (accuracies.ACCURACIES, accuracies.accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
-    (DATA_MAPS, data_map_means),
-    (ANSWER_PICKS, answer_picks),
-    (ANNOTATORS, annotator_agreement),
+    (measured.DATA_MAPS, measured.data_map_means),
+    (measured.ANSWER_PICKS, measured.answer_picks),
+    (measured.ANNOTATORS, measured.annotator_agreement),
     (RANKING_OVERLAP, ranking_overlaps),
-    (WEAK_MODELS, weak_models),
-    (WEAK_MODEL_ACCURACIES, weak_model_accuracies),
-    (FORGETTABLE_CLASSES, forgettable_classes),
-    (EVENTS, forgetting_events),
-    (AGREEMENT, agreement),
-    (MINORITIES, minorities),
-    (THRESHOLDS, thresholds),
-    (PHASE_AVERAGES, phase_averages),
+    (forgettables.WEAK_MODELS, forgettables.weak_models),
+    (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
+    (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),
+    (forgettables.EVENTS, forgettables.forgetting_events),
+    (forgettables.AGREEMENT, forgettables.agreement),
+    (forgettables.MINORITIES, forgettables.minorities),
+    (forgettables.THRESHOLDS, forgettables.thresholds),
+    (forgettables.PHASE_AVERAGES, forgettables.phase_averages),
     (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
     (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
     (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
     (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
-    (LENGTHS, lambda data: (row for o in data.filtered for row in length_shares(data.examples, o, data.source.named))),
+    (measured.LENGTHS, measured.lengths),
     (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
     (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
-"""Every tidy table, in the order in which they are published, and what makes its records."""
+"""Every tidy table, in the order in which they are published, and the function that makes its records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +94,11 @@ class Analysis:
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
 
-@cached_per_record
+@lru_cache(8)
 def analyse(data: BenchmarkData) -> Analysis:
-    """Everything that a report states, from predictions, sets and evidence.
+    """Compute everything that a report states, from predictions, sets and evidence.
 
-    Raises:
-        DataError: predictions do not fit their test sets.
+    Raises DataError if predictions do not fit their test sets.
     """
     return Analysis(
         facts=dataset_facts(data),

@@ -1,40 +1,26 @@
-"""What a report states of a dataset that is no row of a tidy table: names, settings, notes; as JSON and back."""
+"""Facts of a dataset that are no rows of a tidy table: names, settings, notes; as JSON and back."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
-from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
-from aflite_assets.analysis.inputs.records import (
-    BenchmarkData,
-    Cell,
-    Collapse,
-    FilteredSet,
-    FineTuned,
-    RankingPair,
-    TestSet,
-    Unit,
-)
+from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows, SecondPhase, WeakModelFacts
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.score_table import ranked_sets
-from aflite_assets.analysis.scores.subsets import category_parts, subsets_of, zero_shot_subsets
+from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
+from aflite_assets.analysis.tidy import record_of
 from aflite_assets.specs.sample import StopRule
-
-PartName = tuple[str | None, str | None, str | None]
-"""The category column, category and gold label of a part of a challenge set; None for any."""
 
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a challenge set: its name, its `rows`, and which tables show it beside the whole set.
-
-    `side_by_side`: the one that has all challenge sets; `by_size`: the one by size of the train set.
-    """
+    """A part of a challenge set that tables of all challenge sets (`side_by_side`) or by train set size show."""
 
     name: PartName
     rows: int
@@ -46,11 +32,10 @@ class PartFacts:
 class TestSetFacts:
     """One test set: `rows` are its rows or questions (`unit`), as `inputs.records.TestSet` says.
 
-    `filtered_rows`: of these, the rows that each filter kept, by representation; only of splits that it did not leave
-    alone. `parts`: those of a challenge set. `ranked`: whether top-5 accuracies are known. `own_laws`: the
-    representations that have other train sets than filtered with test rows of their own. `groups`: how many groups the
-    rows form, None where every row is its own. `class_map`: the set's class that each class of the dataset counts
-    as, None for none; None for the whole where both have the same classes.
+    `filtered_rows`: by representation the rows that the filter kept, of splits that it filtered. `ranked`: whether
+    top-5 accuracies are known. `own_laws`: representations with test rows of their own for other train sets than
+    filtered. `groups`: their number, None if every row is its own. `class_map`: the set's class that each class of the
+    dataset counts as, None for none; None if both have the same classes.
     """
 
     __test__ = False  # no test class
@@ -104,8 +89,8 @@ class FilteringFacts(FilterOutcome):
 class EvaluatorFacts:
     """One evaluator: whether it was trained on a train set alone (`plain`), and whether filters are judged by it.
 
-    `whole_input`: False where it sees a part of the input. `held_back`: the share of its train rows that it stops by,
-    in (0, 1), None without. `meaning`: of one that went on with challenge sets what it is, in words.
+    `whole_input`: False if it sees only a part of the input. `held_back`: the share of its train rows that it stops by,
+    in (0, 1), None without. `meaning`: for an evaluator that was fine-tuned on challenge sets, what it is in words.
     """
 
     name: str
@@ -118,10 +103,7 @@ class EvaluatorFacts:
 
 @dataclass(frozen=True)
 class WeakTrainingFacts:
-    """One training of a weak model: its name in tables and on the page, and the `sets` of rows drawn from it.
-
-    `sets` is None for trainings of other seeds, whose rows are not used.
-    """
+    """One training of a weak model, its name on the page, and the `sets` drawn from it; None if they are not used."""
 
     name: str
     weak_model: str
@@ -131,10 +113,7 @@ class WeakTrainingFacts:
 
 @dataclass(frozen=True)
 class RankingFacts:
-    """A filtering and `against`, which filtered the same representation by another ranking; `rankings` names both.
-
-    `differing`: the train sets of which the two kept different numbers of rows.
-    """
+    """A filtering compared with `against`, which differs in its ranking; the two kept other numbers of `differing`."""
 
     against: str
     rankings: tuple[str, str]
@@ -147,12 +126,10 @@ class DatasetFacts:
 
     `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
     None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, and `sample_stop` the rule
-    that chose it; None where all train rows were. `split_questions`: of how many questions the rows of each split are
-    answers; empty if rows are no answers. `evidence_tables`: how many tables of evidence there are.
-    `phases`: evaluators that go on with
-    rows of weak models; by weak model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its
-    forgettable rows phases train on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by
-    representation the filterings that are compared with another of it.
+    that chose it; None if all train rows were. `split_questions`: the number of questions that the rows of each split
+    are answers of; empty if rows are no answers. `phases`: evaluators that go on with rows of weak models; by weak
+    model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its forgettable rows phases train
+    on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by representation.
     """
 
     name: str
@@ -224,44 +201,30 @@ class DatasetFacts:
 
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
-    """The facts of the records that a report is made of."""
-    ranked, forgettables = ranked_sets(data), data.forgettables
-    return DatasetFacts(
-        name=data.name,
-        title=data.title,
-        description=data.description,
-        label_names=data.label_names,
-        text_columns={
-            name: data.source.named(name) for name in ("text", "text_pair") if name in data.examples.table.column_names
-        },
-        right_label=None if data.source.right is None else data.label_names[data.source.right],
-        split_rows=data.split_rows,
+    """Return the facts of the records that a report is made of."""
+    forgettables, source, sample = data.forgettables or NO_FORGETTABLES, data.source, data.sample_curve
+    ranked = ranked_sets(data)
+    texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
+    alone = (cell.evaluator for cell in forgettables.cells if cell.train_set != "full")
+    return record_of(
+        DatasetFacts,
+        data,
+        text_columns={name: source.named(name) for name in texts},
+        right_label=None if source.right is None else data.label_names[source.right],
         split_questions=question_counts(data),
-        weak_models={} if data.forgettables is None else data.forgettables.models,
+        weak_models=forgettables.models,
         evidence_tables=len(data.evidence),
-        warmup_rows=data.warmup_rows,
-        sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
-        sample_stop=None if data.sample_curve is None else data.sample_curve.stop,
-        notes=data.notes,
-        settings_done=data.settings_done,
+        sample_rows=None if sample is None else sample.chosen,
+        sample_stop=None if sample is None else sample.stop,
         test_sets=tuple(set_facts(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
-        missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
-        weak_trainings=() if data.forgettables is None else _weak_trainings(data.forgettables.learnt),
-        fine_tuned=data.fine_tuned,
-        families=data.families,
-        architectures=data.architectures,
-        smallest_effect=data.smallest_effect,
-        published=data.published,
-        provenance=data.provenance,
-        phases={} if forgettables is None else forgettables.phases,
-        untrained_weak_models={} if forgettables is None else forgettables.failed,
-        taken_rows={} if forgettables is None else {name: one.taken for name, one in forgettables.models.items()},
-        trained_alone=()
-        if forgettables is None
-        else tuple(dict.fromkeys(cell.evaluator for cell in forgettables.cells if cell.train_set != "full")),
-        rankings={one.representation: _ranking(one) for one in data.rankings},
+        weak_trainings=_weak_trainings(forgettables.learnt),
+        phases=forgettables.phases,
+        untrained_weak_models=forgettables.failed,
+        taken_rows={name: one.taken for name, one in forgettables.models.items()},
+        trained_alone=tuple(dict.fromkeys(alone)),
+        rankings={pair.representation: _ranking(pair) for pair in data.rankings},
     )
 
 
@@ -271,56 +234,45 @@ def _ranking(pair: RankingPair) -> RankingFacts:
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
-    """The facts of a test set; `label_names` are the dataset's, `ranked` says whether top-5 accuracies are known."""
-    targets = None if one.class_map is None else one.class_map.tolist()
-    return TestSetFacts(
-        name=one.name,
-        challenge=one.challenge,
+    """Return the facts of a test set; `label_names` are the dataset's, `ranked` if top-5 accuracies are known."""
+    return record_of(
+        TestSetFacts,
+        one,
         rows=len(one.row_ids),
-        unit=one.unit,
-        chance=one.chance,
-        pooled=one.pooled,
         groups=None if one.groups is None else len(np.unique(one.groups)),
-        label_names=one.label_names,
-        class_map=None
-        if targets is None
-        else {
-            name: None if target < 0 else one.label_names[target]
-            for name, target in zip(label_names, targets, strict=True)
-        },
-        collapse=one.collapse,
-        adds_probabilities=one.adds_probabilities,
+        class_map=None if one.class_map is None else _class_names(one.class_map, one.label_names, label_names),
         category_columns=tuple(one.categories),
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
-        notes=one.notes,
-        parts=tuple(_parts(one)) if one.challenge else (),
+        parts=_parts(one) if one.challenge else (),
         ranked=ranked,
         own_laws=tuple(dict.fromkeys(name for name, train_set in one.own_kept if train_set != "filtered")),
     )
 
 
-def _parts(one: TestSet) -> Iterator[PartFacts]:
-    beside, by_size = (
-        {(part.column, part.category, part.label) for part in each}
-        for each in (zero_shot_subsets(one), category_parts(one))
+def _class_names(class_map: np.ndarray, own: tuple[str, ...], dataset: tuple[str, ...]) -> dict[str, str | None]:
+    return {name: own[to] if to >= 0 else None for name, to in zip(dataset, class_map.tolist(), strict=True)}
+
+
+def _parts(one: TestSet) -> tuple[PartFacts, ...]:
+    side_by_side = {part.name for part in zero_shot_subsets(one)}
+    by_size = {part.name for part in category_parts(one)}
+    return tuple(
+        PartFacts(part.name, int(part.mask.sum()), part.name in side_by_side, part.name in by_size)
+        for part in subsets_of(one)
     )
-    for part in subsets_of(one):
-        name = (part.column, part.category, part.label)
-        yield PartFacts(name, int(part.mask.sum()), name in beside, name in by_size)
 
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
-    train = one.rows.filter(pc.equal(one.rows["split"], "train"))
     facts = data.row_facts.get(one.representation)
     trained: dict[str, list[Cell]] = {}
     for _, train_set, cells in cell_groups(data, one.representation):
         trained.setdefault(train_set, []).extend(cells)
-    return FilteringFacts(
-        **vars(filter_outcome(one)),
-        settings=one.settings,
-        warnings=one.warnings,
+    return record_of(
+        FilteringFacts,
+        one,
+        filter_outcome(one),
         control=control(data, one.representation),
-        train_questions=questions_of(data, train["row_id"].to_numpy()),
+        train_questions=questions_of(data, only_train(one)["row_id"].to_numpy()),
         cutoffs=tuple(row.cutoff for row in filter_table(one)),
         splits=tuple(one.rows["split"].unique().to_pylist()),
         rows_left_alone=int((~one.entered).sum()),
@@ -331,25 +283,16 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
 
 def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
     tuned = data.fine_tuned.get(name)
-    return EvaluatorFacts(
-        name=name,
-        plain=tuned is None,
-        whole_input=name not in data.partial_inputs,
-        judging=name in data.judging_evaluators,
-        held_back=data.held_back.get(name),
-        meaning=None if tuned is None else tuned.meaning,
-    )
+    whole_input, judging = name not in data.partial_inputs, name in data.judging_evaluators
+    meaning = None if tuned is None else tuned.meaning
+    return EvaluatorFacts(name, tuned is None, whole_input, judging, data.held_back.get(name), meaning)
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
-    """The trainings, called by their weak model, with the seed if it has several."""
-    models = [one.weak_model for one in learnt]
-    return tuple(
-        WeakTrainingFacts(
-            name=one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}",
-            weak_model=one.weak_model,
-            seed=one.seed,
-            sets=None if one.sets is None else tuple(one.sets),
-        )
-        for one in learnt
-    )
+    """Name each training by its weak model, with the seed if it has several."""
+    times, found = Counter(one.weak_model for one in learnt), []
+    for one in learnt:
+        name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"
+        sets = None if one.sets is None else tuple(one.sets)
+        found.append(WeakTrainingFacts(name, one.weak_model, one.seed, sets))
+    return tuple(found)

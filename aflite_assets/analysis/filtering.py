@@ -1,4 +1,4 @@
-"""What filtering did, by iteration and in the end: counts, shares of classes, predictability."""
+"""Results of filtering, by iteration and in the end: counts, shares of classes, predictability."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,22 +9,16 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned
-from aflite_assets.analysis.tidy import TidyTable
-
-_COLUMNS = (
-    "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
-    "representation_bias", "rows_never_held_out",
-)  # fmt: skip
+from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
 @dataclass(frozen=True)
 class FilterRow:
     """One iteration of filtering.
 
-    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*` count
-    the rows that are scored but never trained on. `largest_class`: share of the largest class among the rows of the
-    pool that entered, whose mean predictability is the representation bias. `guessing_deviation`: standard deviation of
-    the share that guesses right with that probability get on so many rows. Shares lie in [0, 1].
+    `rows_in`, `removed`: rows of the pool, of which `train_*` are train rows; `scored_*`: rows that are scored but
+    never trained on. `representation_bias` and `largest_class`: mean predictability and share of the largest class
+    of the rows of the pool, in [0, 1]; `guessing_deviation`: of the accuracy of guesses right with that probability.
     """
 
     representation: str
@@ -42,22 +36,25 @@ class FilterRow:
     guessing_deviation: float
 
 
-ITERATIONS = TidyTable("iterations", FilterRow)
+def only_train(filtered: FilteredSet) -> pa.Table:
+    """Return the train rows of `FilteredSet.rows`."""
+    return filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
 
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
-    """The iterations of one filtering, in order."""
-    rows = sorted(filtered.iterations.select(list(_COLUMNS)).to_pylist(), key=lambda row: row["iteration"])
+    """Return the iterations of one filtering, in order."""
+    stored = ITERATIONS.schema.names[1:-2]  # without what is computed here
+    rows = filtered.iterations.select(stored).sort_by("iteration").to_pylist()
     shares = _class_shares(filtered, [row["iteration"] for row in rows], 1).max(axis=1, initial=0)
     deviations = guessing_deviation(shares, np.array([row["rows_in"] for row in rows]))
     return tuple(
-        FilterRow(**row, representation=filtered.representation, largest_class=share, guessing_deviation=deviation)
+        FilterRow(filtered.representation, **row, largest_class=share, guessing_deviation=deviation)
         for row, share, deviation in zip(rows, shares.tolist(), deviations.tolist(), strict=True)
     )
 
 
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
+    """Return the standard deviation of accuracy, in [0, 1], on `rows` guesses right with probability `share`."""
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 
@@ -71,11 +68,8 @@ class ClassShare:
     share: float
 
 
-CLASS_SHARES = TidyTable("class_shares", ClassShare)
-
-
 def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
-    """The share of each class in each iteration, in their order."""
+    """Yield the share of each class in each iteration, in their order."""
     iterations = sorted(filtered.iterations["iteration"].to_pylist())
     for iteration, shares in zip(iterations, _class_shares(filtered, iterations, classes).tolist(), strict=True):
         for label, share in enumerate(shares):
@@ -83,7 +77,7 @@ def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
-    """Shares of the pool's rows that entered each iteration, iterations x classes float64; at least so many classes."""
+    """Shares of the pool's rows that entered each iteration, float64 (iterations, at least `classes`)."""
     pool = filtered.rows.filter(pa.array(filtered.pool))
     labels = pool["label"].to_numpy()
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
@@ -104,20 +98,14 @@ class PredictabilityBin:
     removed: int
 
 
-PREDICTABILITY = TidyTable("predictability", PredictabilityBin)
-
-
 def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[PredictabilityBin, ...]:
-    """The train rows that have a predictability, in equal bins over [0, 1]."""
-    rows = filtered.rows.filter(
-        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.is_finite(filtered.rows["predictability"]))
-    )
+    """Count the train rows that have a predictability, in equal bins over [0, 1]."""
+    train = only_train(filtered)
+    rows = train.filter(pc.is_finite(train["predictability"]))
     scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
     edges, sides = bin_edges(bins).tolist(), (binned(scores[side], bins).tolist() for side in (kept, ~kept))
-    return tuple(
-        PredictabilityBin(filtered.representation, *counted)
-        for counted in zip(edges[:-1], edges[1:], *sides, strict=True)
-    )
+    counts = zip(edges[:-1], edges[1:], *sides, strict=True)
+    return tuple(PredictabilityBin(filtered.representation, *counted) for counted in counts)
 
 
 @dataclass(frozen=True)
@@ -132,16 +120,11 @@ class ScoreBin:
     removed: int
 
 
-PREDICTABILITY_BY_ITERATION = TidyTable("predictability_by_iteration", ScoreBin)
-
-
 def score_bins(representation: str, counts: ScoreCounts) -> Iterator[ScoreBin]:
-    """The counts of every iteration, a record per bin."""
+    """Yield the counts of every iteration, a record per bin."""
     low, high = counts.edges[:-1].tolist(), counts.edges[1:].tolist()
-    for iteration, *of_bins in zip(
-        counts.iterations.tolist(), counts.rows.tolist(), counts.removed.tolist(), strict=True
-    ):
-        for counted in zip(low, high, *of_bins, strict=True):
+    for place, iteration in enumerate(counts.iterations.tolist()):
+        for counted in zip(low, high, counts.rows[place].tolist(), counts.removed[place].tolist(), strict=True):
             yield ScoreBin(representation, iteration, *counted)
 
 
@@ -157,21 +140,18 @@ class ClassRemoval:
 
 
 def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval, ...]:
-    """What was removed of each class, in their order."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    """Count the removed rows of each class, in their order."""
+    train = only_train(filtered)
     labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
-    before, after = (np.bincount(labels[side], minlength=classes) for side in (np.ones(len(kept), bool), kept))
+    before, after = np.bincount(labels, minlength=classes), np.bincount(labels[kept], minlength=classes)
     shares = (side / max(side.sum(), 1) for side in (before, after))
-    columns = (before, before - after, *shares)
-    return tuple(
-        ClassRemoval(label, *numbers)
-        for label, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True))
-    )
+    columns = (column.tolist() for column in (before, before - after, *shares))
+    return tuple(ClassRemoval(label, *numbers) for label, numbers in enumerate(zip(*columns, strict=True)))
 
 
 @dataclass(frozen=True)
 class FilterOutcome:
-    """How many train rows a filtering kept, why it stopped, and what became of representation bias.
+    """Train rows that a filtering kept, why it stopped, and the representation bias before and after.
 
     `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
     least, by_chance, in [0, 1]). `bias`: representation bias in the first and in the last of its `passes`;
@@ -192,18 +172,15 @@ class FilterOutcome:
 
 def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
     """Count the kept train rows of a filtered set and read its first and last pass."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    passes = filter_table(filtered)
-    return FilterOutcome(
-        filtered.representation,
-        filtered.stop_reason,
-        train.num_rows,
-        _rows(train["kept"]),
-        filtered.runs,
-        filtered.kept_jaccard,
-        len(passes),
-        (passes[0].representation_bias, passes[-1].representation_bias) if passes else None,
-        passes[-1].largest_class if passes else None,
+    train, passes = only_train(filtered), filter_table(filtered)
+    return record_of(
+        FilterOutcome,
+        filtered,
+        train_rows=train.num_rows,
+        kept_rows=_count(train["kept"]),
+        passes=len(passes),
+        bias=(passes[0].representation_bias, passes[-1].representation_bias) if passes else None,
+        largest_class=passes[-1].largest_class if passes else None,
     )
 
 
@@ -231,21 +208,28 @@ class StillPredicted:
 
 
 def still_predicted(filtered: FilteredSet) -> StillPredicted:
-    """Count the kept train rows of a filtered set."""
-    threshold = float(str(filtered.settings["threshold"]))
-    train = filtered.rows.filter(pc.and_(pc.equal(filtered.rows["split"], "train"), filtered.rows["kept"]))
-    score = train["predictability"]
+    """Count the kept train rows of a filtered set by their predictability."""
+    settings = filtered.settings
+    threshold = float(str(settings["threshold"]))
+    train = only_train(filtered)
+    score = train.filter(train["kept"])["predictability"]
     return StillPredicted(
-        train.num_rows,
-        _rows(pc.greater_equal(score, 1.0)),
-        _rows(pc.greater_equal(score, pa.scalar(threshold, score.type))),  # both rounded alike
-        score.null_count,
-        threshold,
-        str(filtered.settings.get("selection", "greedy")),
-        str(filtered.settings.get("remove", "rows")),
-        filtered.stop_reason.lower(),
+        rows=len(score),
+        every_time=_count(pc.greater_equal(score, 1.0)),
+        over=_count(pc.greater_equal(score, pa.scalar(threshold, score.type))),  # both rounded alike
+        unscored=score.null_count,
+        threshold=threshold,
+        selection=str(settings.get("selection", "greedy")),
+        remove=str(settings.get("remove", "rows")),
+        stop_reason=filtered.stop_reason.lower(),
     )
 
 
-def _rows(where: object) -> int:
+def _count(where: object) -> int:
     return int(pc.sum(where).as_py() or 0)
+
+
+ITERATIONS = TidyTable("iterations", FilterRow)
+CLASS_SHARES = TidyTable("class_shares", ClassShare)
+PREDICTABILITY = TidyTable("predictability", PredictabilityBin)
+PREDICTABILITY_BY_ITERATION = TidyTable("predictability_by_iteration", ScoreBin)

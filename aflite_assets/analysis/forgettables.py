@@ -1,4 +1,4 @@
-"""The tidy tables of rows that weak models forget: sizes, classes, events, agreement, minorities and thresholds."""
+"""Tidy tables of rows that weak models forget: sizes, classes, events, agreement, minorities and thresholds."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import Agreement, Forgettables, WeakModelFacts
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Agreement
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import upper_quantile, wilson_interval
-from aflite_assets.analysis.scores.accuracy import correct_rows
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.scores.accuracy import finished_rows
+from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class WeakModelAccuracy:
 
 @dataclass(frozen=True)
 class ForgettableClass:
-    """Rows of one class that a weak model was presented, forgot, and that were taken."""
+    """Rows of one class that a weak model was trained on, forgot, and that were taken."""
 
     weak_model: str
     label: str
@@ -62,8 +62,8 @@ class ForgettingEvents:
 class Minority:
     """A mean over the rows of a set, with its 95 % interval: of the overlap of both texts, or of a share of rows.
 
-    `weak_model`: empty of all rows; `set`: all, random, forgettable or never learnt; `measure` and `group`: what the
-    mean is of. `mean`: None where no row has the measure; `low`, `high`: None of a single row.
+    `weak_model`: empty for all rows; `set`: all, random, forgettable or never learnt; `measure` and `group`: what the
+    mean is of. `mean`: None if no row has the measure; `low`, `high`: None for a single row.
     """
 
     weak_model: str
@@ -78,7 +78,7 @@ class Minority:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], mean over `seeds`, where a row counts as `class_name` if its probability is over a threshold.
+    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
 
     `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
     """
@@ -94,7 +94,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class PhaseAverage:
-    """Mean accuracy in [0, 1] over both kinds of test sets: of the mean over splits and that over challenge sets."""
+    """Accuracy in [0, 1]: mean of the mean over splits and the mean over challenge sets."""
 
     evaluator: str
     accuracy: float
@@ -111,65 +111,59 @@ THRESHOLDS = TidyTable("thresholds", Threshold)
 PHASE_AVERAGES = TidyTable("phase_averages", PhaseAverage)
 
 
-def _models(data: BenchmarkData) -> Mapping[str, WeakModelFacts]:
-    return {} if data.forgettables is None else data.forgettables.models
-
-
 def weak_models(data: BenchmarkData) -> Iterator[WeakModel]:
-    """A row per weak model that was trained."""
-    for name, one in _models(data).items():
-        sizes = one.rows, one.forgettable, one.taken, one.never_learnt
-        yield WeakModel(name, *sizes, one.largest_class, one.train_accuracy, one.share)
+    """Yield a row per weak model that was trained."""
+    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
+        yield record_of(WeakModel, one, weak_model=name)
 
 
 def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
-    """A row per weak model and split."""
-    for name, one in _models(data).items():
+    """Yield a row per weak model and split."""
+    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
         for split, accuracy in one.accuracy.items():
             yield WeakModelAccuracy(name, split, accuracy)
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
-    """A row per weak model and class, in the dataset's order."""
-    for name, one in _models(data).items():
+    """Yield a row per weak model and class, in the dataset's order."""
+    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
         for label in data.label_names:
             if label in one.by_class:
                 yield ForgettableClass(name, label, **one.by_class[label])
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
-    """A row per weak model and number of events of any of them, rows that were never learnt last."""
-    names = list(dict.fromkeys(name for one in _models(data).values() for name in one.events))
-    for model, one in _models(data).items():
-        for name in [*(name for name in names if name != "never_learnt"), "never_learnt"]:
+    """Yield a row per weak model and number of events of any of them, rows that were never learnt last."""
+    models = (data.forgettables or NO_FORGETTABLES).models
+    numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
+    for model, one in models.items():
+        for name in (*numbers, "never_learnt"):
             rows = one.events.get(name, 0)
             yield ForgettingEvents(model, name, rows, rows / max(one.rows, 1))
 
 
 def agreement(data: BenchmarkData) -> tuple[Agreement, ...]:
-    """A row per pair of trainings."""
-    return () if data.forgettables is None or not data.forgettables.models else data.forgettables.agreement
+    """Return a row per pair of trainings."""
+    forgettables = data.forgettables or NO_FORGETTABLES
+    return forgettables.agreement if forgettables.models else ()
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
-    """Of all rows once, and of every set with its interval; of random rows the draw of the first seed."""
-    if not _models(data):
-        return
-    assert data.forgettables is not None
+    """Yield all rows once, and every set with its interval; for random rows the draw of the first seed."""
+    forgettables = data.forgettables or NO_FORGETTABLES
+    sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
     found: dict[tuple[str, str, str, str], Minority] = {}
-    for line in data.forgettables.minorities.to_pylist():
-        if line["name"] not in (None, "random", "forgettable", "never_learnt"):
-            continue
-        key = (line["weak_model"] or "", (line["name"] or "all").replace("_", " "), line["measure"], line["group"])
-        mean = None if math.isnan(line["mean"]) else line["mean"]
-        found.setdefault(key, Minority(*key, line["rows"], mean, *_interval(line)))
-    order = {"all": 0, "random": 1, "forgettable": 2, "never learnt": 3}
-    models = ["", *data.forgettables.models]
-    yield from sorted(found.values(), key=lambda one: (models.index(one.weak_model), order[one.set]))
+    for line in forgettables.minorities.to_pylist() if forgettables.models else ():
+        if line["name"] in sets:
+            key = (line["weak_model"] or "", sets[line["name"]], line["measure"], line["group"])
+            mean = None if math.isnan(line["mean"]) else line["mean"]
+            found.setdefault(key, Minority(*key, line["rows"], mean, *_interval(line)))
+    models, order = ["", *forgettables.models], [*sets.values()]
+    yield from sorted(found.values(), key=lambda one: (models.index(one.weak_model), order.index(one.set)))
 
 
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Wilson's for shares, the t interval for mean overlaps; none of a single row."""
+    """Return the Wilson interval of a share, the t interval of a mean overlap; None for a single row."""
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):
         return None, None
@@ -181,31 +175,23 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 
 
 def thresholds(data: BenchmarkData) -> Iterator[Threshold]:
-    """A row per evaluator, challenge set of two classes, and threshold."""
-    for one in () if data.forgettables is None else data.forgettables.thresholds:
+    """Yield a row per evaluator, challenge set of two classes, and threshold."""
+    for one in (data.forgettables or NO_FORGETTABLES).thresholds:
         for threshold, accuracy in zip(one.thresholds.tolist(), one.accuracy.tolist(), strict=True):
             chosen = threshold == one.best
             yield Threshold(one.evaluator, one.test_set, one.positive, threshold, accuracy, one.seeds, chosen)
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
-    """Of every evaluator that second phases start from and of the phases, where there are sets of both kinds."""
-    forgettables = data.forgettables
-    if forgettables is None:
-        return
+    """Yield each phase and each evaluator that phases start from, if there are test sets of both kinds."""
+    forgettables = data.forgettables or NO_FORGETTABLES
+    kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     for name in (*forgettables.starts, *forgettables.phases):
-        by_seed = _averages(data, forgettables, name)
+        by_seed = []
+        for cell in forgettables.cells_of(name):
+            means = [[rows.mean() for one in kind for rows in finished_rows([cell], one)] for kind in kinds]
+            if all(means):
+                by_seed.append(np.mean([np.mean(kind) for kind in means]))
         if by_seed:
             deviation = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
             yield PhaseAverage(name, float(np.mean(by_seed)), deviation)
-
-
-def _averages(data: BenchmarkData, forgettables: Forgettables, evaluator: str) -> list[float]:
-    sides = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
-    found = []
-    for cell in forgettables.cells_of(evaluator):
-        right = [[correct_rows(cell, one) for one in side] for side in sides]
-        means = [[float(rows.mean()) for rows in side if isinstance(rows, np.ndarray)] for side in right]
-        if all(means):
-            found.append(float(np.mean([np.mean(side) for side in means])))
-    return found

@@ -15,31 +15,29 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 def to_json(value: object) -> JsonValue:
-    """The value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
+    """Return the value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
 
-    Raises:
-        InvalidInputError: the value, or one inside it, has no JSON form.
+    Raises InvalidInputError if there is none.
     """
-    if value is None or isinstance(value, bool | str):
-        return str(value) if isinstance(value, Enum) else value
-    if isinstance(value, Enum):
-        return to_json(value.value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.generic | np.ndarray):
-        return to_json(value.tolist())
-    return _composed(value)
-
-
-def _composed(value: object) -> JsonValue:
+    match value:
+        case Enum():
+            return to_json(value.value)
+        case None | bool() | str():
+            return value
+        case int():
+            return int(value)
+        case float() | np.floating():
+            return float(value) if math.isfinite(value) else None
+        case np.generic() | np.ndarray():
+            return to_json(value.tolist())
+        case Mapping():
+            return {str(key): to_json(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [to_json(inner) for inner in value]
+        case set() | frozenset():
+            return [to_json(inner) for inner in sorted(value, key=str)]
+        case date() | PurePath():
+            return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [to_json(inner) for inner in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, date | PurePath):
-        return str(value)
     raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")

@@ -1,4 +1,4 @@
-"""An analysis as files, and back: a Parquet file per tidy table, a JSON file per other part. Nothing is computed."""
+"""An analysis as files, and back: a Parquet file per tidy table, a JSON file per other part."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,20 +16,14 @@ from aflite_assets.analysis.json_values import to_json
 TABLES_FOLDER, EVIDENCE_FOLDER = "tables", "evidence"
 EVIDENCE_FILE = "evidence.json"
 
-FILES: Mapping[str, str] = {
-    one.name: {"verdicts": "verdict.json"}.get(one.name, f"{one.name}.json")
-    for one in fields(Analysis)
-    if one.name != "tables"
+FILES: Mapping[str, str] = {one.name: f"{one.name}.json" for one in fields(Analysis) if one.name != "tables"} | {
+    "verdicts": "verdict.json"
 }
-"""The file of each part of an analysis but its tables."""
+"""The file of each part of an analysis except its tables."""
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:
-    """Write every part into a folder that is there: `tables/<name>.parquet` and the `FILES`.
-
-    Raises:
-        InvalidInputError: a part has no JSON form.
-    """
+    """Write every part into an existing folder: `tables/<name>.parquet` and the `FILES`."""
     (folder / TABLES_FOLDER).mkdir()
     for table, _ in TABLES:
         pq.write_table(table.to_arrow(analysis.of(table)), folder / TABLES_FOLDER / f"{table.name}.parquet")
@@ -39,11 +33,7 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote.
-
-    Raises:
-        DataError: a table was written with another schema version.
-    """
+    """Read what `write_analysis` wrote."""
     hints = get_type_hints(Analysis)
     parts: dict[str, Any] = {
         name: TypeAdapter(hints[name]).validate_json((folder / file).read_bytes()) for name, file in FILES.items()

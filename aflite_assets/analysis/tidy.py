@@ -1,4 +1,4 @@
-"""Tidy tables: a row per number, described by a record type, as Arrow and back. The tables themselves stand elsewhere.
+"""Tidy tables: a row per number, described by a record type, as Arrow and back; the tables are declared elsewhere.
 
 A table's columns are the fields of its record, in their order and with their types, so that what computes numbers, what
 is published as Parquet and what reads it back cannot drift apart.
@@ -15,13 +15,24 @@ import pyarrow as pa
 from aflite_assets.errors import DataError, InvalidInputError
 
 SCHEMA_VERSION = 1
-"""Raised when a column changes its meaning, goes or gets another type; new columns and tables leave it."""
+"""Raised when a column changes its meaning or type or is deleted; new columns and tables do not change it."""
 
 VERSION_KEY = b"aflite.schema_version"
 
+Record = TypeVar("Record")
 Record_co = TypeVar("Record_co", covariant=True)
 
 _TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
+    """Build a record from `values` and, for its other fields, the attributes of `sources` with the same names.
+
+    Of several sources that have an attribute the last one counts.
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    copied = {name: getattr(source, name) for source in sources for name in names if hasattr(source, name)}
+    return kind(**copied | values)
 
 
 @dataclass(frozen=True)
@@ -41,8 +52,7 @@ class TidyTable(Generic[Record_co]):
     def schema(self) -> pa.Schema:
         """The columns with their types, and the schema version in the metadata.
 
-        Raises:
-            InvalidInputError: a field has another type.
+        Raises InvalidInputError if a field has another type.
         """
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
@@ -55,18 +65,17 @@ class TidyTable(Generic[Record_co]):
         return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
-        """The records as rows; the columns are there without any record, too."""
+        """Return the records as rows; a table without records has the columns, too."""
         return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
 
     def as_row(self, record: object) -> dict[str, Any]:
-        """One record's values by column."""
+        """Return one record's values by column."""
         return {name: getattr(record, name) for name in self.schema.names}
 
     def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
-        """The rows as records; columns of a later version are left out, and those of it that are missing are None.
+        """Return the rows as records; columns of a later version are ignored, and missing ones are None.
 
-        Raises:
-            DataError: the table was written with another schema version.
+        Raises DataError if the table was written with another schema version.
         """
         version = int((table.schema.metadata or {}).get(VERSION_KEY, b"0"))
         if version != SCHEMA_VERSION:
@@ -74,34 +83,27 @@ class TidyTable(Generic[Record_co]):
                 f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
                 "materialise analysis again"
             )
-        names = self._fields
-        lists = {name for name in names if pa.types.is_nested(self.schema.field(name).type)}
-        columns = {name: table[name].to_pylist() for name in names if name in table.column_names}
         make: Any = self.record
+        rows = ({name: row.get(name) for name in self._fields} for row in table.to_pylist())
         return tuple(
-            make(
-                **{name: None if name not in columns else _value(columns[name][place], name in lists) for name in names}
-            )
-            for place in range(table.num_rows)
+            make(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
+            for row in rows
         )
 
 
-def _value(value: Any, is_list: bool) -> Any:
-    return tuple(value) if is_list and value is not None else value
-
-
 def _arrow_type(hint: object, where: str) -> pa.DataType:
+    inner = get_args(hint)
     if get_origin(hint) in (Union, UnionType):
-        kinds = {_arrow_type(one, where) for one in get_args(hint) if one is not NoneType}
+        kinds = {_arrow_type(one, where) for one in inner if one is not NoneType}
         if len(kinds) == 1:
             return kinds.pop()
-    if get_origin(hint) is Literal and all(isinstance(one, str) for one in get_args(hint)):
+    if get_origin(hint) is Literal and all(isinstance(one, str) for one in inner):
         return pa.string()
-    if get_origin(hint) is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is Ellipsis:
-        kind = get_args(hint)[0]
-        if get_origin(kind) is tuple and len(get_args(kind)) == 2 and Ellipsis not in get_args(kind):
-            return pa.map_(*(_arrow_type(one, where) for one in get_args(kind)))
-        return pa.list_(_arrow_type(kind, where))
+    if get_origin(hint) is tuple and len(inner) == 2 and inner[1] is Ellipsis:
+        pair = get_args(inner[0])
+        if get_origin(inner[0]) is tuple and len(pair) == 2 and Ellipsis not in pair:
+            return pa.map_(*(_arrow_type(one, where) for one in pair))
+        return pa.list_(_arrow_type(inner[0], where))
     if hint in _TYPES:
         return _TYPES[hint]
     raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")

@@ -12,34 +12,33 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 
 
 def earlier_name(train_set: str) -> str | None:
-    """The name of the earlier size whose rows `filtered_<name>` holds, with `random_<name>` as control.
+    """Return the name of the earlier size whose rows `filtered_<name>` holds, with `random_<name>` as control.
 
-    None for the sets of `TRAIN_SETS` and for names of no train set; "matched" is no such name, as random_matched is
-    another control.
+    None for the sets of `TRAIN_SETS` and for names of no train set; random_matched is another control.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]
 
 
 def is_train_set(name: str) -> bool:
-    """Whether a train set may have this name."""
+    """Return True if a train set may have this name."""
     return name in TRAIN_SETS or earlier_name(name) is not None or is_forgettable_set(name)
 
 
 def is_filtered_set(name: str) -> bool:
-    """Whether it is what a filter kept, or had left at an earlier size."""
+    """Return True if a filter kept these rows, in the end or at an earlier size."""
     return name == "filtered" or (earlier_name(name) is not None and name.startswith("filtered_"))
 
 
 def is_forgettable_set(name: str) -> bool:
-    """Whether it is a set of rows that a weak model forgets, or of as many random rows; it belongs to no filtering."""
+    """Return True for rows that a weak model forgets, or as many random rows; they belong to no filtering."""
     return name.startswith(("forgettable_", "random_forgettable_"))
 
 
 def control_of(train_set: str, names: Collection[str]) -> str:
-    """The train set that `train_set`, filtered or filtered_<name>, is judged against.
+    """Return the train set that `train_set`, filtered or filtered_<name>, is judged against.
 
-    Random rows with the class sizes of filtered, or any random rows where `names` has no random_matched; of an earlier
+    Random rows with the class sizes of filtered, or any random rows if `names` has no random_matched; for an earlier
     iteration the random rows of its size.
     """
     earlier = earlier_name(train_set)
@@ -49,41 +48,38 @@ def control_of(train_set: str, names: Collection[str]) -> str:
 
 
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
-    """Filtered, and what it had left earlier, each against full, its control and the random rows of its size.
+    """Pair filtered, and what it had left earlier, each with full, its control and the random rows of its size.
 
-    And weighted against the rows that it weighs: full, or where there is one the sample.
-
-    Only pairs whose both sides are among `names`.
+    And weighted with the rows that it weighs. Only pairs with both sides among `names`.
     """
     pairs = []
     for name in names:
+        against = []
         if is_filtered_set(name):
-            others = dict.fromkeys(("full", control_of(name, names), "random" if name == "filtered" else "full"))
-            pairs += [(name, against) for against in others if against in names]
-        if name == "weighted" and unweighted(names) in names:
-            pairs.append((name, unweighted(names)))
+            against = ["full", control_of(name, names), "random" if name == "filtered" else "full"]
+        elif name == "weighted":
+            against = [unweighted(names)]
+        pairs += [(name, other) for other in dict.fromkeys(against) if other in names]
     return pairs
 
 
 def unweighted(names: Collection[str]) -> str:
-    """The train set that has the rows of weighted without the weights."""
+    """Return the train set that has the rows of weighted without the weights."""
     return "sampled" if "sampled" in names else "full"
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The given names of train sets, each once: those of earlier sizes right after filtered.
+    """Return the given names of train sets, each once: those of earlier sizes right after filtered.
 
-    Earlier iterations stand in the order of their first appearance, random before filtered.
+    Earlier iterations are in the order of their first appearance, random before filtered.
     """
-    given = list(names)
-    place = {name: number for number, name in enumerate(dict.fromkeys(map(earlier_name, given)))}
-    after = TRAIN_SETS.index("filtered")
+    given = list(dict.fromkeys(names))
+    sizes = [earlier_name(name) for name in given]
 
     def position(name: str) -> tuple[int, int, bool]:
         earlier = earlier_name(name)
         if earlier is None:
-            known = TRAIN_SETS.index(name)
-            return known + (known > after), 0, False
-        return after + 1, place[earlier], name.startswith("filtered")
+            return TRAIN_SETS.index(name), -1, False
+        return TRAIN_SETS.index("filtered"), sizes.index(earlier), name.startswith("filtered")
 
-    return tuple(sorted(set(given), key=position))
+    return tuple(sorted(given, key=position))

@@ -12,8 +12,8 @@ from aflite_assets.analysis.comparisons.second_phase import phase_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import Family, Verdict
+from aflite_assets.analysis.scores.accuracy import TOP
 from aflite_assets.analysis.scores.groups import cell_groups, natural_columns
-from aflite_assets.analysis.scores.ranks import TOP
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import zero_shot_subsets
 from aflite_assets.analysis.tidy import TidyTable

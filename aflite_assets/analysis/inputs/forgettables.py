@@ -152,3 +152,7 @@ class Forgettables:
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
         """Over the seeds."""
         return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
+
+
+NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
+"""The forgettable rows of a report whose file names no weak model."""

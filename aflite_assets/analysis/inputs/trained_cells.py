@@ -35,7 +35,7 @@ class Cell:
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`ranks.with_ranks`). Of test sets whose unit is the question it has a row per question
+    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
     (`questions.question_predictions`).
 
     Raises:

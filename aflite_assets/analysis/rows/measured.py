@@ -1,17 +1,29 @@
-"""Numbers about rows as tidy tables: means of data maps, and which answers evaluators picked."""
+"""Numbers about rows as tidy tables: data maps, answers that were picked, annotators, and lengths of texts."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.filtering import only_train
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
+from aflite_assets.analysis.scores.groups import natural_columns
 from aflite_assets.analysis.scores.questions import PICKED
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import word_counts
+
+DRAWS = 10
+"""Random sets of rows whose lengths are compared."""
+
+_MOST_PLACES = 40
+
+_SHOWN = 0.995
+"""Share of the texts that have a place for their length; the longer ones share the last place."""
 
 _Side = Literal["kept", "removed"]
 
@@ -35,18 +47,14 @@ class DataMapMeans:
     correctness: float | None
 
 
-DATA_MAPS = TidyTable("data_maps", DataMapMeans)
-
-
 def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
     """Yield the means over the kept rows of each data map, then over the removed ones."""
     for one in data.data_maps:
         for side in get_args(_Side):
             rows = one.table.filter(pc.equal(one.table["kept"], side == "kept"))
-            values = (rows[name].to_numpy() for name in ("confidence", "variability", "correctness"))
-            means = (float(np.mean(each)) if len(each) else None for each in values)
-            where = (one.representation, one.evaluator, one.given, one.seeds, one.epochs)
-            yield DataMapMeans(*where, side, rows.num_rows, *means)
+            values = {name: rows[name].to_numpy() for name in ("confidence", "variability", "correctness")}
+            means = {name: float(np.mean(each)) if len(each) else None for name, each in values.items()}
+            yield record_of(DataMapMeans, one, side=side, rows=rows.num_rows, **means)
 
 
 @dataclass(frozen=True)
@@ -59,24 +67,158 @@ class AnswerPick:
     trainings: int
 
 
-ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
-
-
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
     """Yield the answers that were picked, by evaluator; none if rows are no answers of questions."""
-    asked = sorted(one.name for one in data.test_sets if one.unit == "question" and not one.challenge)
-    counts: dict[int, Counter[str]] = {}
+    asked = pa.array([one.name for one in data.test_sets if one.unit == "question" and not one.challenge], pa.string())
+    times: Counter[tuple[int, str, str]] = Counter()
     trainings: Counter[tuple[str, str]] = Counter()
-    set_of: dict[int, str] = {}
     for cell in data.cells:
-        if cell.train_set != "full" or cell.predictions is None or PICKED not in cell.predictions.column_names:
+        if cell.train_set == "full" and cell.predictions is not None and PICKED in cell.predictions.column_names:
+            picks = cell.predictions.filter(pc.is_in(cell.predictions["test_set"], asked))
+            picks = picks.filter(pc.is_valid(picks[PICKED]))
+            names, row_ids = picks["test_set"].to_pylist(), picks[PICKED].to_pylist()
+            trainings.update((cell.evaluator, name) for name in set(names))
+            times.update((row_id, cell.evaluator, name) for row_id, name in zip(row_ids, names, strict=True))
+    places = {row_id: place for place, row_id in enumerate(dict.fromkeys(row_id for row_id, *_ in times))}
+    for (row_id, evaluator, name), count in sorted(times.items(), key=lambda one: places[one[0][0]]):
+        yield AnswerPick(row_id, evaluator, count, trainings[evaluator, name])
+
+
+@dataclass(frozen=True)
+class AnnotatorAgreement:
+    """How often single annotators gave the label of the test rows that a train set is compared on.
+
+    `share` in [0, 1]: mean over the `rows` annotated ones of the `test_rows` of the share of annotators that gave the
+    row's label; None if none is annotated. `difference`: of filtered, by how many points it falls from all rows.
+    """
+
+    test_set: str
+    train_set: str
+    representation: str | None
+    tested_on: Literal["full", "filtered"]
+    test_rows: int
+    rows: int
+    share: float | None
+    difference: float | None
+
+
+def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
+    """Yield every natural test set with annotators, for each train set that is compared there."""
+    for test_set in data.test_sets:
+        shares = None if test_set.challenge else annotators_right(data, test_set)
+        if shares is None:
             continue
-        picks = cell.predictions.filter(pc.is_valid(cell.predictions[PICKED])).select(["test_set", PICKED])
-        picks = picks.filter(pc.is_in(picks["test_set"], pa.array(asked, pa.string())))
-        trainings.update((cell.evaluator, name) for name in picks["test_set"].unique().to_pylist())
-        for name, row_id in zip(picks["test_set"].to_pylist(), picks[PICKED].to_pylist(), strict=True):
-            counts.setdefault(row_id, Counter())[cell.evaluator] += 1
-            set_of[row_id] = name
-    for row_id, by_evaluator in counts.items():
-        for evaluator, times in by_evaluator.items():
-            yield AnswerPick(row_id, evaluator, times, trainings[evaluator, set_of[row_id]])
+        full = float(shares[~np.isnan(shares)].mean())
+        for one in natural_columns(data, test_set):
+            is_part = one.tested_on == "filtered" and one.representation is not None
+            chosen = shares[test_set.kept[str(one.representation)]] if is_part else shares
+            annotated = chosen[~np.isnan(chosen)]
+            share = float(annotated.mean()) if len(annotated) else None
+            difference = None if share is None or one.train_set != "filtered" else 100 * (full - share)
+            yield record_of(
+                AnnotatorAgreement,
+                one,
+                test_set=test_set.name,
+                test_rows=len(chosen),
+                rows=len(annotated),
+                share=share,
+                difference=difference,
+            )
+
+
+def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
+    """Return per row the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
+
+    None if no row has any, and for questions, of which annotators saw single answers. If the label is the majority of
+    the same annotators, as in SNLI, each of them had a say in it, so this is more than a new annotator would reach.
+    """
+    if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
+        return None
+    examples = data.examples.select(test_set.row_ids)
+    column = examples.table["annotator_labels"]
+    counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    if not counts.any():
+        return None
+    row = np.repeat(np.arange(len(counts)), counts)
+    right = pc.list_flatten(column).to_numpy() == examples.labels[row]
+    return np.bincount(row, weights=right, minlength=len(counts)) / np.where(counts, counts, np.nan)
+
+
+@dataclass(frozen=True)
+class LengthShare:
+    """Shares in [0, 1] of kept, removed and random rows whose text has so many words (SustaiNLP 2020, Figure 2).
+
+    The text is `column`, which the source calls `column_name`. The place holds lengths from `start` up to the start of
+    the next place; the last one holds all longer texts. `random_*` are the mean, least and most of random sets of as
+    many rows as were kept. `kept_rows` and `removed_rows` have the text, with `kept_mean` and `removed_mean` words. A
+    side without rows has None.
+    """
+
+    representation: str
+    column: str
+    column_name: str
+    start: int
+    kept: float | None
+    removed: float | None
+    random_mean: float | None
+    random_least: float | None
+    random_most: float | None
+    kept_rows: int
+    removed_rows: int
+    kept_mean: float | None
+    removed_mean: float | None
+
+
+def lengths(data: BenchmarkData) -> Iterator[LengthShare]:
+    """Yield the `length_shares` of every filtering."""
+    for one in data.filtered:
+        yield from length_shares(data.examples, one, data.source.named)
+
+
+def length_shares(
+    examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str, *, seed: int = 0
+) -> Iterator[LengthShare]:
+    """Yield each text column's places, over the train rows that entered the filter; none without texts or such rows.
+
+    Random set i is drawn from (seed, i), as many rows as were kept. `named`: the source's name of a column. Raises
+    DataError if a row is not among the examples.
+    """
+    train = only_train(filtered)
+    names = [name for name in ("text", "text_pair") if name in examples.table.column_names]
+    if examples.modality != "text" or not train.num_rows:
+        return
+    narrow = Examples(examples.table.select(["row_id", *names]), examples.label_names)
+    table = narrow.select(train["row_id"].to_numpy()).table
+    kept = train["kept"].to_numpy(zero_copy_only=False).astype(bool)
+    generators = [np.random.default_rng([seed, number]) for number in range(DRAWS)]
+    drawn = [generator.choice(len(kept), int(kept.sum()), replace=False) for generator in generators]
+    for name in names:
+        words = word_counts(table[name])
+        if not np.isnan(words).all():
+            yield from _shares((filtered.representation, name, named(name)), words, kept, drawn)
+
+
+def _shares(
+    where: tuple[str, str, str], words: np.ndarray, kept: np.ndarray, drawn: list[np.ndarray]
+) -> Iterator[LengthShare]:
+    known = words[~np.isnan(words)]
+    shortest, longest = int(known.min()), int(np.quantile(known, _SHOWN, method="inverted_cdf"))
+    starts = np.arange(shortest, longest + 1, -(-(longest + 1 - shortest) // _MOST_PLACES))
+
+    def share(chosen: np.ndarray) -> np.ndarray:
+        places = np.searchsorted(starts, chosen[~np.isnan(chosen)], side="right") - 1
+        return np.bincount(places, minlength=len(starts)) / (len(places) or np.nan)
+
+    sides = [words[side & ~np.isnan(words)] for side in (kept, ~kept)]
+    random = np.array([share(words[rows]) for rows in drawn])
+    columns = np.array([*map(share, sides), random.mean(axis=0), random.min(axis=0), random.max(axis=0)])
+    means = [float(side.mean()) if len(side) else None for side in sides]
+    for start, column in zip(starts.tolist(), columns.T.tolist(), strict=True):
+        shares: list[Any] = [None if np.isnan(one) else one for one in column]
+        yield LengthShare(*where, start, *shares, *map(len, sides), *means)
+
+
+DATA_MAPS = TidyTable("data_maps", DataMapMeans)
+ANSWER_PICKS = TidyTable("answer_picks", AnswerPick)
+ANNOTATORS = TidyTable("annotators", AnnotatorAgreement)
+LENGTHS = TidyTable("lengths", LengthShare)

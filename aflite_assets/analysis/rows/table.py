@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.forgettables import LearntRows
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
@@ -34,13 +34,13 @@ ROW_FACTS = pa.schema(
         ("suggested_probability", pa.float32()),
     ]
 )
-"""Facts about the rows of one filtering beyond its outcome; all but the first are null where nothing is stored.
+"""Facts about the rows of one filtering beyond its outcome; all but the first are null if nothing is stored.
 
 `predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
 `predicted_instead`: the classes that classifiers gave most often in place of its label, with the share of its held-out
-predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: of a
-suspected label error the class that it may be, `suggested_probability` what models gave that class where they did not
-see the row, in [0, 1].
+predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: for a
+suspected label error the class that it may be, `suggested_probability` the probability in [0, 1] that models gave that
+class without having seen the row.
 """
 
 INFORMATION = pa.schema(
@@ -64,7 +64,8 @@ _OUTCOME = {
     "predictability": pa.float32(),
     "label_probability": pa.float32(),
 }
-_CLASSES = ("predicted_instead", "suggested_label")
+_CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
+"""Columns of class numbers, or lists of them, that are published as names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +95,14 @@ def row_tables(data: BenchmarkData) -> RowTables:
 
 
 def image_reader(examples: Examples) -> Callable[[int], bytes]:
-    """Return what `RowTables.image` is for rows of a dataset."""
+    """Return the `RowTables.image` of a dataset."""
     order = np.argsort(examples.row_ids, kind="stable")
     ascending = examples.row_ids[order]
     return lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)]))
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
-    """Write `ROWS_FILE`, one representation after the other, and of what there is `PVI_FILE` and the data maps.
-
-    Raises:
-        DataError: a row of a filtering is not among the examples.
-    """
+    """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any."""
     tables, first = row_tables(data), data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
@@ -134,40 +131,31 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     """Return the rows of one filtering as people read them.
 
     Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
-    1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
-    image's file, null where the dataset holds the image itself), or the features in the source's units: a column
-    feature.<name> each where the source has names, else the list features; status (kept, removed, or not filtered: of a
-    split that the filter left alone, as in the published folder), kept, removed_in_iteration (null: it stayed),
-    predictability and label_probability (null: never held out), `ROW_FACTS` with classes by name, how weak models
-    learnt the row (`_learning`), and where the dataset has them group, annotator_labels (names) and its attributes.
-
-    Raises:
-        DataError: a row of the filtering is not among the examples.
+    1; null if unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of its
+    file, null if the dataset holds the image itself), or features in the source's units (a column feature.<name> each
+    if the source has names, else the list features); status (kept, removed, or not filtered: of a split that the filter
+    left alone, as in the published folder), kept, removed_in_iteration (null if kept), predictability and
+    label_probability (null if never held out), `ROW_FACTS` with classes by name, how weak models learnt the row
+    (`_learning`), and if the dataset has them group, annotator_labels (names) and its attributes. Raises DataError if a
+    row of the filtering is not among the examples.
     """
-    row_ids = filtered.rows["row_id"].to_numpy()
-    names = pa.array(data.label_names, pa.string())
-    inputs = _inputs(data, row_ids)
+    rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
         "representation": pa.array([filtered.representation] * len(row_ids), pa.string()),
         "row_id": pa.array(row_ids, pa.int64()),
     }
-    if data.source.places.num_rows:
-        places = data.source.of(row_ids)
-        columns |= {name: places[name] for name in places.column_names}
-    for name in inputs.column_names:
-        if name not in columns:
-            column = inputs[name]
-            columns[name] = _named(column, names) if name in ("label", "annotator_labels") else column
-    kept = filtered.rows["kept"].to_numpy(zero_copy_only=False)
-    status = np.where(filtered.entered, np.where(kept, "kept", "removed"), "not filtered")
-    columns["status"] = pa.array(status, pa.string())
-    for name, kind in _OUTCOME.items():
-        columns[name] = filtered.rows[name].cast(kind)
-    found = data.row_facts.get(filtered.representation, ROW_FACTS.empty_table())
-    found = found.take(pc.index_in(columns["row_id"], value_set=found["row_id"]))
-    for name in ROW_FACTS.names[1:]:
-        columns[name] = _named(found[name], names) if name in _CLASSES else found[name]
-    return pa.table(columns | _learning(() if data.forgettables is None else data.forgettables.learnt, row_ids))
+    places = [data.source.of(row_ids)] if data.source.places.num_rows else []
+    for table in (*places, _inputs(data, row_ids)):
+        columns |= {name: table[name] for name in table.column_names if name not in columns}
+    outcome = np.where(rows["kept"].to_numpy(zero_copy_only=False), "kept", "removed")
+    columns["status"] = pa.array(np.where(filtered.entered, outcome, "not filtered"), pa.string())
+    columns |= {name: rows[name].cast(kind) for name, kind in _OUTCOME.items()}
+    facts = data.row_facts.get(filtered.representation, ROW_FACTS.empty_table())
+    facts = facts.take(pc.index_in(columns["row_id"], value_set=facts["row_id"]))
+    columns |= {name: facts[name] for name in ROW_FACTS.names[1:]}
+    names = pa.array(data.label_names, pa.string())
+    columns |= {name: _named(columns[name], names) for name in _CLASSES if name in columns}
+    return pa.table(columns | _learning((data.forgettables or NO_FORGETTABLES).learnt, row_ids))
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
@@ -179,8 +167,7 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
     counts: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
     for one in trainings:
-        name = f"{one.weak_model}.{one.seed}"
-        places = one.places(row_ids)
+        name, places = f"{one.weak_model}.{one.seed}", one.places(row_ids)
         taken = pa.array(places, mask=places < 0)
         for kind, values in (("forgotten", one.events), ("right", one.right), ("presentations", one.presentations)):
             counts[f"{kind}.{name}"] = pa.array(values, pa.int64()).take(taken)
@@ -191,44 +178,35 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 def _members(sets: Mapping[str, np.ndarray], row_ids: np.ndarray, unknown: np.ndarray) -> pa.Array:
     """Return the names of the sets that each row is in, list<string>; null if `unknown`."""
-    inside = np.column_stack(
-        [np.isin(row_ids, rows) & ~unknown for rows in sets.values()] or [np.zeros((len(row_ids), 0), bool)]
-    )
+    inside = np.array([np.isin(row_ids, rows) & ~unknown for rows in sets.values()], bool)
+    inside = inside.reshape(len(sets), len(row_ids)).T
     offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
     values = pa.array(list(sets), pa.string()).take(pa.array(np.nonzero(inside)[1]))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(unknown))
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
-    """The examples' columns for these rows, images as the paths of their files, features in the source's units."""
-    examples, table = data.examples, data.examples.table
-    if examples.modality == "features":
-        return _with_features(data, examples.select(row_ids))
+    """Return the examples' columns, with images as the paths of their files and features in the source's units."""
+    examples, source, table = data.examples, data.source, data.examples.table
     if "image" in table.column_names:
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pc.struct_field(table["image"], "path"))
-    return Examples(table, examples.label_names).select(row_ids).table
-
-
-def _with_features(data: BenchmarkData, rows: Examples) -> pa.Table:
-    source, table = data.source, rows.table
-    width = data.examples.features.shape[1]
+    rows = Examples(table, examples.label_names).select(row_ids)
+    if examples.modality != "features":
+        return rows.table
+    place, width = table.column_names.index("features"), examples.features.shape[1]
     values = source.original(rows.features.reshape(-1, width)).astype(np.float32)
-    place = table.column_names.index("features")
     if source.features is None:
-        return table.set_column(place, "features", list_column(values))
-    table = table.remove_column(place)
+        return rows.table.set_column(place, "features", list_column(values))
+    table = rows.table.remove_column(place)
     for number, name in enumerate(source.features):
         table = table.add_column(place + number, f"feature.{name}", pa.array(np.ascontiguousarray(values[:, number])))
     return table
 
 
 def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
-    """Class numbers, or lists of them, as the classes' names; null stays null."""
+    """Return class numbers, or lists of them, as the classes' names; null stays null."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_list(array.type):
         return names.take(array)
-    named = names.take(array.flatten())
-    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), named, mask=pc.is_null(array))
+    return pa.ListArray.from_arrays(array.offsets, names.take(array.values), mask=pc.is_null(array))

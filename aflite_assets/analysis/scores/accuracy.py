@@ -1,115 +1,181 @@
-"""Accuracies from stored predictions: which rows were right, means over seeds, intervals; no formatting."""
+"""From stored predictions to accuracies: which rows were right, ranks of classes, means over seeds, intervals."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import Interval, effective_rows, wilson_interval
 from aflite_assets.analysis.scores.groups import cells_of
-from aflite_assets.analysis.scores.predictions import MatchedPredictions, MissingScore, match_predictions
-from aflite_assets.analysis.scores.questions import question_credit
-from aflite_assets.analysis.scores.ranks import gold_ranks
 from aflite_assets.errors import DataError, InvalidInputError
 
+CREDIT = "credit"
+"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
+
+RANK = "gold_rank"
+"""Column of a predictions table that holds ranks in place of probabilities, int64, null if there were none."""
+
+TOP = 5
+"""In top-5 accuracy a row counts as right if its class is among this many likeliest."""
+
+FEWEST_CLASSES = 10
+"""With fewer classes top-5 accuracy says little."""
+
+BLOCK_ROWS = 2_048
+"""Rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
+
+MOST_RESULTS = 4_096
+"""Results of a training on a test set that are kept in memory."""
+
 
 @dataclass(frozen=True)
-class AccuracySummary:
-    """Accuracy over seeds, with the two kinds of spread kept apart.
+class MissingScore:
+    """The reason why a cell has no score on a test set."""
 
-    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one
-    seed: how much training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows
-    could, at `effective_rows`, which are the `test_rows` unless these belong together in groups.
+    status: Literal["failed", "not run", "no probabilities"]
+    reason: str | None = None
+
+
+def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
+    """Return the cell's predictions of the test set, in its row order, or why there are none.
+
+    Raises DataError if some rows are predicted twice or not at all.
     """
+    if cell.predictions is None:
+        return MissingScore("failed" if cell.status == "failed" else "not run", cell.reason)
+    table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
+    if not table.num_rows:
+        return MissingScore("not run")
+    row_ids = table["row_id"].to_numpy()
+    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(test_set.row_ids, kind="stable")
+    if len(order) != len(wanted) or np.any(row_ids[order] != test_set.row_ids[wanted]):
+        raise DataError(
+            f"{_where(cell, test_set)}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
+            "to one; they come from different versions, materialise evaluator_models again"
+        )
+    return table.take(order[np.argsort(wanted)])
 
-    mean: float
-    seeds_deviation: float | None
-    seeds: int
-    test_rows: int
-    interval: Interval
-    effective_rows: float
+
+def _where(cell: Cell, test_set: TestSet) -> str:
+    return f"{cell.evaluator!r} trained on {cell.train_set!r} (seed {cell.seed}), test set {test_set.name!r}"
 
 
-@dataclass(frozen=True)
-class Score:
-    """One place of a table: an accuracy, or why there is none.
+def required_predictions(cell: Cell, test_set: TestSet) -> pa.Table:
+    """Return the cell's predictions of the test set, in its row order. Raises InvalidInputError if there are none."""
+    table = match_predictions(cell, test_set)
+    if isinstance(table, MissingScore):
+        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {table.status}")
+    return table
 
-    `status` is "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" when no
-    test row is left. `unfinished_seeds` counts seeds without an accuracy on the test set.
+
+def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
+    """Return True if the dataset and the set itself have enough classes to report top-5 accuracy."""
+    return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
+
+
+@lru_cache(MOST_RESULTS)
+def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    """Count the classes that the cell finds likelier than the row's own: int64, in the test set's row order.
+
+    0 means that the row's own class comes first; of equal probabilities the lowest class number does. If the set adds
+    probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those that count as none;
+    otherwise they are the dataset's, and the rank is that of the likeliest class that counts as the row's own. Raises
+    DataError if rows do not match, or probabilities are not finite or not of the dataset's classes.
     """
-
-    status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
-    reason: str | None
-    accuracy: AccuracySummary | None
-    test_rows: int
-    unfinished_seeds: int
-
-
-def summarise(
-    accuracies: Sequence[float],
-    test_rows: int,
-    *,
-    effective: float | None = None,
-    degrees_of_freedom: float = math.inf,
-) -> AccuracySummary:
-    """Mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
-
-    `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
-
-    Raises:
-        InvalidInputError: no accuracy, or `test_rows` under 1.
-    """
-    if not accuracies:
-        raise InvalidInputError("no accuracy to summarise; give one per finished seed")
-    mean = min(1.0, math.fsum(accuracies) / len(accuracies))
-    deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
-    worth = float(test_rows) if effective is None else effective
-    interval = wilson_interval(mean, worth, degrees_of_freedom)
-    return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
+    table = match_predictions(cell, test_set)
+    if isinstance(table, MissingScore):
+        return table
+    if RANK in table.column_names and not table[RANK].null_count:
+        return np.asarray(table[RANK].to_numpy())
+    if "probabilities" not in table.column_names or table["probabilities"].null_count:
+        return MissingScore("no probabilities", f"{cell.evaluator} gives none to add up")
+    rows, classes = table.num_rows, _dataset_classes(test_set)
+    flat = table["probabilities"].combine_chunks().flatten().to_numpy()
+    if len(flat) != rows * classes or not np.isfinite(flat).all():
+        raise DataError(
+            f"{_where(cell, test_set)}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
+            f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
+        )
+    probabilities = flat.reshape(rows, classes)
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
+    return np.concatenate([_ranks(probabilities[one], test_set.labels[one], test_set) for one in blocks])
 
 
-@cached_per_record
+def _dataset_classes(test_set: TestSet) -> int:
+    return len(test_set.label_names if test_set.class_map is None else test_set.class_map)
+
+
+def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
+    """Return the cell's predictions of the set with the column `RANK` in place of `probabilities`, to save memory."""
+    table, ranks = required_predictions(cell, test_set), gold_ranks(cell, test_set)
+    column = pa.nulls(table.num_rows, pa.int64()) if isinstance(ranks, MissingScore) else pa.array(ranks)
+    return table.drop(["probabilities"]).append_column(RANK, column)
+
+
+def _ranks(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> np.ndarray:
+    class_map = test_set.class_map
+    if class_map is None:
+        return _rank(probabilities, labels)
+    if test_set.adds_probabilities:
+        # A class that nothing counts as must not win even if all sums are zero.
+        sums = np.full((len(probabilities), len(test_set.label_names)), -np.inf)
+        for target in np.unique(class_map[class_map >= 0]):
+            sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
+        return _rank(sums, labels)
+    own = np.where(class_map[None, :] == labels[:, None], probabilities, -np.inf)
+    return np.where(np.isneginf(own).all(axis=1), probabilities.shape[1], _rank(probabilities, own.argmax(axis=1)))
+
+
+def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Count the classes before the chosen one: higher score, or the same and a lower number; all if it has none."""
+    own = scores[np.arange(len(scores)), chosen][:, None]
+    before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))
+    return np.where(np.isneginf(own[:, 0]), scores.shape[1], before.sum(axis=1))
+
+
+@lru_cache(MOST_RESULTS)
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
+    """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
-    Of a set of questions the credit for each, float64 in [0, 1]: 1 where the right answer is found likeliest. Here
-    alone predictions become right or wrong; tables, intervals and verdicts count what this says.
-
-    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
-    `test_set.collapse` says; of equal sums of probabilities the lowest class number wins.
-
-    Raises:
-        DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
-            probabilities are not finite or not of the dataset's classes.
+    For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
+    are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
+    says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these.
+    Raises DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
     """
-    if test_set.unit == "question":
-        return question_credit(cell, test_set)
     if test_set.adds_probabilities:
         ranks = gold_ranks(cell, test_set)
         return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)
-    matched = match_predictions(cell, test_set)
-    if isinstance(matched, MissingScore):
-        return matched
-    return np.asarray(_by_label(matched, test_set)[matched.positions] == test_set.labels)
+    table = match_predictions(cell, test_set)
+    if isinstance(table, MissingScore):
+        return table
+    if test_set.unit == "question":
+        if CREDIT in table.column_names and not table[CREDIT].null_count:
+            return np.asarray(table[CREDIT].to_numpy())
+        return MissingScore("no probabilities", f"{cell.evaluator} gives none to choose an answer by")
+    predicted, classes = table["predicted"].to_numpy(), _dataset_classes(test_set)
+    if np.any((predicted < 0) | (predicted >= classes)):
+        raise DataError(
+            f"{_where(cell, test_set)}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"are outside the dataset's [0, {classes}); train the evaluator again"
+        )
+    return np.asarray((predicted if test_set.class_map is None else test_set.class_map[predicted]) == test_set.labels)
 
 
 def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return which rows each training with predictions of the test set got right (`correct_rows`).
-
-    Raises:
-        DataError: predictions do not fit the test set.
-    """
+    """Return which rows each training with predictions of the test set got right (`correct_rows`)."""
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
 def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
+    """Return per training which rows it got right, and of `filtered` per run of the filter the mean of its trainings.
 
-    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
+    Trainings on one run's rows have its draw in common, so that the runs, if there are several, are what varies.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(cells):
@@ -127,65 +193,58 @@ def trained_right(
     return finished_trainings(data, cells, test_set)
 
 
-def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
-    """Share of right predictions in [0, 1], over the rows that `mask` (bool, one per row) selects.
+@dataclass(frozen=True)
+class AccuracySummary:
+    """Accuracy over seeds, with the two kinds of spread kept apart.
 
-    None when the cell has no score on the set or no row is selected.
+    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one seed: how much
+    training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows moves it, at
+    `effective_rows`, which are the `test_rows` unless these belong together in groups.
     """
-    correct = correct_rows(cell, test_set)
-    if isinstance(correct, MissingScore):
-        return None
-    chosen = correct if mask is None else correct[mask]
-    return float(chosen.mean()) if len(chosen) else None
+
+    mean: float
+    seeds_deviation: float | None
+    seeds: int
+    test_rows: int
+    interval: Interval
+    effective_rows: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One place of a table: an accuracy, or why there is none.
+
+    `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
+    left. `unfinished_seeds` counts seeds without an accuracy on the test set.
+    """
+
+    status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
+    reason: str | None
+    accuracy: AccuracySummary | None
+    test_rows: int
+    unfinished_seeds: int
 
 
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
-    """One table entry from the seeds of one evaluator and train set.
+    """Return one table entry from the seeds of one evaluator and train set.
 
-    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool; `groups` are those of the
-    test set.
+    `correct`: `correct_rows` of each seed's cell; `mask` selects test rows, bool; `groups`: those of the test set.
     """
-    finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
+    finished = [rows[mask] for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
     if not finished:
-        why = min(
-            (each for each in correct if isinstance(each, MissingScore)), key=_urgency, default=MissingScore("not run")
-        )
+        # Failures come first, then whatever has a reason.
+        missing = [each for each in correct if isinstance(each, MissingScore)] or [MissingScore("not run")]
+        why = min(missing, key=lambda each: (each.status != "failed", each.reason is None))
         return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
-    chosen = [rows[mask] for rows in finished]
-    accuracies = [float(rows.mean()) for rows in chosen]
-    if groups is None:
-        return Score("done", None, summarise(accuracies, test_rows), test_rows, unfinished)
-    effective, degrees = effective_rows(np.mean(chosen, axis=0), groups[mask])
-    summary = summarise(accuracies, test_rows, effective=effective, degrees_of_freedom=degrees)
+    accuracies = [float(rows.mean()) for rows in finished]
+    mean = min(1.0, math.fsum(accuracies) / len(accuracies))
+    deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
+    effective, degrees_of_freedom = float(test_rows), math.inf
+    if groups is not None:
+        effective, degrees_of_freedom = effective_rows(np.mean(finished, axis=0), groups[mask])
+    interval = wilson_interval(mean, effective, degrees_of_freedom)
+    summary = AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, effective)
     return Score("done", None, summary, test_rows, unfinished)
-
-
-def _urgency(why: MissingScore) -> tuple[bool, bool]:
-    """Failures come first, then whatever has a reason."""
-    return why.status != "failed", why.reason is None
-
-
-def _by_label(matched: MatchedPredictions, test_set: TestSet) -> np.ndarray:
-    """The set's class that each predicted class counts as, -1 for none."""
-    predicted = matched.table["predicted"].to_numpy()
-    classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
-    if np.any((predicted < 0) | (predicted >= classes)):
-        raise DataError(
-            f"{matched.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
-            f"are outside the dataset's [0, {classes}); train the evaluator again"
-        )
-    return predicted if test_set.class_map is None else test_set.class_map[predicted]
-
-
-__all__ = [
-    "AccuracySummary",
-    "MissingScore",
-    "Score",
-    "cell_accuracy",
-    "correct_rows",
-    "score",
-    "summarise",
-]

@@ -1,4 +1,4 @@
-"""Which cells form one row of a table, and which columns compare train sets. No scores."""
+"""The cells of one row of a table, and the columns that compare train sets. No scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,10 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.errors import InvalidInputError
 
-HEADLINE_SPLITS = ("test", "validation")
-"""The natural test set that is spoken of is the first of these that there is, else the first of all."""
-
-_ALWAYS_SHOWN = ("full", "random", "filtered")
-
 
 @dataclass(frozen=True)
 class Compared:
-    """A column of a table that compares train sets: what is trained on, and on which rows it is tested.
+    """A column of a table that compares train sets: what is trained on, and which rows it is tested on.
 
     `representation`: the filtering that the train set and the filtered rows belong to; None for full.
     """
@@ -27,18 +22,14 @@ class Compared:
 
 
 def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
-    """Evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order.
-
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
-    """
+    """Return evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
     if representation not in data.representations:
         raise InvalidInputError(
             f"dataset {data.name!r} was not filtered with {representation!r}; "
             f"its representations are {list(data.representations)}"
         )
     cells = [cell for cell in data.cells if cell.representation in (None, representation)]
-    shown = in_order([*_ALWAYS_SHOWN, *(cell.train_set for cell in cells)])
+    shown = in_order(["full", "random", "filtered", *(cell.train_set for cell in cells)])
     return [
         (name, train_set, [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, train_set)])
         for name in data.evaluators
@@ -47,35 +38,34 @@ def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str
 
 
 def cells_of(data: BenchmarkData, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
-    """The cells of one evaluator and train set over the seeds."""
+    """Return the cells of one evaluator and train set over the seeds."""
     wanted = (evaluator, train_set, representation)
     return [cell for cell in data.cells if (cell.evaluator, cell.train_set, cell.representation) == wanted]
 
 
 def control(data: BenchmarkData, representation: str) -> str:
-    """The train set that filtered is judged against: random_matched where there is a cell of it, else random."""
+    """Return the train set that filtered is judged against: random_matched if there is a cell of it, else random."""
     return control_of("filtered", {cell.train_set for cell in data.cells if cell.representation == representation})
 
 
 def headline_split(names: list[str]) -> str | None:
-    """The one of these natural test sets that sentences are about."""
-    return next((name for name in HEADLINE_SPLITS if name in names), names[0] if names else None)
+    """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
+    return next((name for name in ("test", "validation", *names) if name in names), None)
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
-    """Each distinct number of train rows over finished seeds, ascending."""
+    """Return each distinct number of train rows over finished seeds, ascending."""
     return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
 
 
 def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, ...]:
-    """Full, then per representation random on full rows, its control on filtered rows, filtered on filtered rows.
+    """Return full, then per representation random on full rows, its control and filtered on filtered rows.
 
-    Where the representation filtered no test rows, the control and filtered are tested on full rows.
+    If the representation filtered no test rows, the control and filtered are tested on full rows.
     """
     columns = [Compared("full", None, "full")]
     for name in data.representations:
         tested_on: Literal["full", "filtered"] = "filtered" if name in test_set.kept else "full"
-        random = Compared("random", name, "full")
         pair = [Compared(train_set, name, tested_on) for train_set in (control(data, name), "filtered")]
-        columns += dict.fromkeys((random, *pair))
+        columns += dict.fromkeys((Compared("random", name, "full"), *pair))
     return tuple(columns)

@@ -1,53 +1,31 @@
 """Multiple choice scored by question: whether the right answer is the one that a model finds likeliest.
 
 Rows are answers, right or wrong. A test set of answers becomes one of questions, and the predictions of its rows become
-predictions of questions; from there on `accuracy` and all tables count these.
+predictions of questions, which `accuracy` and all tables then count.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.predictions import MissingScore, match_predictions
+from aflite_assets.analysis.scores.accuracy import CREDIT, required_predictions
 from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
-
-CREDIT = "credit"
-"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
 
 PICKED = "picked"
 """The row id of the answer found likeliest, the first of several; null without probabilities."""
 
 
-@dataclass(frozen=True, eq=False)
-class QuestionScores:
-    """A model on the questions of a test set.
+def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Score answers by question: the credit of each question, float64 in [0, 1], by ascending group number.
 
-    `questions` int64: their group numbers, ascending. `credit` float64 in [0, 1]: 1 where the right answer alone has
-    the highest probability of being right, 1/n where n answers share the highest and the right one is among them, else
-    0; the mean is what drawing among equals gives on average. `chance` float64: 1 over the answers of each question.
-    """
-
-    questions: np.ndarray
-    credit: np.ndarray
-    chance: np.ndarray
-
-    @property
-    def accuracy(self) -> float:
-        """Share of questions answered right."""
-        return float(self.credit.mean())
-
-
-def question_scores(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> QuestionScores:
-    """Score answers by question, whatever the number of each question's answers.
-
-    `probability` (rows,): the model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one
-    number per question.
-
-    Raises:
-        InvalidInputError: there is no row, a probability is not finite, or a group is no question.
+    1 if the right answer alone has the highest probability of being right, 1/n if n answers share the highest and the
+    right one is among them, else 0; the mean is what drawing among equals gives on average. `probability` (rows,): the
+    model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one number per question. Raises
+    InvalidInputError if there is no row, a probability is not finite, or a group is no question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -58,23 +36,18 @@ def question_scores(probability: np.ndarray, right: np.ndarray, groups: np.ndarr
         raise InvalidInputError(
             "a group has fewer than two answers or not exactly one that is right; choose rows by whole_questions"
         )
-    questions, question, answers = np.unique(groups, return_inverse=True, return_counts=True)
+    questions, question = np.unique(groups, return_inverse=True)
     highest = np.full(len(questions), -np.inf)
     np.maximum.at(highest, question, probability)
     among_highest = probability == highest[question]
-    sharing = np.bincount(question, weights=among_highest)
-    credit = np.bincount(question, weights=among_highest & right) / sharing
-    return QuestionScores(questions, credit, 1 / answers)
+    return np.bincount(question, weights=among_highest & right) / np.bincount(question, weights=among_highest)
 
 
 def question_set(test_set: TestSet, right: int) -> TestSet:
-    """The same test set with the question as its unit, each as the row of its right answer; `right` is its class.
+    """Return the same test set by question, each as the row of its right answer; `right` is the class of right answers.
 
-    A question counts as kept where all its answers are, so that it can be answered as it was asked. Those that are not
-    whole (fewer than two answers, or not one right one) are left out, which the notes say.
-
-    Raises:
-        InvalidInputError: the rows have no groups, or no group is a question.
+    A question counts as kept if all its answers are, so that it can still be answered. Questions with fewer than two
+    answers or not exactly one right one are left out, which the notes say. Raises InvalidInputError if there is none.
     """
     is_right, groups = test_set.labels == right, test_set.groups
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
@@ -106,49 +79,38 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
 
 
 def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
-    """A cell's predictions of a test set of answers as predictions of its questions.
+    """Return a cell's predictions of a test set of answers as predictions of its questions.
 
     `test_set`: by answer; `right`: the class of right answers. Columns test_set, row_id (of the right answer),
-    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`.
-
-    Raises:
-        DataError: predictions and rows do not match.
-        InvalidInputError: the cell has no predictions of the set, or no group is a question.
+    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`. Raises
+    DataError if predictions and rows do not match, InvalidInputError if there are none.
     """
-    matched = match_predictions(cell, test_set)
-    if isinstance(matched, MissingScore):
-        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {matched.status}")
-    asked = question_set(test_set, right)
-    column = matched.table["probabilities"].combine_chunks()
-    count = len(asked.row_ids)
+    table, asked = required_predictions(cell, test_set), question_set(test_set, right)
+    probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
+    answered: dict[str, Any] = {
+        "predicted": np.zeros(count, np.int64),
+        CREDIT: pa.nulls(count, pa.float64()),
+        PICKED: pa.nulls(count, pa.int64()),
+    }
+    if not probabilities.null_count:
+        is_right, groups = test_set.labels == right, test_set.groups
+        assert groups is not None  # question_set refuses a set without
+        probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[:, right]
+        whole = np.flatnonzero(whole_questions(is_right, groups))
+        # by question, then the likeliest first, then in the set's order
+        ordered = whole[np.lexsort((whole, -probability[whole], groups[whole]))]
+        firsts = ordered[np.unique(groups[ordered], return_index=True)[1]]
+        credit = answer_credit(probability[whole], is_right[whole], groups[whole])
+        answered = {"predicted": test_set.labels[firsts], CREDIT: credit, PICKED: test_set.row_ids[firsts]}
     names = pa.array([test_set.name] * count, pa.string())
-    if column.null_count:
-        nothing = pa.nulls(count)
-        values = [names, asked.row_ids, np.zeros(count, np.int64), nothing.cast(pa.float64()), nothing.cast(pa.int64())]
-        return pa.table(dict(zip(_COLUMNS, values, strict=True)))
-    probability = column.flatten().to_numpy().reshape(len(column), -1)[matched.positions, right]
-    is_right = test_set.labels == right
-    groups = test_set.groups
-    assert groups is not None  # question_set refuses a set without
-    whole = np.flatnonzero(whole_questions(is_right, groups))
-    scores = question_scores(probability[whole], is_right[whole], groups[whole])
-    # by question, then the likeliest first, then in the set's order
-    order = np.lexsort((whole, -probability[whole], groups[whole]))
-    firsts = whole[order][np.unique(groups[whole][order], return_index=True)[1]]
-    values = [names, asked.row_ids, test_set.labels[firsts], scores.credit, test_set.row_ids[firsts]]
-    return pa.table(dict(zip(_COLUMNS, values, strict=True)))
-
-
-_COLUMNS = ("test_set", "row_id", "predicted", CREDIT, PICKED)
+    return pa.table({"test_set": names, "row_id": asked.row_ids, **answered})
 
 
 def question_counts(data: BenchmarkData) -> dict[str, int]:
-    """By split how many questions its rows are answers of; empty where the rows are no answers."""
-    examples = data.examples
-    if data.source.right is None or examples.groups is None:
-        return {}
-    splits = examples.table["split"].to_numpy()
-    return {split: len(np.unique(examples.groups[splits == split])) for split in dict.fromkeys(splits.tolist())}
+    """Count by split the questions that its rows are answers of; return an empty dict if rows are no answers."""
+    row_ids, splits = data.examples.row_ids, data.examples.table["split"].to_numpy()
+    counts = {split: questions_of(data, row_ids[splits == split]) for split in dict.fromkeys(splits.tolist())}
+    return {split: count for split, count in counts.items() if count is not None}
 
 
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
@@ -157,19 +119,3 @@ def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
     if data.source.right is None or examples.groups is None:
         return None
     return len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
-
-
-def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """The credit of each question of a set by question, float64 in [0, 1], in its order; or why it is unknown.
-
-    Raises:
-        DataError: predictions and questions do not match.
-    """
-    matched = match_predictions(cell, test_set)
-    if isinstance(matched, MissingScore):
-        return matched
-    if CREDIT not in matched.table.column_names or matched.table[CREDIT].null_count:
-        return MissingScore("no probabilities", f"{cell.evaluator} gives none to choose an answer by")
-    credit = matched.table[CREDIT].to_numpy()[matched.positions]
-    credit.setflags(write=False)
-    return credit

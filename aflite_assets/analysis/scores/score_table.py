@@ -1,28 +1,26 @@
-"""The tidy table of all scores: one per evaluator, train set, test set and part; other tables show them."""
+"""The table of all scores: one per evaluator, train set, test set and part; tidy tables are made from it."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import TOP, MissingScore, Score, correct_rows, gold_ranks, is_ranked, score
 from aflite_assets.analysis.scores.groups import cell_groups
-from aflite_assets.analysis.scores.predictions import MissingScore
-from aflite_assets.analysis.scores.ranks import TOP, gold_ranks, is_ranked
-from aflite_assets.analysis.scores.subsets import Subset, subsets_of
+from aflite_assets.analysis.scores.subsets import Subset, subsets_of, whole_set
 
 TestedOn = Literal["full", "filtered", "own", "all"]
 
 
 class Place(NamedTuple):
-    """What a score is of.
+    """The subject of a score.
 
     `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
     train set; "all" of a challenge set or of the part that `column`, `category` and `label` name (`subsets.Subset`).
     `representation`: which filtering train set and rows belong to; `full` has a score with each. `top`: 1, or
-    `ranks.TOP` of whole sets with many classes.
+    `accuracy.TOP` for whole sets with many classes.
     """
 
     representation: str
@@ -37,50 +35,37 @@ class Place(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it is about no part of a challenge set."""
+        """True if it is about no part of a challenge set."""
         return self.column is None and self.label is None
 
 
-@cached_per_record
+@lru_cache(8)
 def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
-    """Every score of a report, by evaluator, train set and test set in the order of the tables.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Return every score of a report, by evaluator, train set and test set in the order of the tables."""
     ranked = ranked_sets(data)
     scores: dict[Place, Score] = {}
     for representation in data.representations:
         for evaluator, train_set, cells in cell_groups(data, representation):
             for test_set in data.test_sets:
-                place = Place(representation, evaluator, train_set, test_set.name)
-                scores |= _scores(place, cells, test_set, ranked=test_set.name in ranked)
+                by_top = {1: [correct_rows(cell, test_set) for cell in cells]}
+                if test_set.name in ranked:
+                    by_top[TOP] = [_in_top(cell, test_set) for cell in cells]
+                for top, right in by_top.items():
+                    for tested_on, part in tested_subsets(representation, train_set, test_set):
+                        place = Place(representation, evaluator, train_set, test_set.name, tested_on, *part.name, top)
+                        if top == 1 or place.whole:
+                            scores[place] = score(right, part.mask, test_set.groups)
     return scores
 
 
-def _scores(place: Place, cells: list[Cell], test_set: TestSet, *, ranked: bool) -> dict[Place, Score]:
-    right = [correct_rows(cell, test_set) for cell in cells]
-    found = {
-        place._replace(tested_on=tested_on, column=part.column, category=part.category, label=part.label): score(
-            right, part.mask, test_set.groups
-        )
-        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
-    }
-    if not ranked:
-        return found
-    ranks = [gold_ranks(cell, test_set) for cell in cells]
-    right = [rank if isinstance(rank, MissingScore) else rank < TOP for rank in ranks]
-    return found | {
-        place._replace(tested_on=tested_on, top=TOP): score(right, part.mask, test_set.groups)
-        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
-        if part.column is part.label is None
-    }
+def _in_top(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    ranks = gold_ranks(cell, test_set)
+    return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < TOP)
 
 
 def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """The rows of a test set that a train set of a filtering is scored on, the whole set first."""
-    everything = np.ones(len(test_set.row_ids), dtype=bool)
-    yield ("all" if test_set.challenge else "full"), Subset(None, None, None, everything)
+    """Yield the rows of a test set that a train set of a filtering is scored on, the whole set first."""
+    yield ("all" if test_set.challenge else "full"), whole_set(test_set)
     if test_set.challenge:
         yield from (("all", part) for part in subsets_of(test_set))
         return
@@ -93,7 +78,7 @@ def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> It
 
 
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
-    """The test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
+    """Return the test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(
         one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
@@ -101,7 +86,7 @@ def ranked_sets(data: BenchmarkData) -> frozenset[str]:
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """How many points (hundredths of accuracy) `after` lies below `before`; None where either is missing."""
+    """Return how many points (hundredths of accuracy) `after` lies below `before`; None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy.mean - after.accuracy.mean)

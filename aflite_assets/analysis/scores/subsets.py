@@ -1,4 +1,4 @@
-"""The subsets of a challenge set: by gold label, by category column, and by both. No scores."""
+"""Parts of a test set: the whole set, and those of a challenge set by gold label, category column, and both."""
 
 from dataclasses import dataclass
 
@@ -9,54 +9,60 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 MAX_LABELS_APART = 4
 """Challenge sets with more gold labels than this are split by category alone."""
 
+PartName = tuple[str | None, str | None, str | None]
+"""The category column, category and gold label of a part of a challenge set; None for any."""
+
 
 @dataclass(frozen=True, eq=False)
 class Subset:
-    """Some rows of a challenge set: `mask`, bool per row; the names are those of `tables.ChallengePart`."""
+    """Some rows of a test set: `mask`, bool per row; category column, category and gold label, None for any."""
 
     column: str | None
     category: str | None
     label: str | None
     mask: np.ndarray
 
+    @property
+    def name(self) -> PartName:
+        """Category column, category and gold label."""
+        return self.column, self.category, self.label
+
+
+def whole_set(test_set: TestSet) -> Subset:
+    """Return all rows of a test set."""
+    return Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
+
 
 def subsets_of(test_set: TestSet) -> list[Subset]:
-    """Gold labels, then per category column: its rows with any value, where some have none, then each value.
+    """Return the gold labels, then per category column its rows with any value, if some have none, then each value.
 
-    Each of these is followed by its gold labels, where there are two to `MAX_LABELS_APART` of them in the set.
+    Each of these is followed by its gold labels, if the set has two to `MAX_LABELS_APART` of them.
     """
-    labels = _labels_apart(test_set)
+    masks = [(name, test_set.labels == number) for number, name in enumerate(test_set.label_names)]
+    labels = [(name, mask) for name, mask in masks if mask.any()]
+    if not 2 <= len(labels) <= MAX_LABELS_APART:
+        labels = []
     subsets = [Subset(None, None, name, mask) for name, mask in labels]
     for column, values in test_set.categories.items():
         texts = np.array([value or "" for value in values.tolist()], dtype=object)
         filled = texts != ""
+        categories: dict[str | None, np.ndarray] = {}
         if filled.any() and not filled.all():
-            subsets += _with_labels(column, None, filled, labels)
-        for category in sorted(set(texts[filled].tolist())):
-            subsets += _with_labels(column, category, np.asarray(texts == category), labels)
+            categories[None] = filled
+        categories |= {text: np.asarray(texts == text) for text in sorted(set(texts[filled].tolist()))}
+        for category, inside in categories.items():
+            halves = [Subset(column, category, name, inside & mask) for name, mask in labels]
+            halves = [half for half in halves if half.mask.any()]
+            # a category with one gold label is that half already
+            subsets += halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]
     return subsets
 
 
-def _labels_apart(test_set: TestSet) -> list[tuple[str, np.ndarray]]:
-    present = [c for c in range(len(test_set.label_names)) if np.any(test_set.labels == c)]
-    if not 2 <= len(present) <= MAX_LABELS_APART:
-        return []
-    return [(test_set.label_names[c], test_set.labels == c) for c in present]
-
-
-def _with_labels(
-    column: str, category: str | None, inside: np.ndarray, labels: list[tuple[str, np.ndarray]]
-) -> list[Subset]:
-    halves = [Subset(column, category, name, inside & mask) for name, mask in labels if np.any(inside & mask)]
-    # a category with one gold label is that half already
-    return halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]
-
-
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
-    """The whole set, then the smaller parts that the table shows: gold labels alone of sets without categories.
+    """Return the whole set, then the smaller parts of the zero-shot table: gold labels of sets without categories.
 
-    Of a set with several category columns, a column with rows of no value (NLI Diagnostics) is the rows of any value,
-    as in the paper; its values stand apart in the set's own table.
+    In a set with several category columns, a column with rows of no value (NLI Diagnostics) is one part, the rows of
+    any value, as in the paper; its values are in the set's own table.
     """
     parts = subsets_of(test_set)
     if test_set.categories:
@@ -64,22 +70,21 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     if len(test_set.categories) > 1:
         summed = {part.column for part in parts if part.category is None}
         parts = [part for part in parts if part.category is None or part.column not in summed]
-    whole = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
-    return [whole, *(part for part in parts if not part.mask.all())]
+    return [whole_set(test_set), *(part for part in parts if not part.mask.all())]
 
 
 def category_parts(test_set: TestSet) -> list[Subset]:
-    """Each category of a challenge set, once; none of a natural test set."""
+    """Return each category of a challenge set, once; none of a natural test set."""
     first: dict[tuple[str, str | None], Subset] = {}
     for part in zero_shot_subsets(test_set) if test_set.challenge else ():
         if part.column is not None:
-            # the whole category stands before its gold labels; of one label alone there is only that half
+            # the whole category comes before its gold labels; with one label alone there is only that half
             first.setdefault((part.column, part.category), part)
     return list(first.values())
 
 
 def compared_subsets(test_set: TestSet) -> list[Subset]:
-    """Parts of a challenge set that are compared: gold labels alone, then those of the zero-shot table; two or none.
+    """Return the compared parts of a challenge set: gold labels, then parts of the zero-shot table; two or none.
 
     On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
@@ -90,13 +95,6 @@ def compared_subsets(test_set: TestSet) -> list[Subset]:
     return parts if len(parts) > 1 else []
 
 
-TestedPart = tuple[TestSet, Subset]
-
-
-def tested_parts(data: BenchmarkData) -> list[TestedPart]:
-    """Every test set whole, then the parts of challenge sets that are compared."""
-    return [
-        (one, part)
-        for one in data.test_sets
-        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
-    ]
+def tested_parts(data: BenchmarkData) -> list[tuple[TestSet, Subset]]:
+    """Return every test set whole, each with the compared parts of challenge sets after it."""
+    return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.lengths import LENGTHS, LengthShare
+from aflite_assets.analysis.rows.measured import LENGTHS, LengthShare
 from aflite_assets.reports.figures.drawing import (
     BLUE,
     GREY,

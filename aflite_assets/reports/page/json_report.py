@@ -7,7 +7,7 @@ from aflite_assets.analysis.facts import FilteringFacts, TestSetFacts
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.json_values import JsonValue, to_json
-from aflite_assets.analysis.trainings import TRAININGS
+from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.sentences.summary import plain_summary

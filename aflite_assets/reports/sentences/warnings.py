@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import units_text
+from aflite_assets.analysis.scores.accuracies import TRAININGS, Training
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
-from aflite_assets.analysis.trainings import TRAININGS, Training
 from aflite_assets.text import count, listed
 from aflite_assets.wording import counted
 

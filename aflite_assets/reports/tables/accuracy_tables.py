@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts, TestSetFacts
+from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.analysis.scores.annotators import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.reports.tables.cells import (
     is_of_filtering,
     points_cell,

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.accuracy import is_ranked
 from aflite_assets.analysis.scores.questions import question_set
-from aflite_assets.analysis.scores.ranks import is_ranked
 from aflite_assets.data.questions import is_multiple_choice, right_class
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec

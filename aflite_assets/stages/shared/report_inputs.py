@@ -17,8 +17,8 @@ from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
 from aflite_assets.analysis.inputs.score_counts import ScoreCounts, count_scores
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.analysis.scores.accuracy import with_ranks
 from aflite_assets.analysis.scores.questions import question_predictions
-from aflite_assets.analysis.scores.ranks import with_ranks
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
@@ -155,7 +155,7 @@ def read_cells(
     """Return every cell of the grid, with its predictions if it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
-    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
+    its own class (`RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
     in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
     names = [test_set.name for test_set in (*ranked, *asked)]

@@ -11,10 +11,9 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, SCORES, Accuracy
-from aflite_assets.analysis.scores.accuracy import cell_accuracy
 from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.errors import InvalidInputError
-from tests.planted_comparisons import SHARES
+from tests.planted_comparisons import SHARES, cell_accuracy
 
 
 def scores(data: BenchmarkData, **where: Any) -> list[Accuracy]:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.scores.accuracy import MissingScore, cell_accuracy, correct_rows, score, summarise
+from aflite_assets.analysis.scores.accuracy import AccuracySummary, MissingScore, correct_rows, score
 from aflite_assets.errors import DataError, InvalidInputError
+from tests.planted_comparisons import cell_accuracy
 
 SHARES = st.floats(0, 1)
 COUNTS = st.integers(1, 10_000_000)
@@ -92,8 +93,15 @@ def test_wilson_interval_refuses_what_is_no_share(share: float, rows: int) -> No
         wilson_interval(share, rows)
 
 
+def scored(*right: int, rows: int = 100) -> AccuracySummary:
+    """The accuracy of seeds with so many right rows."""
+    found = score([np.arange(rows) < one for one in right], np.ones(rows, dtype=bool), None).accuracy
+    assert found is not None
+    return found
+
+
 def test_summary_keeps_the_two_spreads_apart() -> None:
-    summary = summarise([0.6, 0.7, 0.8], 100)
+    summary = scored(60, 70, 80)
     assert summary.mean == pytest.approx(0.7)
     assert summary.seeds_deviation == pytest.approx(0.1)
     assert (summary.seeds, summary.test_rows) == (3, 100)
@@ -101,17 +109,12 @@ def test_summary_keeps_the_two_spreads_apart() -> None:
 
 
 def test_one_seed_has_no_deviation() -> None:
-    assert summarise([0.6], 100).seeds_deviation is None
+    assert scored(60).seeds_deviation is None
 
 
-def test_no_accuracy_cannot_be_summarised() -> None:
-    with pytest.raises(InvalidInputError, match="give one per finished seed"):
-        summarise([], 10)
-
-
-@given(st.lists(st.just(1.0), min_size=1, max_size=50))
-def test_mean_of_ones_does_not_pass_one(accuracies: list[float]) -> None:
-    assert summarise(accuracies, 10).mean == 1.0
+@given(st.lists(st.just(10), min_size=1, max_size=50))
+def test_mean_of_ones_does_not_pass_one(right: list[int]) -> None:
+    assert scored(*right, rows=10).mean == 1.0
 
 
 def test_rows_are_matched_by_id_not_by_order() -> None:

@@ -5,8 +5,8 @@ import pytest
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows, score
 from aflite_assets.analysis.scores.questions import (
+    answer_credit,
     question_predictions,
-    question_scores,
     question_set,
 )
 from aflite_assets.errors import InvalidInputError
@@ -17,38 +17,35 @@ RIGHT = np.array([1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], bool)
 
 def test_questions_of_two_to_five_answers_are_right_where_the_right_answer_is_likeliest() -> None:
     probability = np.array([0.2, 0.1, 0.9, 0.8, 0.1, 0.3, 0.3, 0.3, 0.4, 0.0, 0.0, 0.0, 0.0, 0.001])
-    scores = question_scores(probability, RIGHT, GROUPS)
-    assert scores.questions.tolist() == [3, 5, 7, 9]
-    assert scores.credit.tolist() == [0, 1, 1, 1]
-    assert scores.accuracy == 0.75
-    assert scores.chance.tolist() == [1 / 3, 1 / 4, 1 / 2, 1 / 5]
+    credit = answer_credit(probability, RIGHT, GROUPS)
+    assert credit.tolist() == [0, 1, 1, 1]  # of questions 3, 5, 7 and 9
+    assert credit.mean() == 0.75
 
 
 def test_order_of_rows_does_not_matter() -> None:
     rng = np.random.default_rng(0)
     probability, order = rng.random(len(GROUPS)), rng.permutation(len(GROUPS))
     one, other = (
-        question_scores(probability, RIGHT, GROUPS),
-        question_scores(probability[order], RIGHT[order], GROUPS[order]),
+        answer_credit(probability, RIGHT, GROUPS),
+        answer_credit(probability[order], RIGHT[order], GROUPS[order]),
     )
-    assert np.array_equal(one.credit, other.credit)
+    assert np.array_equal(one, other)
 
 
 def test_equal_probabilities_give_the_credit_of_a_draw_among_them() -> None:
-    scores = question_scores(np.full(len(GROUPS), 0.5), RIGHT, GROUPS)
-    assert np.array_equal(scores.credit, scores.chance)
+    assert answer_credit(np.full(len(GROUPS), 0.5), RIGHT, GROUPS).tolist() == [1 / 3, 1 / 4, 1 / 2, 1 / 5]
     probability = np.array([0.5, 0.5, 0.2])
-    credit = question_scores(probability, np.array([True, False, False]), np.zeros(3, np.int64)).credit
+    credit = answer_credit(probability, np.array([True, False, False]), np.zeros(3, np.int64))
     assert credit.tolist() == [0.5]
 
 
 def test_what_is_no_question_or_no_number_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="fewer than two answers or not exactly one that is right"):
-        question_scores(np.array([0.1, 0.2]), np.array([True, True]), np.zeros(2, np.int64))
+        answer_credit(np.array([0.1, 0.2]), np.array([True, True]), np.zeros(2, np.int64))
     with pytest.raises(InvalidInputError, match="2 answers with 1 probabilities that are not finite"):
-        question_scores(np.array([0.1, np.nan]), np.array([True, False]), np.zeros(2, np.int64))
+        answer_credit(np.array([0.1, np.nan]), np.array([True, False]), np.zeros(2, np.int64))
     with pytest.raises(InvalidInputError, match="0 answers with 0 probabilities"):
-        question_scores(np.zeros(0), np.zeros(0, bool), np.zeros(0, np.int64))
+        answer_credit(np.zeros(0), np.zeros(0, bool), np.zeros(0, np.int64))
 
 
 def _by_answer(kept: np.ndarray | None = None, *, groups: np.ndarray | None = GROUPS) -> TestSet:

@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
-from aflite_assets.analysis.scores import ranks
-from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows
-from aflite_assets.analysis.scores.ranks import gold_ranks, is_ranked, with_ranks
+from aflite_assets.analysis.scores import accuracy
+from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows, gold_ranks, is_ranked, with_ranks
 from aflite_assets.errors import InvalidInputError
 from tests.planted_comparisons import FALLING, MANY_NAMES, masked, natural_of_many, probable_cell
 
@@ -46,7 +45,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     one = TestSet("test", False, np.arange(50), labels, MANY_NAMES, {})
     slow = [sorted(range(13), key=lambda c: (-row[c], c)).index(gold) for row, gold in zip(rows, labels, strict=True)]
     for block in (7, 50, 1000):
-        monkeypatch.setattr(ranks, "BLOCK_ROWS", block)
+        monkeypatch.setattr(accuracy, "BLOCK_ROWS", block)
         found = gold_ranks(Cell("net", "full", None, 0, 9, "done", None, table), one)
         assert isinstance(found, np.ndarray)
         assert found.tolist() == slow

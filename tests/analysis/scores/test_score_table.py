@@ -1,8 +1,8 @@
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.accuracy import cell_accuracy
 from aflite_assets.analysis.scores.score_table import Place, points, score_table
+from tests.planted_comparisons import cell_accuracy
 
 
 def test_every_evaluator_and_train_set_has_a_score_on_every_part(planted: BenchmarkData) -> None:

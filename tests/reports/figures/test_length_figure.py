@@ -7,10 +7,10 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE
-from aflite_assets.analysis.lengths import length_shares
+from aflite_assets.analysis.rows.measured import length_shares
 from aflite_assets.reports.figures.drawing import BLUE, GREY, MAX_BYTES, ORANGE
 from aflite_assets.reports.figures.length_figure import length_pictures, lengths_png
-from tests.analysis.test_lengths import rows_of, texts
+from tests.analysis.rows.test_lengths import rows_of, texts
 from tests.reports.figures.test_all_figures import has_colour, pixels
 
 

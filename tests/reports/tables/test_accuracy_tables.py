@@ -9,11 +9,10 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.accuracy import cell_accuracy
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.table import Table
-from tests.planted_comparisons import FALLING, probable_cell
+from tests.planted_comparisons import FALLING, cell_accuracy, probable_cell
 
 DASH = "\N{EN DASH}"
 

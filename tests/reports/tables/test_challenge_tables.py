@@ -13,12 +13,12 @@ from aflite_assets.analysis.comparisons.falls import FALLS
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
-from aflite_assets.analysis.scores.accuracy import cell_accuracy
 from aflite_assets.reports.page.markdown import tables_markdown
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION
 from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
 from aflite_assets.reports.tables.table import Table
+from tests.planted_comparisons import cell_accuracy
 from tests.planted_reports import rendered_page, report_document
 from tests.undrawn import undrawn_page
 

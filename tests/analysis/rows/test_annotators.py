@@ -5,7 +5,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.annotators import ANNOTATORS
+from aflite_assets.analysis.rows.measured import ANNOTATORS
 from aflite_assets.data.examples import Examples
 
 

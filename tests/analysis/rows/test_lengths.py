@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.analysis.lengths import DRAWS, length_shares
+from aflite_assets.analysis.rows.measured import DRAWS, length_shares
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 

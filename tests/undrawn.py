@@ -12,11 +12,17 @@ if TYPE_CHECKING:
     from aflite_assets.analysis.inputs.records import BenchmarkData
 
 FIGURES = {
-    "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),
-    "drawing": ("_packed",),
-    "representation_figures": ("filtering_curve", "image_grid", "predictability_histogram", "scatter"),
+    "filtering_figures": (
+        "_learning_curves",
+        "filtering_curve",
+        "filtering_curves",
+        "predictability_histogram",
+        "scores_by_iteration",
+    ),
+    "model_figures": ("_overview", "_waterfalls"),
+    "representation_figures": ("_similarity_map", "image_grid", "scatter"),
 }
-"""By module of `reports.figures`, the functions that a report calls for the bytes of a figure."""
+"""By module of `reports.figures`, the functions that a report calls for a figure."""
 
 
 @contextmanager
@@ -28,19 +34,18 @@ def undrawn_figures() -> Iterator[None]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    from aflite_assets.reports.figures import drawing, headline_figures
+    from aflite_assets.reports.figures.drawing import Picture
 
     drawn = io.BytesIO()
     Image.new("RGB", (1, 1)).save(drawn, format="png")
+    dot = Picture(drawn.getvalue(), "a dot")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(FigureCanvasAgg, "draw", FigureCanvasAgg.get_renderer)
+        patched.setattr("aflite_assets.reports.figures.drawing._packed", lambda image: drawn.getvalue())
         for module, names in FIGURES.items():
             for name in names:
                 place = f"aflite_assets.reports.figures.{module}.{name}"
-                patched.setattr(place, lambda *arguments, **options: drawn.getvalue())
-        for name in ("_overview", "_waterfalls"):
-            picture = drawing.Picture(drawn.getvalue(), "a dot")
-            patched.setattr(headline_figures, name, lambda *arguments, picture=picture, **options: picture)
+                patched.setattr(place, lambda *arguments, **options: dot)
         yield
 
 

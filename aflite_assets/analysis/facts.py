@@ -9,7 +9,16 @@ import numpy as np
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows, SecondPhase, WeakModelFacts
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
+from aflite_assets.analysis.inputs.records import (
+    BenchmarkData,
+    Cell,
+    Collapse,
+    FilteredSet,
+    FineTuned,
+    RankingPair,
+    TestSet,
+    Unit,
+)
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.score_table import ranked_sets

@@ -19,8 +19,7 @@ _SHOWN = ("row_id", "split", "kept", "removed_in_iteration", "predictability")
 class ReportInputs:
     """The rows, matrices and tables of one report.
 
-    `scatter_features`: the two feature columns to plot, or None. `similarities`: by representation. `evidence`: tables
-    of statistics, to show as they are.
+    `scatter_features`: the two feature columns to plot. `similarities`: by representation. `evidence`: shown as it is.
     """
 
     examples: Examples

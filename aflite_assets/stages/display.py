@@ -67,7 +67,7 @@ def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
 def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":
     from aflite_assets.analysis.inputs.learning_curve import curve_points
-    from aflite_assets.reports.figures.all_figures import warmup_picture
+    from aflite_assets.reports.figures.filtering_figures import warmup_picture
 
     points = curve_points(read_learning_curves(result))
     return {"learning_curve": warmup_picture(points)} if points else {}
@@ -75,7 +75,7 @@ def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":
 
 def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
     from aflite_assets.analysis.inputs.learning_curve import sample_points
-    from aflite_assets.reports.figures.all_figures import sample_picture
+    from aflite_assets.reports.figures.filtering_figures import sample_picture
 
     points = sample_points(read_sample_curve(result))
     return {"sample_curve": sample_picture(points)} if points else {}
@@ -83,28 +83,25 @@ def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
 
 def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
     from aflite_assets.analysis.filtering import filter_table, score_bins
-    from aflite_assets.reports.figures.all_figures import scores_picture
-    from aflite_assets.reports.figures.drawing import Picture
-    from aflite_assets.reports.figures.filtering_figures import threshold_of
-    from aflite_assets.reports.figures.representation_figures import filtering_curve
+    from aflite_assets.reports.figures.filtering_figures import filtering_curve, scores_by_iteration
 
-    pictures: dict[str, Picture] = {}
+    pictures = {}
     for name, part in result.parts.items():
         filtered = report_inputs.filtered_set(name, part)
-        pictures[f"curve_{name}"] = Picture(filtering_curve(filter_table(filtered)), f"filtering curve of {name}")
+        pictures[f"curve_{name}"] = filtering_curve(filter_table(filtered), f"filtering curve of {name}")
         if (counts := report_inputs.score_counts(part)) is not None:
             bins = tuple(score_bins(name, counts))
-            pictures[f"scores_{name}"] = scores_picture(bins, threshold_of(filtered.settings))
+            pictures[f"scores_{name}"] = scores_by_iteration(bins, filtered.settings)
     return pictures
 
 
 def _of_evidence(result: PublishedResult) -> "dict[str, Picture]":
-    from aflite_assets.reports.figures.all_figures import similarity_pictures
+    from aflite_assets.reports.figures.representation_figures import similarity_pictures
 
     return {
         f"similarity_{name}_{label}": picture
         for name, classes in report_inputs.read_similarities(result).items()
-        for label, picture in similarity_pictures(classes, name)
+        for label, picture in similarity_pictures(classes, name).items()
     }
 
 

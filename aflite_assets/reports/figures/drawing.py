@@ -1,35 +1,30 @@
-"""What all figures share: palette, an empty figure, PNG bytes under a limit. No figure of its own, no shared state."""
+"""What all figures share: palette, empty figures, panels, and the finished picture under a limit. No figure itself."""
 
 import io
 import warnings
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from PIL import Image
 
 MAX_BYTES = 50_000
 """No figure is larger, so that Dagster can show it inside metadata."""
 
 # Okabe and Ito's palette (2008), told apart with every common colour blindness
-BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY, GREY = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#D55E00",
-    "#56B4E9",
-    "#5F6B76",
-)
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+THOUSANDS = "{x:,.0f}"
+"""Format of tick labels with thousands separators."""
 DPI = 110
-_WIDTH, _HEIGHT = 5.6, 3.5
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,19 @@ class Picture:
     alt: str
 
 
-def new_figure(*, width: float = _WIDTH, height: float = _HEIGHT) -> "Figure":
-    """An empty figure of this size in inches at `DPI`, known to no global state."""
+def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
+    """Return fields of records as arrays, an array per name."""
+    return [np.array([getattr(one, name) for one in records]) for name in names]
+
+
+def series_style(number: int) -> dict[str, Any]:
+    """Return the colour and the marker of a series by its number, from 0."""
+    colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
+    return {"color": colour, "marker": marker}
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure of this size in inches at `DPI`, known to no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,31 +56,53 @@ def new_figure(*, width: float = _WIDTH, height: float = _HEIGHT) -> "Figure":
     return figure
 
 
-def thousands(value: float, _position: float) -> str:
-    """Tick labels with thousands separators."""
-    return f"{value:,.0f}"
+def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axes"]:
+    """Return a figure of this size with one panel."""
+    figure = new_figure(width=width, height=height)
+    return figure, figure.subplots()
+
+
+def new_panels(
+    number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
+) -> tuple["Figure", np.ndarray]:
+    """Return an empty figure and its grid of panels (rows x columns); those beyond `number` are hidden.
+
+    `size` and `margin`: inches of a panel and of what is beside all of them. `shared`: sharex, sharey.
+    """
+    across = max(min(number, most_across), 1)
+    down = max(-(-number // across), 1)
+    figure = new_figure(width=size[0] * across + margin[0], height=size[1] * down + margin[1])
+    panels = figure.subplots(down, across, squeeze=False, **shared)
+    for panel in panels.flat[number:]:
+        panel.set_visible(False)
+    return figure, panels
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Only whole numbers on the horizontal axis, which counts iterations."""
+    """Put ticks at whole numbers of the horizontal axis only, which counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def literal(figure: "Figure") -> None:
-    """Show dataset text in legends and titles as it is: a dollar sign begins no formula."""
-    from matplotlib.text import Text
+def legend_below(figure: "FigureBase", axes: "Axes", **style: Any) -> None:
+    """Name the series of `axes` below a figure or a part of one."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 
+
+def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
+    """Return the drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours if it must be; `grid` behind the data.
+
+    `legend`: whose series are named below, with this `style`. Texts are literal: a dollar sign begins no formula.
+    """
+    from matplotlib.text import Text
+    from PIL import Image
+
+    if legend is not None:
+        legend_below(figure, legend, **style)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)
-
-
-def png(figure: "Figure", *, grid: bool = True) -> bytes:
-    """The drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours where it must be; `grid` behind the data."""
-    from PIL import Image
-
     for axes in figure.axes if grid else ():
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, linewidth=0.6)
@@ -89,11 +117,11 @@ def png(figure: "Figure", *, grid: bool = True) -> bytes:
         if len(packed) < MAX_BYTES:
             break
         packed = _packed(image.quantize(colours))
-    return packed
+    return Picture(packed, alt)
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
+    """Return PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)
     return packed.getvalue()

@@ -1,8 +1,11 @@
-"""The rows that a report shows as examples, each as a truncated text, a thumbnail or a short vector."""
+"""The rows that a report shows as examples (a truncated text, a thumbnail or a short vector), and small images."""
 
+import base64
+import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +13,19 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import open_encoded
 from aflite_assets.errors import DataError
-from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.text import MAX_SHOWN_CHARACTERS, one_line, printable
 from aflite_assets.wording import truncate
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
 """Rows shown per side (kept, removed), by kind of input."""
+
+MAX_PIXELS = 50_000_000
+"""Larger images are not decoded: a few kilobytes can claim gigabytes of pixels."""
 
 _MAX_VALUES = 8
 
@@ -26,48 +35,43 @@ class ExampleRow:
     """One row as a report shows it: exactly one of `texts`, `image` (a data URI) and `vector` is set.
 
     `problem` says why an image cannot be shown. `predictability` in [0, 1]; `removed_in_iteration` is None
-    for kept rows. `place`: file and line ("train.csv, line 9"); empty where no file is known.
+    for kept rows. `place`: file and line ("train.csv, line 9"); empty if no file is known.
     """
 
     row_id: int
     label: str
     predictability: float | None
     removed_in_iteration: int | None
+    place: str = ""
     texts: tuple[str, ...] | None = None
     image: str | None = None
     vector: str | None = None
     problem: str | None = None
-    place: str = ""
 
 
 def shown_examples(
-    examples: Examples,
-    rows: pa.Table,
-    *,
-    kept: bool,
-    seed: int,
-    most: int | None = None,
-    source: SourceRows = NO_SOURCE,
+    examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
+    """Draw train rows of one side at random, classes in turn, so that small classes appear too.
 
-    `rows`: of one filtering, with row_id, split, label, kept, removed_in_iteration and predictability. `most`: so many
-    are shown, by default by kind of input. `source` says where rows stand, and gives features their names and units.
-
-    Raises:
-        DataError: a drawn row is not in `examples`.
+    `rows`: of one filtering, as from `ReportInputs.rows_of`. `most`: so many are shown, 0 for a number by kind of
+    input. `source` says where rows stand, and gives features their names and units.
     """
-    wanted = DEFAULT_SHOWN[examples.modality] if most is None else most
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
-    drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
-    inputs = examples.select(drawn["row_id"].to_pylist())
-    return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(_records(drawn)))
+    labels = side["label"].to_numpy()
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    turn = np.empty(len(labels), dtype=np.int64)
+    for c in np.unique(labels):
+        members = shuffled[labels[shuffled] == c]
+        turn[members] = np.arange(len(members))
+    drawn = np.lexsort((shuffled.argsort(), labels, turn))[: most or DEFAULT_SHOWN[examples.modality]]
+    return _example_rows(examples, side.take(drawn[np.argsort(labels[drawn], kind="stable")]), source)
 
 
 def shown_rows(
     examples: Examples, rows: pa.Table, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """These of the `rows` of one filtering, in the order given; `source` says where they stand.
+    """Show these of the `rows` of one filtering, in the order given; `source` says where they stand.
 
     Raises:
         DataError: a row is not in `examples` or not in the filtered set.
@@ -77,73 +81,39 @@ def shown_rows(
     if places.null_count:
         absent = wanted.filter(pc.is_null(places))[0]
         raise DataError(f"row {absent} is not among the rows of the filtering; materialise bias_evidence again")
-    records = _records(rows.take(places))
-    inputs = examples.select(row_ids)
-    return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(records))
+    return _example_rows(examples, rows.take(places), source)
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """The encoded images of shown rows, for a grid; empty bytes where one cannot be read."""
+    """Return the encoded images of shown rows, for a grid; empty bytes if one cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] or b"" for position in range(len(shown))]
 
 
-def _records(table: pa.Table) -> list[dict[str, Any]]:
-    return table.select(["row_id", "label", "predictability", "removed_in_iteration"]).to_pylist()
+def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tuple[ExampleRow, ...]:
+    inputs = examples.select(rows["row_id"].to_pylist())
+    places = source.of(inputs.row_ids).to_pylist()
+    shown = []
+    for position, (row, place) in enumerate(zip(rows.to_pylist(), places, strict=True)):
+        score, label = row["predictability"], inputs.label_names[inputs.labels[position]]
+        score = None if score is None or np.isnan(score) else score
+        where = "" if place["source_file"] is None else one_line(brief_place(place))
+        known = (row["row_id"], label, score, row["removed_in_iteration"], where)
+        shown.append(ExampleRow(*known, **_shown_input(inputs, position, source)))
+    return tuple(shown)
 
 
-def _classes_in_turn(labels: np.ndarray, wanted: int, seed: int) -> np.ndarray:
-    shuffled = np.random.default_rng(seed).permutation(len(labels))
-    turn = np.empty(len(labels), dtype=np.int64)
-    for c in np.unique(labels):
-        members = shuffled[labels[shuffled] == c]
-        turn[members] = np.arange(len(members))
-    chosen = np.lexsort((shuffled.argsort(), labels, turn))[:wanted]
-    return chosen[np.argsort(labels[chosen], kind="stable")]
-
-
-def _example_row(inputs: Examples, position: int, record: dict[str, Any], source: SourceRows) -> ExampleRow:
-    score, iteration = record["predictability"], record["removed_in_iteration"]
-    common: dict[str, Any] = {
-        "row_id": int(inputs.row_ids[position]),
-        "label": inputs.label_names[int(inputs.labels[position])],
-        "predictability": float(score) if isinstance(score, float) and score == score else None,
-        "removed_in_iteration": iteration,
-        "place": _place(source, inputs.row_ids[position]),
-    }
+def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[str, Any]:
+    """Return the fields of `ExampleRow` that show a row's input."""
     if inputs.modality == "text":
-        return ExampleRow(**common, texts=_texts(inputs, position))
+        columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
+        texts = [text for name in columns if (text := inputs.table[name][position].as_py()) is not None]
+        return {"texts": tuple(truncate(printable(text), MAX_SHOWN_CHARACTERS) for text in texts)}
     if inputs.modality == "features":
-        return ExampleRow(
-            **common, vector=short_vector(source.original(inputs.features[position]), names=source.features)
-        )
+        return {"vector": short_vector(source.original(inputs.features[position]), names=source.features)}
     encoded, problem = _image(inputs, position)
     uri = None if encoded is None else thumbnail_uri(encoded)
-    if uri is None and problem is None:
-        problem = "the image cannot be decoded"
-    return ExampleRow(**common, image=uri, problem=problem)
-
-
-def _place(source: SourceRows, row_id: int) -> str:
-    (place,) = source.of(np.array([row_id])).to_pylist()
-    return "" if place["source_file"] is None else one_line(brief_place(place))
-
-
-def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
-    columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
-    values = [inputs.table[name][position].as_py() for name in columns]
-    return tuple(truncate(printable(value), MAX_SHOWN_CHARACTERS) for value in values if value is not None)
-
-
-def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """The first values of a row of features, with their names where there are any, and how many there are."""
-    first = values[:_MAX_VALUES].tolist()
-    if names is None:
-        numbers = [f"{value:.3g}" for value in first]
-    else:
-        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
-    rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
-    return f"({', '.join(numbers)}{rest})"
+    return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
 def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
@@ -151,3 +121,60 @@ def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
         return inputs.image_bytes(position), None
     except DataError as error:
         return None, str(error)
+
+
+def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
+    """Return the first values of a row of features, with their names if there are any, and how many there are."""
+    first = values[:_MAX_VALUES].tolist()
+    numbers = [f"{value:.3g}" for value in first]
+    if names is not None:
+        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
+    rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
+    return f"({', '.join(numbers)}{rest})"
+
+
+def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
+    """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None if it is unreadable."""
+    image = _decoded(encoded)
+    if image is None:
+        return None
+    image.thumbnail((side, side))
+    jpeg = io.BytesIO()
+    image.save(jpeg, format="jpeg", quality=quality)
+    return png_or_jpeg_uri(jpeg.getvalue(), "jpeg")
+
+
+def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
+    """Return the `data:` URI of an encoded image of this kind ("png" or "jpeg")."""
+    return f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
+
+
+def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
+    """Return pixels (side x side x 3, uint8) with the image fitted in on white, or None if it cannot be read."""
+    from PIL import Image, ImageOps
+
+    image = _decoded(encoded)
+    if image is None:
+        return None
+    fitted = ImageOps.contain(image, (side, side))
+    square = Image.new("RGB", (side, side), "white")
+    square.paste(fitted, ((side - fitted.width) // 2, (side - fitted.height) // 2))
+    return np.asarray(square)
+
+
+def _decoded(encoded: bytes) -> "Image.Image | None":
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MAX_PIXELS is the stricter limit
+            image = open_encoded(encoded)
+            if image.width * image.height > MAX_PIXELS:
+                return None
+            coloured = image.convert("RGBA")
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        return None
+    # transparent pixels turn white, not black
+    return Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")

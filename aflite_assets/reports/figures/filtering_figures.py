@@ -1,5 +1,6 @@
-"""Figures of all representations as PNG: filtering curves, scores by iteration, learning curves of the warm-up."""
+"""Figures by iteration of the filter (curves, scores, class shares), and learning curves of the warm-up and sample."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -8,43 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, ClassShare, FilterRow, ScoreBin
-from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
-from aflite_assets.reports.figures.drawing import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SERIES_COLOURS,
-    SERIES_MARKERS,
-    VERMILION,
-    literal,
-    new_figure,
-    png,
-    thousands,
-    whole_ticks,
+from aflite_assets.analysis.filtering import (
+    CLASS_SHARES,
+    ITERATIONS,
+    ClassShare,
+    FilterRow,
+    PredictabilityBin,
+    ScoreBin,
 )
-from aflite_assets.text import one_line
+from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
+from aflite_assets.reports.figures import drawing
+from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
+from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEVIATIONS = 2.0
-"""Half the height of the band around the largest class's share, in standard deviations of guessing."""
+"""Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
 
-MOST_CLASSES = 6
-"""Classes drawn by themselves; of more those whose shares moved most."""
-
-_MOST_ACROSS, _MOST_ITERATIONS = 3, 8
+MOST_CLASSES, _MOST_ITERATIONS = 6, 8
+"""Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
 
 
-def filtering_curves(analysis: Analysis) -> bytes:
-    """Rows left, bias beside the largest class's share, cut-off score, a line per representation; class shares below.
-
-    The band around that share is `DEVIATIONS` standard deviations of guessing the most frequent class to either side.
-    """
+def filtering_curves(analysis: Analysis) -> Picture:
+    """Draw rows left, bias beside the largest class's share, cut-off score, a line per representation; class shares."""
     filtered = analysis.facts.filterings
-    across = max(min(len(filtered), _MOST_ACROSS), 1)
+    across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
     figure = new_figure(width=9.4, height=3.5 + 2.6 * below)
     upper, lower = figure.subfigures(2, 1, height_ratios=(3.5, 2.6 * max(below, 0.01)), squeeze=False)[:, 0]
@@ -52,172 +44,183 @@ def filtering_curves(analysis: Analysis) -> bytes:
     for number, one in enumerate(filtered):
         # later lines are thinner, so that one under another is seen
         width = min(1.6 + 0.7 * (len(filtered) - 1 - number), 3.7)
-        style = {**_style(number), "lw": width, "label": one.representation}
-        _one_set(rows, bias, cutoff, analysis.of(ITERATIONS, one.representation), threshold_of(one.settings), style)
-    rows.set(title="Rows left", ylabel="pool rows")
-    rows.set_ylim(bottom=0)
-    rows.yaxis.set_major_formatter(thousands)
+        style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
+        iterations = analysis.of(ITERATIONS, one.representation)
+        rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
+        _draw_bias(bias, iterations, style)
+        removing = [row for row in iterations if row.cutoff is not None]
+        cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
+        if (threshold := _threshold(one.settings)) is not None:
+            cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
+    rows.set(title="Rows left", ylabel="pool rows", ylim=(0, None))
+    rows.yaxis.set_major_formatter(drawing.THOUSANDS)
     bias.set(title="Representation bias\n(dashed: largest class)", ylabel="predictable rows (%)", ylim=(0, 102))
     cutoff.set(title="Cut-off score\n(dashed: threshold)", ylabel="lowest score removed", ylim=(0, 1.02))
     for axes in (rows, bias, cutoff):
         axes.title.set_fontsize(11)
         axes.set_xlabel("iteration")
-        whole_ticks(axes)
+        drawing.whole_ticks(axes)
     if filtered:
-        upper.legend(*rows.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-        places = lower.subplots(below, across, squeeze=False, sharey=True)
-        _share_panels(list(places.flat), analysis)
-        handles = places[0, 0].get_legend_handles_labels()
-        lower.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    literal(figure)
-    return png(figure)
+        drawing.legend_below(upper, rows, ncols=4, fontsize=9)
+        panels = lower.subplots(below, across, squeeze=False, sharey=True)
+        _draw_class_shares(list(panels.flat), analysis)
+        drawing.legend_below(lower, panels[0, 0], ncols=4, fontsize=9)
+    names = listed(analysis.facts.representations) or "none"
+    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
+    return drawing.picture(figure, f"{alt}, representations {names}")
 
 
-def threshold_of(settings: Mapping[str, object]) -> float | None:
-    """The lowest predictability of a removed row, if the settings of a filtering name one."""
+def _threshold(settings: Mapping[str, object]) -> float | None:
+    """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
     threshold = settings.get("threshold")
     return threshold if isinstance(threshold, int | float) else None
 
 
-def scores_by_iteration(bins: Sequence[ScoreBin], *, threshold: float | None) -> bytes:
-    """The distribution of predictability in at most eight iterations, evenly chosen, with what each removed."""
+def _draw_bias(axes: "Axes", rows: Sequence[FilterRow], style: dict[str, Any]) -> None:
+    iterations, bias = drawing.columns(rows, "iteration", "representation_bias")
+    largest, deviation = drawing.columns(rows, "largest_class", "guessing_deviation")
+    axes.plot(iterations, 100 * bias, **style)
+    axes.plot(iterations, 100 * largest, color=style["color"], ls="--", lw=1.2)
+    low, high = (100 * (largest + side * DEVIATIONS * deviation) for side in (-1, 1))
+    axes.fill_between(iterations, low, high, color=style["color"], alpha=0.18, lw=0)
+
+
+def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
+    names, label_names = analysis.facts.representations, analysis.facts.label_names
+    shares: dict[tuple[str, int], list[ClassShare]] = defaultdict(list)
+    for one in analysis.of(CLASS_SHARES):
+        shares[one.representation, one.label].append(one)
+
+    def moved(label: int) -> float:
+        of_class = (shares[name, label] for name in names)
+        return max((abs(each[-1].share - each[0].share) for each in of_class if each), default=0.0)
+
+    drawn = sorted(sorted(range(len(label_names)), key=moved, reverse=True)[:MOST_CLASSES])
+    highest = max((one.share for name in names for label in drawn for one in shares[name, label]), default=0)
+    for panel in panels[len(names) :]:
+        panel.set_axis_off()
+    for panel, name in zip(panels, names, strict=False):
+        for number, label in enumerate(drawn):
+            iterations, share = drawing.columns(shares[name, label], "iteration", "share")
+            shown = truncate(one_line(label_names[label]), 24)
+            panel.plot(iterations, 100 * share, lw=1.6, ms=4, label=shown, **series_style(number))
+        panel.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
+        panel.set_title(f"Class shares ({name})", fontsize=11)
+        drawing.whole_ticks(panel)
+    panels[0].set_ylabel("share of rows (%)")
+
+
+def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
+    """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
+    figure = new_figure(5.6, 4.4)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    names = ("iteration", "representation_bias", "largest_class", "rows_in")
+    iterations, bias, largest, left = drawing.columns(rows, *names)
+    upper.plot(iterations, 100 * bias, color=BLUE, marker="o", ms=4, label="representation bias")
+    upper.plot(iterations, 100 * largest, color=GREY, ls="--", label="largest class")
+    upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
+    upper.legend(frameon=False, loc="best", fontsize=9)
+    lower.step(iterations, left, color=VERMILION, where="post")
+    lower.set(xlabel="iteration", ylabel="pool rows left", ylim=(0, None))
+    lower.yaxis.set_major_formatter(drawing.THOUSANDS)
+    drawing.whole_ticks(lower)
+    return drawing.picture(figure, alt)
+
+
+def predictability_histogram(bins: Sequence[PredictabilityBin]) -> Picture:
+    """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
+    figure, axes = drawing.new_axes()
+    low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
+    style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
+    axes.bar(low, removed, color=ORANGE, hatch="///", label=f"removed ({removed.sum():,})", **style)
+    axes.bar(low, kept, bottom=removed, color=BLUE, label=f"kept ({kept.sum():,})", **style)
+    axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
+    axes.set_ylim(0, 1.08 * max(1, (kept + removed).max()))
+    axes.yaxis.set_major_formatter(drawing.THOUSANDS)
+    axes.legend(frameon=False, fontsize=9)
+    alt = f"Histogram of the predictability of kept and removed train rows, representation {bins[0].representation}"
+    return drawing.picture(figure, alt)
+
+
+def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
+    """Draw predictability in at most eight iterations, evenly chosen, what each removed, and any threshold."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
-    across = min(4, max(len(chosen), 1))
-    down = max(1, -(-len(chosen) // across))
-    figure = new_figure(width=2.3 * across + 0.9, height=2.05 * down + 0.75)
-    places = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    for place in places.flat[len(chosen) :]:
-        place.set_visible(False)
-    for place, of_one in zip(places.flat, chosen, strict=False):
-        _one_iteration(place, of_one, threshold)
-    highest = max((one.rows / max(_rows(of_one), 1) for of_one in chosen for one in of_one), default=0)
-    places[0, 0].set_ylim(0, 105 * highest or 1)
-    handles, labels = places[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    for place in places.flat[max(len(chosen) - across, 0) : len(chosen)]:
-        place.set_xlabel("predictability")
-        place.tick_params(labelbottom=True)
+    sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
+    figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
+    threshold = _threshold(settings)
+    tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
+    panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
+    for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
+        panel.set_xlabel("predictability")
+        panel.tick_params(labelbottom=True)
     figure.supylabel("share of the rows then left (%)", fontsize=10)
-    return png(figure)
+    alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
+    name = bins[0].representation if bins else "none"
+    return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)
 
 
 def evenly(number: int, most: int) -> list[int]:
-    """At most `most` of so many places, evenly spaced, the first and the last among them."""
-    return np.unique(np.round(np.linspace(0, number - 1, min(most, number))).astype(np.int64)).tolist()
+    """Return at most `most` of so many places, evenly spaced, the first and the last among them."""
+    return np.linspace(0, number - 1, min(most, number)).round().astype(np.int64).tolist()
 
 
-def _style(number: int) -> dict[str, Any]:
-    colours, markers = len(SERIES_COLOURS), len(SERIES_MARKERS)
-    return {"color": SERIES_COLOURS[number % colours], "marker": SERIES_MARKERS[number % markers], "ms": 4}
-
-
-def _one_set(
-    rows: "Axes",
-    bias: "Axes",
-    cutoff: "Axes",
-    table: Sequence[FilterRow],
-    threshold: float | None,
-    style: dict[str, Any],
-) -> None:
-    iterations = [row.iteration for row in table]
-    rows.plot(iterations, [row.rows_in for row in table], **style)
-    bias.plot(iterations, [100 * row.representation_bias for row in table], **style)
-    bias.plot(iterations, [100 * row.largest_class for row in table], color=style["color"], ls="--", lw=1.2)
-    low, high = (
-        [100 * (row.largest_class + side * DEVIATIONS * row.guessing_deviation) for row in table] for side in (-1, 1)
-    )
-    bias.fill_between(iterations, low, high, color=style["color"], alpha=0.18, lw=0)
-    removing = [row for row in table if row.cutoff is not None]
-    cutoff.plot([row.iteration for row in removing], [row.cutoff or 0 for row in removing], **style)
-    if threshold is not None:
-        cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
-
-
-def _share_panels(places: "list[Axes]", analysis: Analysis) -> None:
-    names, label_names = analysis.facts.representations, analysis.facts.label_names
-    shares = [_by_class(analysis.of(CLASS_SHARES, name), len(label_names)) for name in names]
-    drawn = _most_moved(shares)
-    highest = max((one.share for each in shares for label in drawn for one in each[label]), default=0)
-    for place in places[len(names) :]:
-        place.set_axis_off()
-    for place, name, each in zip(places, names, shares, strict=False):
-        for number, label in enumerate(drawn):
-            points = [one.iteration for one in each[label]], [100 * one.share for one in each[label]]
-            place.plot(*points, lw=1.6, label=truncate(one_line(label_names[label]), 24), **_style(number))
-        place.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
-        place.set_title(f"Class shares ({name})", fontsize=11)
-        whole_ticks(place)
-    places[0].set_ylabel("share of rows (%)")
-
-
-def _by_class(shares: Sequence[ClassShare], classes: int) -> list[list[ClassShare]]:
-    return [[one for one in shares if one.label == label] for label in range(classes)]
-
-
-def _most_moved(shares: Sequence[Sequence[Sequence[ClassShare]]]) -> list[int]:
-    """At most `MOST_CLASSES` class numbers, ascending: those that moved most with any representation."""
-
-    def moved(label: int) -> float:
-        return max(abs(each[label][-1].share - each[label][0].share) if each[label] else 0.0 for each in shares)
-
-    return sorted(sorted(range(len(shares[0])), key=moved, reverse=True)[:MOST_CLASSES])
-
-
-def _rows(of_one: Sequence[ScoreBin]) -> int:
-    return sum(one.rows for one in of_one)
-
-
-def _one_iteration(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None) -> None:
-    total, removed = _rows(bins), sum(one.removed for one in bins)
-    style: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.4}
-    style["width"] = [one.high - one.low for one in bins]
-    low, scale = [one.low for one in bins], 100 / max(total, 1)
-    stays = [scale * (one.rows - one.removed) for one in bins]
+def _draw_scores(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
+    """Draw one iteration, and return the height of the highest bar in per cent."""
+    low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
+    style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.4}
+    scale = 100 / max(rows.sum(), 1)
+    stays = scale * (rows - removed)
     axes.bar(low, stays, color=BLUE, label="stays", **style)
     style |= {"color": ORANGE, "hatch": "////", "label": "removed in this iteration"}
-    axes.bar(low, [scale * one.removed for one in bins], bottom=stays, **style)
+    axes.bar(low, scale * removed, bottom=stays, **style)
     if threshold is not None:
         axes.axvline(threshold, color=VERMILION, ls="--", lw=1.4, label=f"threshold {threshold:g}")
     axes.set(xlim=(0, 1), xticks=(0, 0.5, 1), xticklabels=("0", "0.5", "1"))
-    axes.set_title(f"iteration {bins[0].iteration}: {total:,} rows,\n{removed:,} removed", fontsize=9)
+    axes.set_title(f"iteration {bins[0].iteration}: {rows.sum():,} rows,\n{removed.sum():,} removed", fontsize=9)
+    return float(scale * rows.max())
 
 
-def learning_curve_picture(
-    curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], *, doubling: bool
-) -> bytes:
-    """Accuracy on the held-back rows against rows trained on, with Wilson's intervals, the elbows and the size chosen.
+def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
+    """Draw the learning curves by which the warm-up rows were chosen, whose sizes double."""
+    curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
+    alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
+    return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
-    `curves`: at least one, by name, all on the same held-back rows. `doubling`: sizes double, so that the axis is
-    logarithmic. PNG under 50 kB.
-    """
-    figure = new_figure(height=4.4)
-    axes = figure.subplots()
+
+def sample_picture(points: Sequence[SamplePoint]) -> Picture:
+    """Draw the curve by which the sample of the train rows was chosen."""
+    chosen = next(one.rows for one in points if one.chosen)
+    alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
+    return _learning_curves({"sample": points}, alt, logarithmic=False)
+
+
+def _learning_curves(
+    curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
+) -> Picture:
+    """Draw accuracy on the same held-back rows against rows trained on, with Wilson's intervals and the elbows."""
+    figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
-        colour, marker = SERIES_COLOURS[number % len(SERIES_COLOURS)], SERIES_MARKERS[number % len(SERIES_MARKERS)]
-        accuracies = [100 * one.accuracy for one in points]
-        below = [100 * (one.accuracy - one.interval_low) for one in points]
-        above = [100 * (one.interval_high - one.accuracy) for one in points]
+        rows, accuracy, low, high = drawing.columns(points, "rows", "accuracy", "interval_low", "interval_high")
         # Several curves at one size: bars side by side can be told apart.
-        places = [one.rows * 1.04 ** (number - (len(curves) - 1) / 2) for one in points]
-        shown = truncate(one_line(name), 32)
-        axes.errorbar(places, accuracies, (below, above), color=colour, marker=marker, ms=5, capsize=3, label=shown)
+        rows = rows * 1.04 ** (number - (len(curves) - 1) / 2)
+        ends = 100 * (accuracy - low), 100 * (high - accuracy)
+        style = {**series_style(number), "ms": 5, "capsize": 3, "label": truncate(one_line(name), 32)}
+        axes.errorbar(rows, 100 * accuracy, ends, **style)
         at = [one.elbow for one in points].index(True)
         label = "elbow" if number == len(curves) - 1 else None
-        axes.plot(places[at], accuracies[at], "o", ms=14, mfc="none", mec="black", ls="none", label=label)
+        axes.plot(rows[at], 100 * accuracy[at], "o", ms=14, mfc="none", mec="black", ls="none", label=label)
     points = next(iter(curves.values()))
     axes.axhline(100 * points[0].most_frequent_class, color=GREY, ls="--", label="largest class")
     axes.axvline(next(one.rows for one in points if one.chosen), color=GREY, ls=":", label="size chosen")
-    if doubling:
+    if logarithmic:
         axes.set_xscale("log", base=2)
         axes.set_xticks([one.rows for one in points])
     axes.set(
-        xlabel="rows trained on" + (" (logarithmic axis)" if doubling else ""),
+        xlabel="rows trained on" + (" (logarithmic axis)" if logarithmic else ""),
         ylabel=f"right of {points[0].held_back_rows:,} held-back rows (%)",
         ylim=(0, 102),
     )
-    axes.xaxis.set_major_formatter(thousands)
+    axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
-    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
-    literal(figure)
-    return png(figure)
+    return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)

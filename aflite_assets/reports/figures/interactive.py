@@ -40,6 +40,9 @@ DRAW_SCRIPT = """
 """
 """Draws every `.chart` that is seen from the JSON element its `data-figure` names, in the page's colours."""
 
+_EACH_TICKED = 12
+"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
+
 
 @cache
 def plotly_script() -> str:
@@ -50,68 +53,52 @@ def plotly_script() -> str:
 
 
 def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
-    """Data and layout: representation bias and the largest class's share above, pool rows left below, by iteration."""
-    columns = ("iteration", "representation_bias", "largest_class", "rows_in", "removed")
-    iterations, bias, largest, left, removed = ([getattr(row, name) for row in rows] for name in columns)
+    """Return data and layout: bias and the largest class's share above, pool rows left below, by iteration."""
+    dashed, steps = {"width": 2, "dash": "dash"}, {"width": 2, "shape": "hv"}
+    removed = [row.removed for row in rows]
+    hover = "%{y:,} (%{customdata:,} go)"
     traces = [
-        _trace("representation bias", iterations, bias, meta="series-bias", hover="%{y:.1%}"),
-        _trace("largest class", iterations, largest, meta="series-chance", hover="%{y:.1%}")
-        | {"line": {"width": 2, "dash": "dash"}, "mode": "lines"},
-        _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
-        | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},
+        _trace("representation bias", rows, "representation_bias", "series-bias"),
+        _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
+        _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
     ]
-    return {"data": to_json(traces), "layout": _layout(max(left, default=1), len(iterations))}
+    return {"data": to_json(traces), "layout": to_json(_layout(rows))}
 
 
 def script_json(value: JsonValue) -> str:
-    """JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
+    """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _trace(name: str, x: object, y: object, *, meta: str, hover: str) -> dict[str, object]:
-    """`meta` names the page's colour, without the leading dashes, that the script gives the trace."""
+def _trace(
+    name: str, rows: Sequence[FilterRow], column: str, meta: str, hover: str = "%{y:.1%}", **more: object
+) -> dict[str, object]:
+    """Return a trace; `meta` names the page's colour, without the leading dashes, that the script gives it."""
+    iterations, values = ([getattr(row, one) for row in rows] for one in ("iteration", column))
+    trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
+    style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
+    return {**trace, "x": iterations, "y": values, **style, **more}
+
+
+def _layout(rows: Sequence[FilterRow]) -> dict[str, object]:
+    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
+    top = 1.08 * max((row.rows_in for row in rows), default=1)
     return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "cliponaxis": False,
-        "name": name,
-        "meta": meta,
-        "x": x,
-        "y": y,
-        "line": {"width": 2},
-        "marker": {"size": 6},
-        "hovertemplate": f"{hover}<extra>{name}</extra>",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "height": 460,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
+        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
+        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
     }
 
 
-_EACH_TICKED = 12
-"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
-
-
-def _layout(most_rows: int, iterations: int) -> JsonValue:
+def _axis(title: str, **more: object) -> dict[str, object]:
     plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
-    return to_json(
-        {
-            "font": {"family": "system-ui, sans-serif", "size": 13},
-            "height": 460,
-            "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "hovermode": "x unified",
-            "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
-            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-            "xaxis": plain
-            | {"title": {"text": "iteration"}, "anchor": "y2", "tickformat": "d", "rangemode": "tozero"}
-            | ({"tickmode": "linear", "tick0": 0, "dtick": 1} if iterations <= _EACH_TICKED else {}),
-            "yaxis": plain
-            | {"title": {"text": "predictable rows"}, "domain": [0.42, 1], "range": [0, 1.03], "tickformat": ".0%"},
-            "yaxis2": plain
-            | {
-                "title": {"text": "pool rows left"},
-                "domain": [0, 0.34],
-                "range": [0, 1.08 * most_rows],
-                "tickformat": ",d",
-            },
-        }
-    )
+    return {**plain, "title": {"text": title}, **more}

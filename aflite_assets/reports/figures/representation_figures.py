@@ -1,101 +1,102 @@
-"""Figures of one filtered set as PNG: filtering curve, histogram, scatter, image grid, similarity maps. Several:
-`filtering_figures`."""
+"""Figures of the rows of one filtering: two features, images, similarities, text lengths, the data map; no iterations.
+
+Two features and what models make of them are Figure 2 of ICML 2020, text lengths Figure 2 of SustaiNLP 2020 (without
+random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
+"""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import FilterRow, PredictabilityBin
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimilarity, SimilarityBlock
-from aflite_assets.reports.figures.drawing import (
-    BLUE,
-    DPI,
-    GREY,
-    ORANGE,
-    SERIES_COLOURS,
-    SERIES_MARKERS,
-    VERMILION,
-    literal,
-    new_figure,
-    png,
-    thousands,
-    whole_ticks,
-)
-from aflite_assets.text import one_line
+from aflite_assets.analysis.comparisons.falls import Headline
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimilarity, mean_similarities
+from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
+from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.figures import drawing
+from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
+from aflite_assets.reports.figures.example_rows import example_images, shown_examples, square_pixels
+from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.colors import Normalize
 
-_MAX_POINTS = 2_000
+_MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
+"""Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
+
+_ACROSS, _SIDE = 6, 72
+"""Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
 
 _COLOURS = "cividis"
 """Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
 
-
-def filtering_curve(iterations: Sequence[FilterRow]) -> bytes:
-    """Representation bias (with the largest class's share) above, pool rows left below, by iteration."""
-    figure = new_figure(height=4.4)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    places = [row.iteration for row in iterations]
-    bias = [100 * row.representation_bias for row in iterations]
-    upper.plot(places, bias, color=BLUE, marker="o", ms=4, label="representation bias")
-    upper.plot(places, [100 * row.largest_class for row in iterations], color=GREY, ls="--", label="largest class")
-    upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
-    upper.legend(frameon=False, loc="best", fontsize=9)
-    lower.step(places, [row.rows_in for row in iterations], color=VERMILION, where="post")
-    lower.set(xlabel="iteration", ylabel="pool rows left")
-    lower.set_ylim(bottom=0)
-    lower.yaxis.set_major_formatter(thousands)
-    whole_ticks(lower)
-    return png(figure)
+_SIDES: dict[str, dict[str, Any]] = {
+    "kept": {"color": BLUE, "marker": "o"},
+    "removed": {"color": ORANGE, "marker": "^"},
+}
+_WHITE = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
+_REGIONS = (
+    (0.01, 0.97, "easy to learn", "top", "left"),
+    (0.49, 0.5, "ambiguous", "center", "right"),
+    (0.01, 0.03, "hard to learn", "bottom", "left"),
+)
 
 
-def predictability_histogram(bins: Sequence[PredictabilityBin]) -> bytes:
-    """Last known predictability of the train rows, kept stacked on removed; rows without a score are left out."""
-    figure = new_figure()
-    axes = figure.subplots()
-    low, kept, removed = ([getattr(one, name) for one in bins] for name in ("low", "kept", "removed"))
-    style: dict[str, Any] = {"align": "edge", "edgecolor": "white", "linewidth": 0.6}
-    style["width"] = [one.high - one.low for one in bins]
-    axes.bar(low, removed, color=ORANGE, hatch="///", label=f"removed ({sum(removed):,})", **style)
-    axes.bar(low, kept, bottom=removed, color=BLUE, label=f"kept ({sum(kept):,})", **style)
-    axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
-    axes.set_ylim(0, 1.08 * max(1, *(one.kept + one.removed for one in bins)))
-    axes.yaxis.set_major_formatter(thousands)
-    axes.legend(frameon=False, fontsize=9)
-    return png(figure)
+def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Headline]) -> dict[str, Picture]:
+    """Draw the two chosen features of the train rows "before" and "after" filtering; nothing if none are chosen.
+
+    Both have the same limits, classes in the same colours, and each the accuracies of models trained and tested on it.
+    `rows`: of one filtering, as from `ReportInputs.rows_of`.
+    """
+    if inputs.scatter_features is None:
+        return {}
+    entered = rows.filter(pc.equal(rows["split"], "train"))
+    train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
+    points = train.features[:, list(inputs.scatter_features)]
+    names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
+    before, after = _notes("full", compared), _notes("filtered", compared)
+    return {
+        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", before),
+        "after": scatter(train, points, kept, names, "After filtering", after),
+    }
 
 
 def scatter(
-    points: np.ndarray,
-    labels: np.ndarray,
-    label_names: Sequence[str],
-    *,
-    title: str,
-    axis_names: tuple[str, str],
-    limits: tuple[float, float, float, float] | None = None,
-    notes: Sequence[str] = (),
-) -> bytes:
-    """Points (rows x 2) coloured and marked by class, every n-th beyond 2,000; `limits`: x0, x1, y0, y1.
+    train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
+) -> Picture:
+    """Draw the `shown` of the points (rows x 2) coloured and marked by class, every n-th beyond 2,000.
 
-    `notes`: lines under the title. Both axes have one scale where their lengths differ by a factor of two at most.
+    `notes`: lines under the title. Both axes have one scale if their lengths differ by a factor of two at most.
     """
-    figure = new_figure(height=4.2 + 0.17 * len(notes), width=4.5)
-    axes = figure.subplots()
-    _scatter_into(axes, points, labels, label_names, limits or scatter_limits(points))
-    axes.set(xlabel=one_line(axis_names[0]), ylabel=one_line(axis_names[1]))
+    figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
+    places = np.flatnonzero(shown)
+    places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
+    for c, name in enumerate(train.label_names):
+        x, y = points[places[train.labels[places] == c]].T
+        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=truncate(one_line(name), 24), **series_style(c))
+    x0, x1, y0, y1 = scatter_limits(points)
+    axes.axis((x0, x1, y0, y1))
+    if 0.5 <= (y1 - y0) / (x1 - x0) <= 2:
+        axes.set_aspect("equal")
+    title = f"{when}: {counted(int(shown.sum()), 'train row')}"
+    first, second = map(one_line, axis_names)
+    axes.set(xlabel=first, ylabel=second)
     figure.suptitle(title, fontsize=12)
     axes.set_title("\n".join(notes), fontsize=9)
-    _class_legend(figure, axes)
-    literal(figure)
-    return png(figure)
+    words = f". {' '.join(notes)}" if notes else ""
+    return drawing.picture(figure, f"{title}, {first} against {second}, coloured by class{words}", legend=axes, ncols=3)
 
 
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
-    """x0, x1, y0, y1 around all points (rows x 2) with a margin of 5 %."""
+    """Return x0, x1, y0, y1 around all points (rows x 2) with a margin of 5 %."""
     if not len(points):
         return (0.0, 1.0, 0.0, 1.0)
     low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
@@ -104,96 +105,195 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
     return (x0, x1, y0, y1)
 
 
-def image_grid(images: Sequence[bytes], captions: Sequence[str], *, columns: int = 8, side: int = 72) -> bytes:
-    """Thumbnails in rows of `columns`, each over its caption; an unreadable image is a crossed-out square."""
-    from aflite_assets.reports.figures.thumbnails import square_pixels
+def scatter_caption(compared: Sequence[Headline]) -> str:
+    """Say what the accuracies at the two scatters are, and what as many random rows give; empty without any."""
+    if not compared:
+        return ""
+    first = compared[0]
+    random = listed([_accuracy(one.evaluator, one.random) for one in compared])
+    return (
+        f"Accuracies: trained on full and tested on all {count(first.full.test_rows)} rows of {first.test_set}; "
+        f"trained on filtered and tested on the {count(first.filtered.test_rows)} of them that were kept. Trained on "
+        f"random, as many rows as were kept, and tested on all: {random}."
+    )
 
-    n_rows = max(1, -(-len(images) // columns))
-    figure = new_figure(width=columns * (side + 12) / DPI, height=n_rows * (side + 34) / DPI)
-    for place, axes in enumerate(figure.subplots(n_rows, columns, squeeze=False).flat):
+
+def _notes(train_set: str, compared: Sequence[Headline]) -> list[str]:
+    """Return lines under a title, up to three evaluators on each as far as they fit."""
+    if not compared:
+        return []
+    lines: list[list[str]] = [[]]
+    for one in compared:
+        label = _accuracy(one.evaluator, one.full if train_set == "full" else one.filtered)
+        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62):  # characters
+            lines.append([])
+        lines[-1].append(label)
+    where = f"trained on {train_set}, tested on {train_set} rows of {compared[0].test_set}:"
+    return [where, *(", ".join(line) for line in lines)]
+
+
+def _accuracy(evaluator: str, score: Score) -> str:
+    return f"{evaluator} {score.status if score.accuracy is None else f'{percent(score.accuracy.mean)} %'}"
+
+
+def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) -> Picture:
+    """Draw images of either side at random, the same each time, each with its predictability."""
+    images: list[bytes] = []
+    captions: list[str] = []
+    for side in ("kept", "removed"):
+        shown = shown_examples(inputs.examples, rows, kept=side == "kept", seed=0, most=_ACROSS)
+        images += example_images(inputs.examples, shown)
+        captions += [side if one.predictability is None else f"{side} {one.predictability:.2f}" for one in shown]
+    alt = "Images kept and then images removed, drawn at random, each with its predictability, representation "
+    return image_grid(images, captions, alt + representation)
+
+
+def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
+    """Draw thumbnails in rows, each over its caption; an unreadable image is a crossed-out square."""
+    down = max(1, -(-len(images) // _ACROSS))
+    figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
+    panels = figure.subplots(down, _ACROSS, squeeze=False)
+    for axes in panels.flat:
         axes.set_axis_off()
-        if place >= len(images):
-            continue
-        pixels = square_pixels(images[place], side)
+    for axes, image, caption in zip(panels.flat, images, captions, strict=False):
+        pixels = square_pixels(image, _SIDE)
         if pixels is None:
             axes.plot([0, 1, np.nan, 0, 1], [0, 1, np.nan, 1, 0], color=GREY)
         else:
             axes.imshow(pixels)
-        axes.set_title(truncate(one_line(captions[place]), 14), fontsize=7, y=-0.28, parse_math=False)
-    return png(figure)
+        axes.set_title(truncate(one_line(caption), 14), fontsize=7, y=-0.28)
+    return drawing.picture(figure, alt)
 
 
-def _scatter_into(
-    axes: "Axes",
-    points: np.ndarray,
-    labels: np.ndarray,
-    label_names: Sequence[str],
-    limits: tuple[float, float, float, float],
-) -> None:
-    step = max(1, -(-len(points) // _MAX_POINTS))
-    points, labels = points[::step], labels[::step]
-    for c, name in enumerate(label_names):
-        style: dict[str, Any] = {
-            "color": SERIES_COLOURS[c % 6],
-            "marker": SERIES_MARKERS[c % 8],
-            "s": 14,
-            "alpha": 0.75,
-            "lw": 0,
-        }
-        axes.scatter(*points[labels == c].T, label=truncate(one_line(name), 24), **style)
-    axes.axis(limits)
-    if 0.5 <= (limits[3] - limits[2]) / (limits[1] - limits[0]) <= 2:
-        axes.set_aspect("equal")
-
-
-def _class_legend(figure: "Figure", axes: "Axes") -> None:
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-
-
-def similarity_map(one: ClassSimilarity, *, scale_with: Sequence[ClassSimilarity]) -> bytes:
-    """The blocks of one class side by side, a cell per pair of rows; one colour scale for all of `scale_with`."""
-    from matplotlib.cm import ScalarMappable
+def similarity_pictures(classes: Sequence[ClassSimilarity], representation: str) -> dict[int, Picture]:
+    """Draw per class number the blocks of the class side by side, a cell per pair of rows, all on one colour scale."""
     from matplotlib.colors import Normalize
 
+    scale = Normalize(lowest_similarity(classes), 1)
+    return {one.label: _similarity_map(one, scale, representation) for one in classes}
+
+
+def _similarity_map(one: ClassSimilarity, scale: "Normalize", representation: str) -> Picture:
+    from matplotlib.cm import ScalarMappable
+
     figure = new_figure(width=8.6, height=3.1)
-    scale = Normalize(lowest_similarity(scale_with), 1)
-    axes = figure.subplots(1, len(one.blocks), squeeze=False)[0]
-    for place, block in zip(axes, one.blocks, strict=True):
+    panels = figure.subplots(1, len(one.blocks), squeeze=False)[0]
+    for axes, block in zip(panels, one.blocks, strict=True):
         side = len(block.row_ids)
-        place.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
-        place.set_title(_title(block), fontsize=10)
-        place.set(xticks=(0, side - 1), yticks=(0, side - 1))
-        place.set(xticklabels=("1", str(side)), yticklabels=("1", str(side)), xlabel="row shown")
-        place.tick_params(length=0)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(axes), shrink=0.85, pad=0.015)
+        axes.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
+        axes.set_title(f"{block.side}: mean {signed_points(block.mean, decimals=3)}", fontsize=10)
+        axes.set(xticks=(0, side - 1), yticks=(0, side - 1))
+        axes.set(xticklabels=("1", str(side)), yticklabels=("1", str(side)), xlabel="row shown")
+        axes.tick_params(length=0)
+    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(panels), shrink=0.85, pad=0.015)
     bar.set_label("cosine similarity")
-    figure.suptitle(f"Class {truncate(one_line(one.name), 60)}", fontsize=12, parse_math=False)
-    return png(figure, grid=False)
+    name = truncate(one_line(one.name), 60)
+    figure.suptitle(f"Class {name}", fontsize=12)
+    alt = (
+        f"Cosine similarity of kept, removed and random rows of class {name}, representation {representation}; "
+        f"mean {means_text(mean_similarities(representation, [one]))}"
+    )
+    return drawing.picture(figure, alt, grid=False)
 
 
 def lowest_similarity(classes: Sequence[ClassSimilarity]) -> float:
-    """Where the colour scale of all blocks begins: their lowest similarity of two rows, a multiple of 0.1 below it."""
-    lowest = min(
-        (float(block.similarities.min(initial=1)) for class_ in classes for block in class_.blocks), default=0.0
-    )
+    """Return the start of the colour scale of all blocks: a multiple of 0.1 at or below their lowest similarity."""
+    lowest = min((float(block.similarities.min(initial=1)) for one in classes for block in one.blocks), default=0.0)
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
 
 def means_text(means: Iterable[MeanSimilarity]) -> str:
-    """Mean similarities of a class in words, with the rows that they are over."""
-    return ", ".join(f"{one.side} {_similarity_text(one.mean)} ({_rows_text(one)})" for one in means)
+    """Return the mean similarities of a class in words, with the rows that they are over."""
+    texts = []
+    for one in means:
+        part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
+        texts.append(f"{one.side} {signed_points(one.mean, decimals=3)} ({part}{counted(one.rows)})")
+    return ", ".join(texts)
 
 
-def _title(block: SimilarityBlock) -> str:
-    return f"{block.side}: mean {_similarity_text(block.mean)}"
+def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
+    """Draw a panel per text column: kept blue, removed orange and dashed, random rows grey with their band.
+
+    `shares`: of one representation. A side without rows is not drawn.
+    """
+    columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
+    figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
+    panels = figure.subplots(1, len(columns), squeeze=False)[0]
+    texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
+    panels[0].set_ylabel("share of rows (%)")
+    first = shares[0]
+    alt = (
+        f"Share of {counted(first.kept_rows + first.removed_rows, 'train row')} by words, kept, removed and as many "
+        f"random as were kept, representation {first.representation}. {'; '.join(texts)}"
+    )
+    return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
 
 
-def _similarity_text(similarity: float) -> str:
-    """A similarity with three decimals and a true minus sign; what rounds to zero has no sign."""
-    return f"{round(similarity, 3) + 0.0:.3f}".replace("-", "\N{MINUS SIGN}")
+def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
+    """Draw the panel of one column, and return the mean lengths of both sides in words."""
+    first, name = places[0], truncate(one_line(places[0].column_name), 40)
+    width = places[1].start - first.start if len(places) > 1 else 1
+    starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
+    middles = starts + (width - 1) / 2
+    if first.kept_rows:
+        axes.fill_between(middles, 100 * least, 100 * most, color=GREY, alpha=0.25, lw=0)
+        axes.plot(middles, 100 * mean, color=GREY, lw=1.4, label="as many random rows")
+    for side, rows, line in (("kept", first.kept_rows, "-"), ("removed", first.removed_rows, "--")):
+        if rows:
+            (share,) = drawing.columns(places, side)
+            label = f"{side} ({count(rows)})"
+            axes.plot(middles, 100 * share, ls=line, ms=3.5, lw=1.6, label=label, **_SIDES[side])
+    axes.set(xlabel="words", ylim=(0, None))
+    axes.set_title(name, fontsize=11)
+    drawing.whole_ticks(axes)
+    kept, removed = ("none" if mean is None else f"{mean:.1f} words" for mean in (first.kept_mean, first.removed_mean))
+    return f"{name}: kept rows have {kept} in the mean, removed ones {removed}"
 
 
-def _rows_text(one: MeanSimilarity) -> str:
-    if one.used_rows == one.rows:
-        return counted(one.rows, "row")
-    return f"{one.used_rows:,} of {counted(one.rows, 'row')}"
+def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
+    """Draw the train rows that entered the filter, or a random sample if there are many, the same one each time.
+
+    Kept rows are blue circles, removed ones orange triangles, drawn in random order so that neither covers the other.
+    """
+    rows = points.filter(pc.is_valid(points["kept"]))
+    is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
+    places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
+    drawn = np.random.default_rng(0).permutation(len(places))[:_MOST_ON_MAP]
+    figure, axes = drawing.new_axes(height=4.2)
+    order = 2 + np.arange(len(drawn)) * 8 // max(len(drawn), 1)  # eight layers of both sides
+    for one in (kept, removed):
+        style = _SIDES[one.side]
+        for layer in np.unique(order).tolist():
+            chosen = drawn[(order == layer) & (is_kept[drawn] == (one.side == "kept"))]
+            x, y = places[chosen].T
+            axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **style)
+        axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **style)
+    for left, low, region, vertical, horizontal in _REGIONS:
+        axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
+    axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
+    axes.set(xlabel="variability of the label's probability over epochs", ylabel="confidence: its mean")
+    axes.set_title(_title(kept), fontsize=12)
+    return drawing.picture(figure, data_map_alt(kept, removed), legend=axes, ncols=2)
+
+
+def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
+    """Say what the picture shows, with the means of both sides."""
+    sides = []
+    for one in (kept, removed):
+        means = (one.confidence, one.variability, one.correctness)
+        confidence, variability, correctness = ("none" if mean is None else f"{mean:.2f}" for mean in means)
+        sides.append(
+            f"{one.side.capitalize()} rows have mean confidence {confidence}, variability {variability} and "
+            f"correctness {correctness}"
+        )
+    shown = kept.rows + removed.rows
+    sampled = f", a random sample of {count(_MOST_ON_MAP)}" if shown > _MOST_ON_MAP else ""
+    over = "" if kept.given else f" over {counted(kept.epochs, 'epoch')}, mean of {counted(kept.seeds, 'seed')}"
+    return (
+        f"{_title(kept)}{'' if kept.given else ' trained on full'}, {counted(shown, 'train row')}{sampled}, confidence "
+        f"against variability{over}, representation {kept.representation}. {'. '.join(sides)}"
+    )
+
+
+def _title(one: DataMapMeans) -> str:
+    return "Data map given with the dataset" if one.given else f"Data map of {one.evaluator}"

@@ -19,13 +19,10 @@ from aflite_assets.analysis.inputs.similarity import SIMILARITIES
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
-from aflite_assets.reports.figures.forgettable_figures import FORGETTABLE_KINDS
-from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
-from aflite_assets.reports.figures.representation_figures import means_text
-from aflite_assets.reports.figures.scatters import scatter_caption
-from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
+from aflite_assets.reports.figures.model_figures import FORGETTABLE_KINDS, headline_pictures
+from aflite_assets.reports.figures.representation_figures import means_text, scatter_caption
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.row_browser import row_browser

@@ -14,8 +14,7 @@ from aflite_assets.analysis.rows.measured import DATA_MAPS
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.errors import DataError
-from aflite_assets.reports.figures.example_rows import short_vector
-from aflite_assets.reports.figures.thumbnails import thumbnail_uri
+from aflite_assets.reports.figures.example_rows import short_vector, thumbnail_uri
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 

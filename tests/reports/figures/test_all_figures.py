@@ -21,7 +21,7 @@ from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
 from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
-from aflite_assets.reports.figures.all_figures import report_pictures, sample_picture, warmup_picture
+from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
 from aflite_assets.reports.figures.example_rows import shown_rows
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
@@ -187,7 +187,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
         ITERATIONS.name: tuple(replace(row, representation=name) for name in names for row in known.of(ITERATIONS)),
         CLASS_SHARES.name: tuple(replace(row, representation=name) for name in names for row in known.of(CLASS_SHARES)),
     }
-    drawn = pixels(figures_filtering.filtering_curves(replace(known, facts=facts, tables=tables)))
+    drawn = pixels(figures_filtering.filtering_curves(replace(known, facts=facts, tables=tables)).png)
     assert has_colour(drawn, BLUE) == (many > 0)
     assert has_colour(drawn, GREEN) == (many > 0)  # the third class, and the third representation
 
@@ -195,7 +195,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
 @pytest.mark.parametrize("iterations", [0, 1, 3, 40])
 def test_scores_of_any_number_of_iterations(iterations: int) -> None:
     bins = tuple(score_bins("r", planted_counts(iterations)))
-    drawn = pixels(figures_filtering.scores_by_iteration(bins, threshold=0.75))
+    drawn = pixels(figures_filtering.scores_by_iteration(bins, {"threshold": 0.75}).png)
     for colour in (BLUE, ORANGE, VERMILION):
         assert has_colour(drawn, colour) == (iterations > 0)
 
@@ -208,7 +208,7 @@ def test_iterations_drawn_are_even_with_both_ends(iterations: int, chosen: list[
 def test_the_picture_of_the_warm_up_draws_every_curve() -> None:
     curves = [LearningCurve("a", (40, 80, 160), (200, 420, 425), 500, 170)]
     curves += [LearningCurve("$b_{", (40, 80, 160), (170, 180, 310), 500, 170)]
-    picture = warmup_picture(curve_points(curves))
+    picture = figures_filtering.warmup_picture(curve_points(curves))
     assert picture.alt.endswith("with the elbow chosen, representations a and $b_{")
     drawn = pixels(picture.png)
     assert has_colour(drawn, BLUE)
@@ -217,6 +217,6 @@ def test_the_picture_of_the_warm_up_draws_every_curve() -> None:
 
 def test_the_picture_of_a_sample_draws_its_curve() -> None:
     points = sample_points(SampleCurve((5_000, 10_000, 15_000), ((3_677,), (7_745,), (7_700,)), 10_000, 3_333, "flat"))
-    picture = sample_picture(points)
+    picture = figures_filtering.sample_picture(points)
     assert picture.alt.endswith("with the 10,000 chosen")
     assert has_colour(pixels(picture.png), BLUE)

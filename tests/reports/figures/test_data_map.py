@@ -9,8 +9,8 @@ from PIL import Image
 
 from aflite_assets.analysis.inputs.records import DataMap
 from aflite_assets.analysis.rows.measured import data_map_means
-from aflite_assets.reports.figures.data_map import data_map_pictures
 from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
+from aflite_assets.reports.figures.representation_figures import data_map
 from tests.planted_reports import hand_written_benchmark
 
 
@@ -41,9 +41,8 @@ def coloured(png: bytes) -> tuple[float, float]:
 def picture_of(table: pa.Table, *, seeds: int = 1, epochs: int = 1) -> Picture:
     """The picture made as for a report, from the means that `analysis` computes."""
     data = hand_written_benchmark(data_maps=(DataMap("net", "given", seeds, epochs, table),))
-    ((name, picture),) = data_map_pictures(tuple(data_map_means(data)), {("given", "net"): table})
-    assert name == "data_map.given.net"
-    return picture
+    kept, removed = data_map_means(data)
+    return data_map(kept, removed, table)
 
 
 @pytest.mark.parametrize("rows", [41, 8_001])

@@ -9,7 +9,8 @@ import pytest
 from aflite_assets.analysis.comparisons.falls import headlines
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.scatters import _notes, scatter_caption, scatter_pictures
+from aflite_assets.reports.figures.representation_figures import _notes, scatter_caption, scatter_pictures
+from tests.planted_reports import report_inputs
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +19,9 @@ def points(make_planted: Callable[..., BenchmarkData], feature_examples: Callabl
 
 
 def drawn(data: BenchmarkData) -> tuple[Picture, Picture]:
-    assert data.scatter_features is not None
-    rows = data.filtered[0].rows
-    return scatter_pictures(data.examples, rows, data.scatter_features, data.source, headlines(data, "roberta"))
+    pictures = scatter_pictures(report_inputs(data), data.filtered[0].rows, headlines(data, "roberta"))
+    assert list(pictures) == ["before", "after"]
+    return pictures["before"], pictures["after"]
 
 
 def test_accuracies_stand_at_the_pictures(points: BenchmarkData) -> None:
@@ -39,7 +40,7 @@ def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
     longer = {name: f"{name}_that_does_not_see_any_of_the_biases" for name in ("linear", "forest")}
     cells = [replace(cell, evaluator=longer[cell.evaluator]) for cell in points.cells if cell.evaluator in longer]
     data = replace(points, cells=tuple(cells))
-    notes = _notes("full", headlines(data, "roberta"), [one.full for one in headlines(data, "roberta")])
+    notes = _notes("full", headlines(data, "roberta"))
     assert [line.partition(" ")[0] for line in notes[1:]] == list(longer.values())
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from aflite_assets.reports.figures.thumbnails import square_pixels, thumbnail_uri
+from aflite_assets.reports.figures.example_rows import square_pixels, thumbnail_uri
 
 
 def encoded(image: Image.Image, kind: str = "png") -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
+from aflite_assets.reports.figures.model_figures import forgettable_pictures
 from aflite_assets.reports.tables.all_tables import in_turn
 from aflite_assets.reports.tables.forgetting_tables import (
     AGREEMENT_TABLE,

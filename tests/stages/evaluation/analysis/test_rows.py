@@ -14,7 +14,7 @@ from aflite_assets.analysis.rows.measured import data_map_means
 from aflite_assets.analysis.rows.table import INFORMATION
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.figures.data_map import data_map_alt
+from aflite_assets.reports.figures.representation_figures import data_map_alt
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.evaluation.analysis import rows as stored_rows
 from aflite_assets.stages.evaluation.analysis.rows import data_maps, given_map, row_facts

@@ -8,9 +8,9 @@ from PIL import Image
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.figures import headline_figures
-from aflite_assets.reports.figures.drawing import MAX_BYTES, png
-from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.figures import drawing
+from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
+from aflite_assets.reports.figures.model_figures import headline_pictures
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -35,12 +35,13 @@ def test_wide_stands_side_by_side_and_narrow_fits_a_phone(planted: BenchmarkData
 @pytest.mark.parametrize("narrow", [False, True])
 def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: Any, narrow: bool) -> None:
     drawn: list[Any] = []
+    draw = drawing.picture
 
-    def kept(figure: Any) -> bytes:
+    def kept(figure: Any, alt: str, **options: Any) -> Picture:
         drawn.append(figure)
-        return png(figure)
+        return draw(figure, alt, **options)
 
-    monkeypatch.setattr(headline_figures, "png", kept)
+    monkeypatch.setattr(drawing, "picture", kept)
     headline_pictures(analyse(make_planted()), narrow=narrow)
     panels = [panel for panel in drawn[0].axes if panel.get_visible()]
     assert len(panels) == 3

@@ -12,8 +12,8 @@ from aflite_assets.analysis.inputs.forgettables import (
     Agreement,
     Forgettables,
     SecondPhase,
-    ThresholdCurve,
     WeakModelFacts,
+    threshold_curve,
 )
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, RankingOverlap, RankingPair, TestSet
 from aflite_assets.analysis.scores.accuracy import correct_rows, score
@@ -263,7 +263,7 @@ def forgotten(planted: BenchmarkData) -> BenchmarkData:
         for train_set in ("forgettable_bow", "random_forgettable_bow")
         for cell in alone
     ]
-    curve = ThresholdCurve("net", "hans", "entailment", np.linspace(0, 1, 101), 1 - np.linspace(0, 1, 101) / 2, 3)
+    steps = np.linspace(0, 1, 101)
     forgettables = Forgettables(
         {"bow": FACTS},
         {"lstm": "ModelError: it diverged"},
@@ -273,6 +273,6 @@ def forgotten(planted: BenchmarkData) -> BenchmarkData:
         tuple(cells),
         {"test": np.linspace(0, 1, 1_000)},
         0,
-        (curve,),
+        tuple(threshold_curve("net", "hans", "entailment", steps, 1 - steps / 2, 3)),
     )
     return replace(planted, forgettables=forgettables)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Agreement
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Agreement, Threshold
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import upper_quantile, wilson_interval
 from aflite_assets.analysis.scores.accuracy import finished_rows
@@ -74,22 +74,6 @@ class Minority:
     mean: float | None
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
-
-    `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
-    """
-
-    evaluator: str
-    test_set: str
-    class_name: str
-    threshold: float
-    accuracy: float
-    seeds: int
-    chosen: bool
 
 
 @dataclass(frozen=True)
@@ -174,12 +158,9 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
     return max(mean - half, 0.0), min(mean + half, 1.0)
 
 
-def thresholds(data: BenchmarkData) -> Iterator[Threshold]:
-    """Yield a row per evaluator, challenge set of two classes, and threshold."""
-    for one in (data.forgettables or NO_FORGETTABLES).thresholds:
-        for threshold, accuracy in zip(one.thresholds.tolist(), one.accuracy.tolist(), strict=True):
-            chosen = threshold == one.best
-            yield Threshold(one.evaluator, one.test_set, one.positive, threshold, accuracy, one.seeds, chosen)
+def thresholds(data: BenchmarkData) -> tuple[Threshold, ...]:
+    """Return a row per evaluator, challenge set of two classes, and threshold."""
+    return (data.forgettables or NO_FORGETTABLES).thresholds
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:

@@ -1,6 +1,6 @@
 """Rows that weak models forget, as a report knows them: weak models, their agreement, minorities, second phases."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,26 +92,30 @@ class SecondPhase:
     training: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class ThresholdCurve:
-    """Accuracy of one evaluator on a test set of two classes, by the threshold on the probability of one of them.
+@dataclass(frozen=True)
+class Threshold:
+    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
 
-    `positive`: that class; a row counts as it if the probability is over the threshold. `thresholds` and `accuracy`
-    (mean over the finished `seeds`): float64 in [0, 1].
+    `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
     """
 
     evaluator: str
     test_set: str
-    positive: str
-    thresholds: np.ndarray
-    accuracy: np.ndarray
+    class_name: str
+    threshold: float
+    accuracy: float
     seeds: int
+    chosen: bool
 
-    @property
-    def best(self) -> float:
-        """The threshold of highest accuracy; of several the one nearest to a half."""
-        highest = self.thresholds[self.accuracy == self.accuracy.max()]
-        return float(highest[np.abs(highest - 0.5).argmin()])
+
+def threshold_curve(
+    evaluator: str, test_set: str, class_name: str, thresholds: np.ndarray, accuracy: np.ndarray, seeds: int
+) -> Iterator[Threshold]:
+    """Yield a record per threshold; `thresholds` and `accuracy` (mean over `seeds`): float64 in [0, 1]."""
+    highest = thresholds[accuracy == accuracy.max()]
+    best = highest[np.abs(highest - 0.5).argmin()]
+    for one, mean in zip(thresholds.tolist(), accuracy.tolist(), strict=True):
+        yield Threshold(evaluator, test_set, class_name, one, mean, seeds, one == float(best))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,7 @@ class Forgettables:
     cells: tuple[Cell, ...]
     overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
     positive: int | None = None
-    thresholds: tuple[ThresholdCurve, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     learnt: tuple[LearntRows, ...] = ()
 
     @property

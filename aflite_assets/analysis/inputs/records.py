@@ -12,7 +12,7 @@ from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts
+from aflite_assets.analysis.inputs.score_counts import ScoreBin
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
@@ -232,11 +232,11 @@ class BenchmarkData:
     evaluator and test set whose comparison is judged by itself (None: the first that can be); no difference under
     `smallest_effect` points is called one.
 
-    By representation: `similarities` of rows, `score_counts` of every iteration, `cues` of the removed rows,
-    `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the filter that each seed's
-    `filtered` is of, empty if there is one; `rankings`: filtered sets that differ in their ranking alone.
-    `row_information`: PVI of rows of natural test sets (`rows.table.INFORMATION`) or None. `forgettables` is None if
-    the dataset's file names no weak model.
+    Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
+    rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
+    filter that each seed's `filtered` is of, empty if there is one; `rankings`: filtered sets that differ in their
+    ranking alone. `row_information`: PVI of rows of natural test sets (`rows.table.INFORMATION`) or None.
+    `forgettables` is None if the dataset's file names no weak model.
 
     Raises:
         InvalidInputError: test sets or cells repeat, a cell's representation was not filtered, or `primary` names no
@@ -263,7 +263,7 @@ class BenchmarkData:
     held_back: Mapping[str, float] = field(default_factory=dict)
     published: str | None = None
     similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
-    score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
+    score_bins: tuple[ScoreBin, ...] = ()
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()
     sample_curve: "SampleCurve | None" = None

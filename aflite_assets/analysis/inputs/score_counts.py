@@ -1,6 +1,6 @@
 """How many rows have which predictability, iteration by iteration: bins and counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,19 +11,19 @@ BINS = 20
 """Bins of width 0.05; the last one holds 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreCounts:
-    """Train rows by predictability in every iteration of one filtering.
+@dataclass(frozen=True)
+class ScoreBin:
+    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed.
 
-    `iterations`: int64, ascending. `rows` and `removed`: iterations x bins int64, the rows that entered the iteration
-    and have a score, and those of them that it removed. `edges`: bins + 1 float64 in [0, 1]; a bin holds its lower
-    edge, the last one both.
+    The last bin holds `high`, too.
     """
 
-    iterations: np.ndarray
-    edges: np.ndarray
-    rows: np.ndarray
-    removed: np.ndarray
+    representation: str
+    iteration: int
+    low: float
+    high: float
+    rows: int
+    removed: int
 
 
 def bin_edges(bins: int = BINS) -> np.ndarray:
@@ -40,24 +40,24 @@ def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
 
 
-def count_scores(tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins: int = BINS) -> ScoreCounts:
-    """Count the train rows of one iteration's table after the other: only one is held at a time.
+def count_scores(
+    representation: str, tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins: int = BINS
+) -> Iterator[ScoreBin]:
+    """Yield the bins of one iteration's train rows after the other: only one table is held at a time.
 
     Args:
+        representation: of the filtering.
         tables: per iteration its number and the rows that entered it, with `row_id` and `predictability` (the last
             known one; rows that never had one are absent).
         rows: every row of the filtering: row_id, split, removed_in_iteration (null: kept).
         bins: equal bins over [0, 1].
     """
-    train = rows.filter(pc.equal(rows["split"], "train"))
+    train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
-    iterations, entered, removed = [], [], []
     for iteration, table in tables:
         places = pc.index_in(table["row_id"], value_set=train["row_id"])  # null for other splits
         scores = table["predictability"].filter(pc.is_valid(places)).to_numpy()
         leaves = removed_in.take(places.drop_null()).to_numpy() == iteration
-        iterations.append(iteration)
-        entered.append(binned(scores, bins))
-        removed.append(binned(scores[leaves], bins))
-    counts = (np.array(each, np.int64).reshape(len(iterations), bins) for each in (entered, removed))
-    return ScoreCounts(np.array(iterations, np.int64), bin_edges(bins), *counts)
+        counts = binned(scores, bins).tolist(), binned(scores[leaves], bins).tolist()
+        for counted in zip(edges[:-1], edges[1:], *counts, strict=True):
+            yield ScoreBin(representation, iteration, *counted)

@@ -15,7 +15,7 @@ from aflite_assets.algorithm.warnings import class_moves
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, count_scores
+from aflite_assets.analysis.inputs.score_counts import ScoreBin, count_scores
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
 from aflite_assets.analysis.scores.accuracy import with_ranks
 from aflite_assets.analysis.scores.questions import question_predictions
@@ -63,10 +63,9 @@ def score_files(part: PublishedResult) -> Iterator[tuple[int, pa.Table]]:
         yield int(file.stem), pq.read_table(file)
 
 
-def score_counts(part: PublishedResult) -> ScoreCounts | None:
-    """Return how many train rows had which predictability in each iteration, or None if no scores are stored."""
-    counts = count_scores(score_files(part), pq.read_table(part.file("rows.parquet")))
-    return counts if len(counts.iterations) else None
+def score_bins(representation: str, part: PublishedResult) -> Iterator[ScoreBin]:
+    """Return how many train rows had which predictability in each iteration; nothing if no scores are stored."""
+    return count_scores(representation, score_files(part), pq.read_table(part.file("rows.parquet")))
 
 
 def _with_class_names(

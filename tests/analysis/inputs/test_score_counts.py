@@ -42,12 +42,12 @@ def test_counts_are_of_train_rows_and_name_what_went() -> None:
         (1, scores(r10=0.8, r11=0.2, r13=0.6, r14=0.0, r21=0.0)),
         (2, scores(r11=0.2, r13=0.6, r14=0.0)),
     ]
-    found = count_scores(iter(tables), planted_rows(), bins=4)
-    assert found.iterations.tolist() == [0, 1, 2]
-    assert found.rows.tolist() == [[1, 1, 0, 2], [2, 0, 1, 1], [2, 0, 1, 0]]
-    assert found.removed.tolist() == [[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
+    found = list(count_scores("r", iter(tables), planted_rows(), bins=4))
+    assert [one.iteration for one in found] == [0] * 4 + [1] * 4 + [2] * 4
+    assert [(one.low, one.high) for one in found] == [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)] * 3
+    assert [one.rows for one in found] == [1, 1, 0, 2, 2, 0, 1, 1, 2, 0, 1, 0]
+    assert [one.removed for one in found] == [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]
 
 
 def test_no_iteration_is_empty() -> None:
-    found = count_scores([], planted_rows())
-    assert found.rows.shape == found.removed.shape == (0, 20)
+    assert list(count_scores("r", [], planted_rows())) == []

@@ -13,8 +13,9 @@ from aflite_assets.analysis.inputs.forgettables import (
     Forgettables,
     LearntRows,
     SecondPhase,
-    ThresholdCurve,
+    Threshold,
     WeakModelFacts,
+    threshold_curve,
 )
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.train_sets import is_forgettable_set
@@ -69,7 +70,7 @@ def read_forgettables(
 
 def _thresholds(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
-) -> Iterator[ThresholdCurve]:
+) -> Iterator[Threshold]:
     """Yield a curve per evaluator on full with probabilities and challenge set of two classes."""
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -86,7 +87,7 @@ def _thresholds(
             by_seed = [_accuracies(one, test_set.labels == own_class) for one in read if one is not None]
             if by_seed:
                 mean, name = np.mean(by_seed, axis=0), label_names[dataset_class]
-                yield ThresholdCurve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
+                yield from threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:

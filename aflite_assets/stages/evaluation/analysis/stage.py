@@ -134,7 +134,6 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     sample = published.read_train_sample(inputs.train_sample)
     full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
     information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
-    scores = {one: report_inputs.score_counts(part) for one, part in parts.items()}
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -181,7 +180,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
         smallest_effect=report.smallest_effect,
         rankings=tuple(read_rankings(inputs.filtered_sets, inputs.control_sets, filtered)),
-        score_counts={one: counts for one, counts in scores.items() if counts is not None},
+        score_bins=tuple(row for one in parts.items() for row in report_inputs.score_bins(*one)),
     )
 
 

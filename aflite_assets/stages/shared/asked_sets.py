@@ -1,17 +1,31 @@
 """Test sets as evaluators are judged on them, by row or by question, and the cells tested on them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aflite_assets.analysis.inputs.records import Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import is_ranked
-from aflite_assets.analysis.scores.questions import question_set
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.analysis.inputs.records import Cell, FilteredSet, FineTuned, TestSet
+from aflite_assets.analysis.scores.accuracy import is_ranked, with_ranks
+from aflite_assets.analysis.scores.questions import question_predictions, question_set
+from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import is_multiple_choice, right_class
+from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.sources import MultipleChoiceSource
-from aflite_assets.stages.shared.label_mapping import is_identity
-from aflite_assets.stages.shared.report_inputs import read_cells
+from aflite_assets.stages.shared.label_mapping import class_map, is_identity
+from aflite_assets.stages.shared.published import (
+    ChallengeFacts,
+    ControlSet,
+    category_columns,
+    read_challenge_sets,
+    test_examples,
+)
+
+_PREDICTED = ["test_set", "row_id", "predicted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +44,32 @@ class AskedSets:
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
         """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` needs.
 
-        `ranks`: whether top-5 accuracy is to be known too.
+        Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`) or
+        as predictions of questions: those of all cells, rows and classes are more than memory holds. `ranks`: whether
+        top-5 accuracy is to be known too.
 
         Raises:
             DataError: predictions do not fit the rows.
         """
         ranked = [one for one in self.asked if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
-        return read_cells(models, ranked=ranked, asked=self.answers, right=self.right)
+        names = [one.name for one in (*ranked, *self.answers)]
+        others = [("test_set", "not in", names)] if names else None
+        cells = []
+        for row in pq.read_table(models.file("cells.parquet")).to_pylist():
+            name = row.pop("name")
+            if row["status"] != "done":
+                cells.append(Cell(**row))
+                continue
+            path = models.part(name).file("predictions.parquet")
+            tables = [pq.read_table(path, columns=_PREDICTED, filters=others)]
+            for one in (*ranked, *self.answers):
+                own = [("test_set", "=", one.name)]
+                found = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=own)
+                if found.num_rows:
+                    cell, by_question = Cell(**row, predictions=found), one in self.answers
+                    tables.append(question_predictions(cell, one, self.right) if by_question else with_ranks(cell, one))
+            cells.append(Cell(**row, predictions=pa.concat_tables(tables, promote_options="default")))
+        return tuple(cells)
 
 
 def asked_sets(
@@ -73,3 +106,85 @@ def choice_sets(
         and (one.class_map is None or is_identity(one.class_map, one.label_names, label_names))
         and is_multiple_choice(one.labels == right, one.groups, partly=one.name in declared)
     ]
+
+
+def test_sets(
+    raw: Examples,
+    challenges: PublishedResult,
+    filtered: tuple[FilteredSet, ...],
+    specs: Mapping[str, ChallengeSpec],
+    unreported: Collection[str],
+    fine_tuned: Mapping[str, FineTuned],
+    controls: Sequence[ControlSet],
+) -> tuple[TestSet, ...]:
+    """Return every set that is tested on: natural ones with what each filter kept, challenge sets with class maps.
+
+    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
+    that evaluators were fine-tuned on say so in their notes.
+
+    Raises:
+        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
+    """
+    published = read_challenge_sets(challenges)
+    known = {*published.sets, *published.missing}
+    if known != set(specs):
+        raise DataError(
+            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
+        )
+    found = []
+    for name, examples in test_examples(raw, challenges).items():
+        if name in unreported:
+            continue
+        rows = (examples.row_ids, examples.labels, examples.label_names)
+        if name in published.sets:
+            test_set = TestSet(
+                name,
+                True,
+                *rows,
+                kept={},
+                categories=category_columns(examples),
+                class_map=class_map(name, specs[name], examples, raw.label_names),
+                collapse=specs[name].collapse,
+                notes=(*_challenge_notes(published.sets[name]), *fine_tuned_note(name, fine_tuned)),
+                groups=examples.groups,
+            )
+        else:
+            policies = {one.representation: one.policy(name) for one in filtered}
+            test_set = TestSet(
+                name,
+                False,
+                *rows,
+                kept={
+                    one.representation: np.isin(
+                        examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy()
+                    )
+                    for one in filtered
+                    if policies[one.representation] != "kept"
+                },
+                groups=examples.groups,
+                pooled="pooled" in policies.values(),
+                own_kept={
+                    (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
+                    for control in controls
+                    if control.split == name and control.seed is None
+                },
+            )
+        found.append(test_set)
+    return tuple(found)
+
+
+def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
+    unlabelled, broken = facts.unlabelled_rows, facts.undecodable_images
+    labelled, limited = facts.source_rows - unlabelled, facts.rows + broken
+    if limited < labelled:
+        yield f"The spec limits it to {limited:,} of {labelled:,} rows."
+    if unlabelled:
+        yield f"Rows without a label were dropped: {unlabelled:,}."
+    if broken:
+        yield f"Images that do not decode were dropped: {broken:,}."
+
+
+def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
+    """Return the note on a challenge set that evaluators were fine-tuned on other rows of it; empty if none was."""
+    names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
+    return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,25 +14,12 @@ from aflite_assets.algorithm import ChanceScores
 from aflite_assets.algorithm.warnings import class_moves
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.analysis.inputs.score_counts import ScoreBin, count_scores
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
-from aflite_assets.analysis.scores.accuracy import with_ranks
-from aflite_assets.analysis.scores.questions import question_predictions
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.stages.shared.label_mapping import class_map
-from aflite_assets.stages.shared.published import (
-    ChallengeFacts,
-    ControlSet,
-    category_columns,
-    read_challenge_sets,
-    test_examples,
-)
-
-_PREDICTED = ["test_set", "row_id", "predicted"]
 
 
 def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
@@ -146,115 +133,6 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
         if "reason" not in fact and fact["iteration"] is None
         for kind in ("filtered", "random")
     )
-
-
-def read_cells(
-    result: PublishedResult, *, ranked: Sequence[TestSet] = (), asked: Sequence[TestSet] = (), right: int = 0
-) -> tuple[Cell, ...]:
-    """Return every cell of the grid, with its predictions if it is done.
-
-    For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
-    its own class (`RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
-    in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
-    """
-    names = [test_set.name for test_set in (*ranked, *asked)]
-    cells = []
-    for row in pq.read_table(result.file("cells.parquet")).to_pylist():
-        name = row.pop("name")
-        if row["status"] != "done":
-            cells.append(Cell(**row))
-            continue
-        path = result.part(name).file("predictions.parquet")
-        tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
-        for one in (*ranked, *asked):
-            found = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", one.name)])
-            if found.num_rows:
-                cell = Cell(**row, predictions=found)
-                tables.append(question_predictions(cell, one, right) if one in asked else with_ranks(cell, one))
-        cells.append(Cell(**row, predictions=pa.concat_tables(tables, promote_options="default")))
-    return tuple(cells)
-
-
-def test_sets(
-    raw: Examples,
-    challenges: PublishedResult,
-    filtered: tuple[FilteredSet, ...],
-    specs: Mapping[str, ChallengeSpec],
-    unreported: Collection[str],
-    fine_tuned: Mapping[str, FineTuned],
-    controls: Sequence[ControlSet],
-) -> tuple[TestSet, ...]:
-    """Return every set that is tested on: natural ones with what each filter kept, challenge sets with class maps.
-
-    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
-    that evaluators were fine-tuned on say so in their notes.
-
-    Raises:
-        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
-    """
-    published = read_challenge_sets(challenges)
-    known = {*published.sets, *published.missing}
-    if known != set(specs):
-        raise DataError(
-            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
-        )
-    found = []
-    for name, examples in test_examples(raw, challenges).items():
-        if name in unreported:
-            continue
-        rows = (examples.row_ids, examples.labels, examples.label_names)
-        if name in published.sets:
-            test_set = TestSet(
-                name,
-                True,
-                *rows,
-                kept={},
-                categories=category_columns(examples),
-                class_map=class_map(name, specs[name], examples, raw.label_names),
-                collapse=specs[name].collapse,
-                notes=(*_challenge_notes(published.sets[name]), *fine_tuned_note(name, fine_tuned)),
-                groups=examples.groups,
-            )
-        else:
-            policies = {one.representation: one.policy(name) for one in filtered}
-            test_set = TestSet(
-                name,
-                False,
-                *rows,
-                kept={
-                    one.representation: np.isin(
-                        examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy()
-                    )
-                    for one in filtered
-                    if policies[one.representation] != "kept"
-                },
-                groups=examples.groups,
-                pooled="pooled" in policies.values(),
-                own_kept={
-                    (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
-                    for control in controls
-                    if control.split == name and control.seed is None
-                },
-            )
-        found.append(test_set)
-    return tuple(found)
-
-
-def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
-    unlabelled, broken = facts.unlabelled_rows, facts.undecodable_images
-    labelled, limited = facts.source_rows - unlabelled, facts.rows + broken
-    if limited < labelled:
-        yield f"The spec limits it to {limited:,} of {labelled:,} rows."
-    if unlabelled:
-        yield f"Rows without a label were dropped: {unlabelled:,}."
-    if broken:
-        yield f"Images that do not decode were dropped: {broken:,}."
-
-
-def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
-    """Return the note on a challenge set that evaluators were fine-tuned on other rows of it; empty if none was."""
-    names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
-    return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:

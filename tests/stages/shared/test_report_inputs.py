@@ -10,12 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
-from aflite_assets.analysis.inputs.records import FineTuned
 from aflite_assets.reports.sentences.cues import cue_name
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.report_inputs import (
     _with_class_names,
-    fine_tuned_note,
     read_evidence,
     read_removal_cues,
 )
@@ -110,11 +108,3 @@ def test_warnings_of_the_filter_name_classes() -> None:
     assert other == "Class 9 is another."
     fewer = pa.table({"label": np.repeat([0, 1, 2], 10)})
     assert _with_class_names([warning], iterations, fewer, ("ham", "spam", "eggs")) == (warning,)
-
-
-def test_a_set_says_for_whom_it_is_not_zero_shot() -> None:
-    fine_tuned = {"x": FineTuned("p", ("odd",)), "y": FineTuned("p", ("even", "odd")), "z": FineTuned("p", ("even",))}
-    assert fine_tuned_note("odd", fine_tuned) == (
-        "Not zero-shot for evaluators fine-tuned on other rows of this set: x, y.",
-    )
-    assert fine_tuned_note("other", fine_tuned) == ()

@@ -24,7 +24,7 @@ from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
-from aflite_assets.stages.shared.asked_sets import asked_sets
+from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -127,7 +127,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     phases = evaluator_roles.second_phases(evaluators)
     unreported, controls = validation_splits(evaluators), published.read_control_sets(inputs.control_sets)
     specs = settings.challenge_sets
-    by_row = report_inputs.test_sets(raw, challenges, filtered, specs, unreported, fine_tuned, controls)
+    by_row = test_sets(raw, challenges, filtered, specs, unreported, fine_tuned, controls)
     tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, specs)
     cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
     shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows, SecondPhase, WeakModelFacts
+from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
 from aflite_assets.analysis.inputs.records import (
     BenchmarkData,
     Cell,
@@ -211,7 +211,7 @@ class DatasetFacts:
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """Return the facts of the records that a report is made of."""
-    forgettables, source, sample = data.forgettables or NO_FORGETTABLES, data.source, data.sample_curve
+    forgettables, source, sample = data.forgettables, data.source, data.sample_curve
     ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
     alone = (cell.evaluator for cell in forgettables.cells if cell.train_set != "full")

@@ -49,8 +49,6 @@ def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
         DataError: predictions do not fit their test sets.
     """
     forgettables = data.forgettables
-    if forgettables is None:
-        return ()
     primary = _primary(data, forgettables)
     found: list[tuple[PhaseDifference, Claim]] = []
     for name, phase in forgettables.phases.items():

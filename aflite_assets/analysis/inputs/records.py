@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import Cue
-from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.score_counts import ScoreBin
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
@@ -236,7 +236,6 @@ class BenchmarkData:
     rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
     filter that each seed's `filtered` is of, empty if there is one; `rankings`: filtered sets that differ in their
     ranking alone. `row_information`: PVI of rows of natural test sets (`rows.table.INFORMATION`) or None.
-    `forgettables` is None if the dataset's file names no weak model.
 
     Raises:
         InvalidInputError: test sets or cells repeat, a cell's representation was not filtered, or `primary` names no
@@ -279,7 +278,7 @@ class BenchmarkData:
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
     settings_done: tuple[str, ...] = ()
-    forgettables: Forgettables | None = None
+    forgettables: Forgettables = NO_FORGETTABLES
     rankings: tuple[RankingPair, ...] = ()
 
     def __post_init__(self) -> None:

@@ -71,7 +71,6 @@ def test_a_line_says_by_how_much_second_phases_differ(planted: BenchmarkData, fo
 
 def test_where_no_second_phase_differs_the_line_says_so(forgotten: BenchmarkData) -> None:
     forgettables = forgotten.forgettables
-    assert forgettables is not None
     same = tuple(
         replace(cell, evaluator=name)
         for cell in forgettables.cells

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import (
+    NO_FORGETTABLES,
     Agreement,
     Forgettables,
     LearntRows,
@@ -40,14 +41,14 @@ def read_forgettables(
     tested: Sequence[TestSet],
     raw: Examples,
     minorities: MinoritiesSpec | None,
-) -> Forgettables | None:
-    """Return everything about forgettable rows, or None if the dataset's file names no weak model.
+) -> Forgettables:
+    """Return everything about forgettable rows; nothing if the dataset's file names no weak model.
 
     `cells`: of the whole grid, whose result is `models`. `tested`: every test set.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
-        return None
+        return NO_FORGETTABLES
     shown = {phase.start for phase in phases.values()}
     shown |= {cell.evaluator for cell in cells if is_forgettable_set(cell.train_set)}
     kept = [c for c in cells if is_apart(c, phases) or (c.train_set == "full" and c.evaluator in shown)]

@@ -191,12 +191,9 @@ def _comparisons(
         Claim(intervals["challenge"], TEST, "primary", label_mean=by_label),
     ]
     verdicts = judge(claims, smallest_effect=1.0)
-    beyond = contrast_interval(
-        [np.concatenate(pair) for pair in zip(first["challenge"], first["holdout"], strict=True)],
-        [np.concatenate(pair) for pair in zip(second["challenge"], second["holdout"], strict=True)],
-        _both_groups(tests["challenge"], tests["holdout"]),
-        here_rows=TEST,
-    )
+    sets = ("challenge", "holdout")
+    here, there = ([side[name] for name in sets] for side in (first, second))
+    beyond = contrast_interval(here, there, [tests[name].groups for name in sets])
     return tuple(
         Comparison(
             "linear",
@@ -215,13 +212,6 @@ def _comparisons(
 
 def _right(models: list[LogisticRegression], rows: Rows) -> list[np.ndarray]:
     return [model.predict(rows.features) == rows.labels for model in models]
-
-
-def _both_groups(first: Rows, second: Rows) -> np.ndarray | None:
-    """Codes that the two sets do not share."""
-    if first.groups is None or second.groups is None:
-        return None
-    return np.concatenate([first.groups, second.groups + 1 + first.groups.max()])
 
 
 def _fit(train: Rows, chosen: np.ndarray) -> LogisticRegression:

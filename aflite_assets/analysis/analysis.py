@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
-from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
-from aflite_assets.analysis.comparisons.primary import PrimaryComparison, primary_comparison
+from aflite_assets.analysis.comparisons.paired import PrimaryComparison, differences, primary_comparison
 from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.filtering import (

@@ -20,14 +20,18 @@ from aflite_assets.errors import InvalidInputError
 LOWER_QUARTILE = 0.25
 """How far down its distribution an estimated variance between trainings is taken to lie, for degrees of freedom.
 
-Satterthwaite's formula puts estimates where true variances belong. With one to four degrees of freedom these are often
-far too small by chance, and then the formula gives nearly the degrees of freedom of the test groups: at the worst ratio
-of variances 13 % of null effects are called effects with two trainings a side, 8 % with three (normal data). With the
-variance at its upper bound of 75 % confidence, in this formula alone, it is 6 %.
+Satterthwaite's formula puts estimates in place of true variances, which with few degrees of freedom are often far too
+small by chance. At the worst ratio of variances 13 % of null effects are then called effects with two trainings a side,
+8 % with three (normal data). With the variance at its upper bound, in this formula alone, it is 6 %.
 """
 
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
+LEAST_DEGREES = 1e-3
+"""Degrees of freedom of groups so unequal that one holds nearly all rows."""
+
+Trainings = Sequence[np.ndarray]
+"""Per training which of the same test rows it got right: bool, or the share of several that did, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,12 @@ class Interval:
 
 
 def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
-    """Wilson's score interval for a share, two-sided 95 %.
+    """Return Wilson's score interval for a share, two-sided 95 %.
 
-    Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22;
-    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). Where rows belong together, `rows` are the effective ones
-    and z is the quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and
-    Methodology 3:484, and Franco et al. (2019), the same journal 7:334, find good for clustered samples.
-
-    Raises:
-        InvalidInputError: `accuracy` is outside [0, 1] or `rows` under 1.
+    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), from Wilson (1927), "Probable inference, the law of
+    succession, and statistical inference", JASA 22. If rows belong together, `rows` are the effective ones and z is the
+    quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and
+    Franco et al. (2019), the same journal 7:334, find good for clustered samples. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
@@ -73,7 +74,7 @@ class CrossedInterval:
 
     `p_value` in [0, 1] of the difference being zero, by the same t statistic at `degrees_of_freedom`. `trainings`:
     how many of each side. `groups`: test groups with a row; `effective_groups`: how many of equal size would be worth
-    as much. `counts_training`: False where a side has one training; then another training could lie anywhere.
+    as much. `counts_training`: False if a side has one training; then another training could lie anywhere.
     """
 
     difference: float
@@ -91,7 +92,7 @@ class CrossedInterval:
 class Side:
     """One side of a comparison, over any number of leading axes: `accuracies` in [0, 1], ... x trainings.
 
-    `shifts`, ... x trainings x groups: by how much the accuracy falls where the group is left out.
+    `shifts`, ... x trainings x groups: by how much the accuracy falls if the group is left out.
     """
 
     accuracies: np.ndarray
@@ -107,7 +108,7 @@ class Spread:
 
 
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
-    """From rows right per training and group (... x trainings x groups) and the groups' sizes (in rows).
+    """Return a side from rows right per training and group (... x trainings x groups) and the groups' sizes in rows.
 
     Leaving out group g of n_g rows moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g), r_g of them right: the
     delete-a-group jackknife, which makes room for groups of different sizes.
@@ -118,7 +119,7 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
 
 
 def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
-    """Variance of the mean accuracy of `first` minus that of `second`, trainings and test groups both drawn.
+    """Return the variance of the mean accuracy of `first` minus that of `second`, trainings and test groups both drawn.
 
     With s trainings on a side, G groups, and a bar for the mean over a side's trainings:
 
@@ -137,23 +138,23 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
 
     A side of one training gives no estimate of T: then V = B, at `group_degrees`.
     """
-    groups = first.shifts.shape[-1]
+    groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
     gap = first.shifts.mean(axis=-2) - second.shifts.mean(axis=-2)
-    between_groups = scale * (gap**2).sum(axis=-1)
-    least = min(one.accuracies.shape[-1] for one in (first, second)) - 1
-    if least < 1:
-        return Spread(between_groups, np.full_like(between_groups, group_degrees))
-    both = scale * (_training_by_group(first) + _training_by_group(second))
-    each = [(_between_trainings(one), one.accuracies.shape[-1] - 1) for one in (first, second)]
-    trainings = sum((variance for variance, _ in each), np.zeros_like(between_groups))
-    bounds = [(_raise(degrees) * variance, degrees) for variance, degrees in each]
-    own = _ratio(sum(u for u, _ in bounds) ** 2, sum(u**2 / degrees for u, degrees in bounds), least)
-    raised = _raise(own) * trainings
-    degrees = _ratio(
-        _added(raised, between_groups, both) ** 2, raised**2 / own + between_groups**2 / group_degrees, group_degrees
-    )
-    return Spread(_added(trainings, between_groups, both), degrees)
+    between = scale * (gap**2).sum(axis=-1)
+    own = [one.accuracies.shape[-1] - 1 for one in both_sides]
+    if min(own) < 1:
+        return Spread(between, np.full_like(between, group_degrees))
+    common = scale * sum(_training_by_group(one) for one in both_sides)
+    each = [one.accuracies.var(axis=-1, ddof=1) / one.accuracies.shape[-1] for one in both_sides]
+    trainings = each[0] + each[1]
+    bounds = [_raise(degrees) * variance for degrees, variance in zip(own, each, strict=True)]
+    weighed = bounds[0] ** 2 / own[0] + bounds[1] ** 2 / own[1]
+    degrees = _ratio((bounds[0] + bounds[1]) ** 2, weighed, min(own))
+    raised = _raise(degrees) * trainings
+    below = raised**2 / degrees + between**2 / group_degrees
+    total = _ratio(_added(raised, between, common) ** 2, below, group_degrees)
+    return Spread(_added(trainings, between, common), total)
 
 
 def _raise(degrees: np.ndarray | int) -> np.ndarray:
@@ -168,10 +169,6 @@ def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.nd
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
-def _between_trainings(one: Side) -> np.ndarray:
-    return np.asarray(one.accuracies.var(axis=-1, ddof=1) / one.accuracies.shape[-1])
-
-
 def _training_by_group(one: Side) -> np.ndarray:
     trainings = one.shifts.shape[-2]
     apart = one.shifts - one.shifts.mean(axis=-2, keepdims=True)
@@ -179,220 +176,158 @@ def _training_by_group(one: Side) -> np.ndarray:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
-    """Their ratio, `without` where nothing varies."""
+    """Their ratio, `without` if nothing varies."""
     nothing = np.asarray(below) <= 0
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
 
 
 def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) -> float:
-    """The quantile of t that bounds a two-sided interval of this confidence."""
+    """Return the quantile of t that bounds a two-sided interval of this confidence."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
 
 
 def crossed_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    groups: np.ndarray | None = None,
-    *,
-    confidence: float = CONFIDENCE,
+    first: Trainings, second: Trainings, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
+    """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
-    `first`, `second`: per training which of the rows it got right, bool, or the share of several trainings that did, in
-    [0, 1]. `groups`: codes, one per row; None where every row is its own. The interval is that of `crossed_spread` with
-    t quantiles; it ends at -100 and 100 points, and where the rows are one group it reaches from one to the other.
-
-    Raises:
-        InvalidInputError: a side has no training, there is no row, or lengths differ.
+    `groups`: codes, one per row; None if every row is its own. The interval is that of `crossed_spread` with t
+    quantiles, within [-100, 100] points, which are its ends if the rows are one group. An InvalidInputError is raised
+    if a side has no training, there is no row, or lengths differ.
     """
-    lengths = {len(rows) for rows in (*first, *second, groups) if rows is not None}
-    if not first or not second or len(lengths) != 1 or not max(lengths):
+    lengths = _lengths(*first, *second, groups)
+    if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
             f"an interval needs trainings of both sides on the same rows, got {len(first)} and {len(second)} trainings "
-            f"on {sorted(lengths)} rows"
+            f"on {lengths} rows"
         )
-    codes = _codes(groups, max(lengths))
+    codes = group_codes(groups, lengths[0])
     sizes = np.bincount(codes)
     right = [_right_by_group(trained, codes) for trained in (first, second)]
-    effective, trainings = effective_groups(sizes), (len(first), len(second))
     if len(sizes) < 2:
         gap = 100 * float(right[0].mean() - right[1].mean()) / len(codes)
-        return CrossedInterval(gap, -100.0, 100.0, 1.0, 0.0, trainings, 1, effective, min(trainings) > 1)
-    sides = [side(each, sizes) for each in right]
-    spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
-    difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
-    return _interval(difference, spread, trainings, len(sizes), effective, confidence)
+        return _of_one_group(gap, (len(first), len(second)))
+    return _interval(side(right[0], sizes), side(right[1], sizes), len(sizes), effective_groups(sizes), confidence)
 
 
 def label_mean_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    labels: np.ndarray,
-    groups: np.ndarray | None = None,
+    first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None
 ) -> CrossedInterval:
-    """As `crossed_interval`, of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
+    """Return `crossed_interval` of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
 
-    Args:
-        first, second: per training which of the N rows it got right, bool, or shares in [0, 1].
-        labels: gold label per row, int; of K labels that are there, a row of one with n rows weighs N / (K n).
-        groups: codes, one per row; None where every row is its own.
-
-    Raises:
-        InvalidInputError: as `crossed_interval`.
+    `labels`: gold label per row, int; of K labels that are there, a row of one with n of the N rows weighs N / (K n).
     """
     sizes = np.bincount(labels)
     weights = len(labels) / (np.count_nonzero(sizes) * sizes[labels])
-    weighted = [[one * weights for one in trained] for trained in (first, second)]
-    return crossed_interval(weighted[0], weighted[1], groups)
+    return crossed_interval([one * weights for one in first], [one * weights for one in second], groups)
 
 
-def paired_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    groups: np.ndarray | None = None,
-    *,
-    confidence: float = CONFIDENCE,
-) -> CrossedInterval:
-    """As `crossed_interval`, of trainings in pairs, such as models before and after more training.
-
-    Args:
-        first, second: of equal length; the trainings at one place have a seed, or a first phase, in common.
-        groups: codes, one per row; None where every row is its own.
-        confidence: in (0, 1).
-
-    Raises:
-        InvalidInputError: as `crossed_interval`, or the sides have not as many trainings.
-    """
+def paired_interval(first: Trainings, second: Trainings, groups: np.ndarray | None = None) -> CrossedInterval:
+    """Return `crossed_interval` of trainings in pairs, which have a seed or a first phase in common."""
     if len(first) != len(second):
         raise InvalidInputError(f"pairs need as many trainings on both sides, got {len(first)} and {len(second)}")
     gaps = [np.asarray(one, dtype=np.float64) - other for one, other in zip(first, second, strict=True)]
-    return crossed_interval(gaps, [np.zeros_like(gap) for gap in gaps], groups, confidence=confidence)
+    return crossed_interval(gaps, [np.zeros_like(gap) for gap in gaps], groups)
 
 
 def chosen_interval(
-    trained: Sequence[np.ndarray],
-    chosen: np.ndarray,
-    groups: np.ndarray | None = None,
-    *,
-    confidence: float = CONFIDENCE,
+    trained: Trainings, chosen: np.ndarray, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Mean accuracy of the same models on all test rows minus that on the `chosen` ones, in points, with its interval.
+    """Return the mean accuracy of the same models on all test rows minus that on the `chosen` ones (bool per row).
 
-    `trained`: per training which of the rows it got right, bool, or shares in [0, 1]; `chosen`: bool per row; `groups`:
-    codes, one per row. Leaving a group out moves both accuracies, whose rows overlap; the interval is that of
-    `crossed_spread` with a second side that never moves, and the groups are those with a chosen row.
-
-    Raises:
-        InvalidInputError: there is no training or no chosen row, or lengths differ.
+    Units and `groups` are those of `crossed_interval`. Leaving a group out moves both accuracies, whose rows overlap;
+    the interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen row. An
+    InvalidInputError is raised if there is no training or no chosen row, or lengths differ.
     """
-    lengths = {len(rows) for rows in (*trained, chosen, groups) if rows is not None}
+    lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
         raise InvalidInputError(
-            f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {sorted(lengths)} rows, "
+            f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {lengths} rows, "
             f"{int(chosen.sum())} of them chosen"
         )
-    codes = _codes(groups, len(chosen))
+    codes = group_codes(groups, len(chosen))
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
-    present, trainings = chosen_sizes[chosen_sizes > 0], (len(trained), len(trained))
     right, chosen_right = (_right_by_group([one * rows for one in trained], codes) for rows in (1, chosen))
-    difference = float(np.mean(right.sum(axis=1) / sizes.sum() - chosen_right.sum(axis=1) / chosen_sizes.sum()))
-    effective = effective_groups(present)
+    present = chosen_sizes[chosen_sizes > 0]
     if len(present) < 2:
-        return CrossedInterval(100 * difference, -100.0, 100.0, 1.0, 0.0, trainings, 1, effective, min(trainings) > 1)
+        gaps = right.sum(axis=1) / sizes.sum() - chosen_right.sum(axis=1) / chosen_sizes.sum()
+        return _of_one_group(100 * float(np.mean(gaps)), (len(trained), len(trained)))
     everywhere, there = side(right, sizes), side(chosen_right, chosen_sizes)
     moving = Side(everywhere.accuracies - there.accuracies, everywhere.shifts - there.shifts)
     still = Side(np.zeros_like(moving.accuracies), np.zeros_like(moving.shifts))
-    spread = crossed_spread(moving, still, max(effective - 1, _LEAST_DEGREES))
-    return _interval(difference, spread, trainings, len(present), effective, confidence)
+    return _interval(moving, still, len(present), effective_groups(present), confidence)
 
 
 def contrast_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    groups: np.ndarray | None,
-    *,
-    here_rows: int,
-    confidence: float = CONFIDENCE,
+    first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """How much more `first` is over `second` on the first `here_rows` rows than on the others, in points.
+    """Return (first - second) on one test set minus the same on another, in points.
 
-    Both are answers of the same trainings on the rows of two test sets, one after the other; `groups` are codes that no
-    two sets share. The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the
-    groups of both sets; its degrees of freedom are those of the set with fewer groups.
-
-    Raises:
-        InvalidInputError: a side has no training, a set has fewer than two groups, or lengths differ.
+    `first`, `second` and `groups` each have two members, those on the one set and on the other, of the same trainings.
+    The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the groups of both
+    sets; its degrees of freedom are those of the set with fewer groups. An InvalidInputError is raised if a side has no
+    training, a set has fewer than two groups, or lengths differ.
     """
-    lengths = {len(rows) for rows in (*first, *second, groups) if rows is not None}
-    if not first or not second or len(lengths) != 1 or not 0 < here_rows < max(lengths):
+    lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
+    counts = [len(trained) for trained in (*first, *second)]
+    fits = counts[0] == counts[1] and counts[2] == counts[3] and all(len(each) == 1 and each[0] for each in lengths)
+    if not fits or not min(counts):
         raise InvalidInputError(
-            f"a contrast needs trainings of both sides on the same rows of two sets, got {len(first)} and "
-            f"{len(second)} trainings on {sorted(lengths)} rows, {here_rows} of the first set"
+            f"a contrast needs trainings of both sides on the same rows of two sets, got {counts} trainings on "
+            f"{lengths} rows"
         )
-    codes = _codes(groups, max(lengths))
-    parts = [(slice(None, here_rows), 1.0), (slice(here_rows, None), -1.0)]
-    sizes = [np.unique(codes[rows], return_counts=True)[1] for rows, _ in parts]
+    codes = [group_codes(some, rows) for some, (rows,) in zip(groups, lengths, strict=True)]
+    sizes = [np.bincount(some) for some in codes]
     if min(map(len, sizes)) < 2:
         raise InvalidInputError("a contrast needs two groups of test rows or more in either set")
     sides = []
     for trained in (first, second):
-        each = [
-            (
-                side(
-                    _right_by_group([one[rows] for one in trained], np.unique(codes[rows], return_inverse=True)[1]),
-                    counts,
-                ),
-                sign,
-            )
-            for (rows, sign), counts in zip(parts, sizes, strict=True)
-        ]
-        accuracies = sum((sign * one.accuracies for one, sign in each), np.zeros(len(trained)))
-        sides.append(Side(accuracies, np.concatenate([sign * one.shifts for one, sign in each], axis=-1)))
-    effective = min(map(effective_groups, sizes))
-    spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
-    difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
-    trainings = (len(first), len(second))
-    return _interval(difference, spread, trainings, sum(map(len, sizes)), effective, confidence)
+        here, there = (side(_right_by_group(trained[i], codes[i]), sizes[i]) for i in (0, 1))
+        shifts = np.concatenate([here.shifts, -there.shifts], axis=-1)
+        sides.append(Side(here.accuracies - there.accuracies, shifts))
+    return _interval(sides[0], sides[1], sum(map(len, sizes)), min(map(effective_groups, sizes)))
 
 
-def _right_by_group(trained: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarray:
+def _lengths(*arrays: np.ndarray | None) -> list[int]:
+    """Each distinct length, ascending."""
+    return sorted({len(rows) for rows in arrays if rows is not None})
+
+
+def _right_by_group(trained: Trainings, codes: np.ndarray) -> np.ndarray:
     """Rows right, trainings x groups."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
 
-_LEAST_DEGREES = 1e-3
-"""Of groups so unequal that one holds all but everything."""
+def _of_one_group(points: float, trainings: tuple[int, int]) -> CrossedInterval:
+    return CrossedInterval(points, -100.0, 100.0, 1.0, 0.0, trainings, 1, 1.0, min(trainings) > 1)
 
 
 def _interval(
-    difference: float,
-    spread: Spread,
-    trainings: tuple[int, int],
-    groups: int,
-    effective: float,
-    confidence: float = CONFIDENCE,
+    first: Side, second: Side, groups: int, effective: float, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
     from scipy.special import stdtr
 
+    spread = crossed_spread(first, second, max(effective - 1, LEAST_DEGREES))
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
     half = upper_quantile(degrees, confidence) * error
-    difference = round(difference, 12)  # sums over trainings in another order would tell equal differences apart
+    # sums over trainings in another order would tell equal differences apart
+    difference = round(float(first.accuracies.mean() - second.accuracies.mean()), 12)
     p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
-    low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
-    return CrossedInterval(
-        100 * difference, 100 * low, 100 * high, p_value, degrees, trainings, groups, effective, min(trainings) > 1
-    )
+    low, high = (100 * min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
+    trainings = (len(first.accuracies), len(second.accuracies))
+    counts = min(trainings) > 1
+    return CrossedInterval(100 * difference, low, high, p_value, degrees, trainings, groups, effective, counts)
 
 
-def _codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
-    """Groups as 0, 1, ...; every row its own without them."""
+def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
+    """Return groups as 0, 1, ..., one per row; without `groups` every row is its own."""
     return np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
 
 
 def effective_groups(sizes: np.ndarray) -> float:
-    """How many groups of equal size are worth as much as groups of these sizes (in rows), rows of a group being alike.
+    """Return how many groups of equal size are worth as much as groups of these sizes (in rows), rows of each alike.
 
     (sum n_g)^2 / sum n_g^2, from the number of groups down to 1. Source: Kish (1965), "Survey Sampling", section 11.7.
     """
@@ -401,20 +336,18 @@ def effective_groups(sizes: np.ndarray) -> float:
 
 
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
-    """How many independent rows one accuracy's rows are worth, and the degrees of freedom of that estimate.
+    """Return how many independent rows one accuracy's rows are worth, and the degrees of freedom of that estimate.
 
     `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
     the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
     right of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero,
-    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group: 1 over that group's share of the
-    rows. Degrees of freedom: G - 1, with G the groups counted by `effective_groups`.
-
-    Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group. Degrees of freedom: G - 1, with G
+    from `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
-    codes = _codes(groups, len(right))
+    codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
     rows, groups_present, accuracy = len(right), len(sizes), float(right.mean())
-    degrees = max(effective_groups(sizes) - 1, _LEAST_DEGREES)
+    degrees = max(effective_groups(sizes) - 1, LEAST_DEGREES)
     binomial = accuracy * (1 - accuracy) / rows
     if binomial <= 0 or groups_present < 2:
         return rows / float(sizes.max()), degrees
@@ -424,13 +357,10 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p-values of one family of tests, adjusted so that all are judged at one level together, in the same order.
+    """Return the p-values of one family of tests, adjusted to be judged at one level together, in the same order.
 
     The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Source: Holm
     (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
-
-    Raises:
-        InvalidInputError: a p-value is outside [0, 1].
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")

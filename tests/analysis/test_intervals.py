@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import numpy as np
@@ -274,14 +275,16 @@ def test_the_interval_of_a_choice_holds_its_promise() -> None:
     assert missed / 400 < 0.07
 
 
+def halves(trained: list[np.ndarray], rows: int) -> list[list[np.ndarray]]:
+    """The first rows of every training, then the others."""
+    return [[one[:rows] for one in trained], [one[rows:] for one in trained]]
+
+
 def test_a_contrast_is_one_difference_less_the_other() -> None:
     rng = np.random.default_rng(1)
     first, second = ([rng.random(90) < share for _ in range(3)] for share in (0.7, 0.5))
-    here, there = (
-        crossed_interval([one[rows] for one in first], [one[rows] for one in second])
-        for rows in (slice(None, 40), slice(40, None))
-    )
-    contrast = contrast_interval(first, second, None, here_rows=40)
+    here, there = (crossed_interval(*sides) for sides in zip(halves(first, 40), halves(second, 40), strict=True))
+    contrast = contrast_interval(halves(first, 40), halves(second, 40))
     assert contrast.difference == pytest.approx(here.difference - there.difference)
     assert contrast.high - contrast.low > max(here.high - here.low, there.high - there.low)
 
@@ -292,16 +295,28 @@ def test_sets_that_are_alike_are_rarely_told_apart() -> None:
     for _ in range(400):
         first = [rng.random(400) < 0.7 + rng.normal(0, 0.02) for _ in range(3)]
         second = [rng.random(400) < 0.6 + rng.normal(0, 0.02) for _ in range(3)]
-        found += contrast_interval(first, second, np.arange(400) // 2, here_rows=200).p_value < 0.05
+        groups = [np.arange(200) // 2] * 2
+        found += contrast_interval(halves(first, 200), halves(second, 200), groups).p_value < 0.05
     assert found / 400 < 0.07
 
 
-@pytest.mark.parametrize("here_rows", [0, 10])
-def test_a_contrast_needs_two_sets(here_rows: int) -> None:
-    with pytest.raises(InvalidInputError, match="on the same rows of two sets, got 1 and 1 trainings"):
-        contrast_interval([np.ones(10)], [np.zeros(10)], None, here_rows=here_rows)
+@pytest.mark.parametrize(("rows", "said"), [(0, "[0], [10]"), (10, "[10], [0]")])
+def test_a_contrast_needs_two_sets(rows: int, said: str) -> None:
+    first, second = [np.ones(10)], [np.zeros(10)]
+    expected = f"on the same rows of two sets, got [1, 1, 1, 1] trainings on [{said}] rows"
+    with pytest.raises(InvalidInputError, match=re.escape(expected)):
+        contrast_interval(halves(first, rows), halves(second, rows))
     with pytest.raises(InvalidInputError, match="two groups of test rows or more in either set"):
-        contrast_interval([np.ones(10)], [np.zeros(10)], np.arange(10) // 5, here_rows=5)
+        contrast_interval(halves(first, 5), halves(second, 5), [np.zeros(5, np.int64)] * 2)
+
+
+def test_the_sets_of_a_contrast_have_the_same_trainings_on_the_same_rows() -> None:
+    both = halves([np.ones(10)], 5)
+    for other in ([both[0], []], [both[0], both[1] * 2], [both[0], [np.ones(4)]]):
+        with pytest.raises(InvalidInputError, match="on the same rows of two sets"):
+            contrast_interval(both, other)
+        with pytest.raises(InvalidInputError, match="on the same rows of two sets"):
+            contrast_interval(other, other if len(other[1]) != 1 else both)
 
 
 def test_a_higher_confidence_is_a_wider_interval() -> None:

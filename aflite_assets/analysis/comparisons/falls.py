@@ -1,6 +1,6 @@
 """What a fall or rise in accuracy from full to filtered is made of: terms that add up, each with its interval."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -16,14 +16,16 @@ from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.tidy import TidyTable
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
+_CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
+"""By the train set that a change comes to; that to random_matched is "class sizes"."""
 
 
 @dataclass(frozen=True)
 class FallStep:
     """Changing `what` alone, which comes to the train set `after`, and the fall in accuracy that it makes.
 
-    `fall`: in points, a rise under 0; None where a result is missing. The intervals of one fall's steps are joint: all
-    of them hold at 95 % together (Bonferroni).
+    `fall`: in points, a rise under 0; None if a result is missing. The intervals of one fall's steps are joint: all of
+    them hold at 95 % together (Bonferroni).
     """
 
     what: Change
@@ -47,30 +49,6 @@ class Fall:
     steps: tuple[FallStep, ...]
     unit: Unit = "row"
 
-    @property
-    def complete(self) -> bool:
-        """Whether every step has a result."""
-        return all(step.fall is not None for step in self.steps)
-
-
-@cached_per_record
-def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """A fall per evaluator, on the natural test set "test", else "validation", else the first that was filtered.
-
-    The path: the model trained on full, asked about all rows and about the filtered rows alone (the choice of test
-    rows); then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on
-    filtered (which train rows). Empty where no natural test set was filtered.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    natural = [one for one in data.test_sets if not one.challenge and representation in one.kept]
-    name = headline_split([one.name for one in natural])
-    if name is None or not data.plain_evaluators:
-        return ()
-    test_set = next(one for one in natural if one.name == name)
-    return tuple(_fall(data, representation, evaluator, test_set) for evaluator in data.plain_evaluators)
-
 
 @dataclass(frozen=True)
 class Headline:
@@ -91,41 +69,46 @@ class Headline:
 
 def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
     """Return one comparison per evaluator, on the test set of `falls`; empty if no natural test set was filtered."""
-    found = []
+    scores, found = score_table(data), []
     for fall in falls(data, representation):
         full = Place(representation, fall.evaluator, "full", fall.test_set, "full")
-        places = full, full._replace(train_set="random"), full._replace(train_set="filtered", tested_on="filtered")
-        before, fewer, after = (score_table(data)[place] for place in places)
-        found.append(Headline(representation, fall.evaluator, fall.test_set, before, fewer, after, fall))
+        after = full._replace(train_set="filtered", tested_on="filtered")
+        three = scores[full], scores[full._replace(train_set="random")], scores[after]
+        found.append(Headline(representation, fall.evaluator, fall.test_set, *three, fall))
     return tuple(found)
 
 
+@cached_per_record
+def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
+    """Return a fall per evaluator, on the filtered natural test set "test", else "validation", else the first.
+
+    The path: the model trained on full, tested on all rows and on the filtered rows alone (the choice of test rows);
+    then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on filtered
+    (which train rows). Empty if no natural test set was filtered.
+    """
+    natural = {one.name: one for one in data.test_sets if not one.challenge and representation in one.kept}
+    name = headline_split(list(natural))
+    if name is None:
+        return ()
+    return tuple(_fall(data, representation, evaluator, natural[name]) for evaluator in data.plain_evaluators)
+
+
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Fall:
-    kept = test_set.kept[representation]
+    rows = test_set.kept[representation]
     path = list(dict.fromkeys(("full", "random", control(data, representation), "filtered")))
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
+    kept = {name: [right[rows] for right in each] for name, each in trained.items()}
+    groups = None if test_set.groups is None else test_set.groups[rows]
     confidence = 1 - (1 - CONFIDENCE) / len(path)
-    asked_any = bool(kept.any())
-    choice = (
-        chosen_interval(trained["full"], kept, test_set.groups, confidence=confidence)
-        if trained["full"] and asked_any
-        else None
-    )
-    groups = None if test_set.groups is None else test_set.groups[kept]
+    full = trained["full"] if rows.any() else []
+    choice = chosen_interval(full, rows, test_set.groups, confidence=confidence) if full else None
     steps = [FallStep("test rows", "full", choice)]
     for before, after in pairwise(path):
-        first, second = ([rows[kept] for rows in trained[name]] for name in (before, after))
-        between = (
-            crossed_interval(first, second, groups, confidence=confidence) if first and second and asked_any else None
-        )
-        steps.append(FallStep(_change(after), after, between))
-    end = _mean([rows[kept] for rows in trained["filtered"]])
-    return Fall(representation, evaluator, test_set.name, _mean(trained["full"]), end, tuple(steps), test_set.unit)
-
-
-def _change(after: str) -> Change:
-    changes: dict[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
-    return changes.get(after, "class sizes")
+        complete = kept[before] and kept[after] and rows.any()
+        change = crossed_interval(kept[before], kept[after], groups, confidence=confidence) if complete else None
+        steps.append(FallStep(_CHANGES.get(after, "class sizes"), after, change))
+    start, end = _mean(trained["full"]), _mean(kept["filtered"])
+    return Fall(representation, evaluator, test_set.name, start, end, tuple(steps), test_set.unit)
 
 
 def _mean(trained: list[np.ndarray]) -> float | None:
@@ -156,15 +139,12 @@ FALLS = TidyTable("falls", FallTerm)
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """The terms of every fall, in their order: the start, the changes, the end."""
-    for name in data.representations:
-        for fall in falls(data, name):
-            where = (name, fall.evaluator, fall.test_set)
-            yield FallTerm(*where, "start", "full", fall.start)
-            for step in fall.steps:
-                numbers = {} if step.fall is None else {one: getattr(step.fall, one) for one in _NUMBERS}
-                yield FallTerm(*where, step.what, step.after, **numbers)
-            yield FallTerm(*where, "end", "filtered", fall.end)
-
-
-_NUMBERS = ("difference", "low", "high", "counts_training")
+    """Yield the terms of every fall, in their order: the start, the changes, the end."""
+    for fall in (fall for name in data.representations for fall in falls(data, name)):
+        where = (fall.representation, fall.evaluator, fall.test_set)
+        yield FallTerm(*where, "start", "full", fall.start)
+        for step in fall.steps:
+            one = step.fall
+            numbers = (None, *(() if one is None else (one.difference, one.low, one.high, one.counts_training)))
+            yield FallTerm(*where, step.what, step.after, *numbers)
+        yield FallTerm(*where, "end", "filtered", fall.end)

@@ -1,38 +1,30 @@
-"""The verdict on one filtering as a record: what its sentences state, as plain values that JSON holds without loss."""
+"""The verdict on one filtering as a record that JSON holds without loss, from the evidence in a report's records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.paired import label_mean
-from aflite_assets.analysis.comparisons.verdict_evidence import dataset_verdict_on
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on
+from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.cues import Cue, telling
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
-from aflite_assets.analysis.rules.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
-from aflite_assets.analysis.rules.enough import lacking
-from aflite_assets.analysis.rules.verdicts import Claim, Side, judge
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
+from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
+from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.verdicts import Shortfall, Side, Verdict, judge, lacking
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import control, headline_split
 from aflite_assets.analysis.scores.judges import judging
+from aflite_assets.analysis.scores.subsets import whole_set
 
 _GIVES_AWAY = 0.9
 """A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
 
 _LEAST_MOVE = 0.05
 """A class whose share of the train rows changes by less is not named."""
-
-_STRONGEST_FIRST: tuple[Code, ...] = (
-    "shortcut_found_helps",
-    "shortcut_found_harms",
-    "shortcut_found",
-    "learnable_no_shortcut_shown",
-    "class_balance_only",
-    "nothing_found",
-    "cannot_tell",
-)
 
 
 @dataclass(frozen=True)
@@ -82,43 +74,33 @@ class FilteringVerdict:
     moved_class: tuple[str, float, float] | None
     giveaway: Cue | None
     on_natural: StatedDifference | None
-    on_primary: StatedDifference | None
-    on_primary_full: StatedDifference | None
-    against_all_rows: AgainstAllRows | None
+    on_primary: StatedDifference | None = None
+    on_primary_full: StatedDifference | None = None
+    against_all_rows: AgainstAllRows | None = None
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the one that says most first and the others in their order.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Return the verdict on every filtering, the one that says most first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: _STRONGEST_FIRST.index(one.verdict.code), default=None)
+    strongest = min(found, key=lambda one: one.verdict.rank, default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 
 def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringVerdict:
-    name = filtered.representation
-    verdict = dataset_verdict_on(data, filtered)
+    name, verdict = filtered.representation, dataset_verdict_on(data, filtered)
     primary = verdict.evidence.primary
-    evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), None)
+    evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), "")
+    trained = _Trained(data, name, evaluator)
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
-    here, plainly, whole = None, None, None
-    if primary is not None:
-        trained = _Trained(data, name, primary.evaluator)
-        here = trained.stated(control(data, name), primary.test_set)
-        plainly = trained.stated("full", primary.test_set)
-        whole = _against_all_rows(trained, primary, verdict.evidence.comparisons)
-    return FilteringVerdict(
-        name,
-        verdict,
-        _moved_class(filtered, data.label_names),
-        _giveaway(data.cues.get(name, ())),
-        None if evaluator is None or natural is None else _Trained(data, name, evaluator).stated("full", natural),
-        here,
-        plainly,
-        whole,
+    moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
+    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", natural))
+    if primary is None:
+        return found
+    return replace(
+        found,
+        on_primary=trained.stated(control(data, name), primary.test_set),
+        on_primary_full=trained.stated("full", primary.test_set),
+        against_all_rows=_against_all_rows(trained, primary, verdict.evidence.comparisons),
     )
 
 
@@ -127,73 +109,151 @@ def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str
     labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False).astype(bool)
     if kept.all() or not kept.any():
         return None
-    shares = [
-        (float((labels == label).mean()), float((labels[kept] == label).mean())) for label in range(len(label_names))
-    ]
-    moves = [(after - before, label) for label, (before, after) in enumerate(shares)]
-    move, label = max(moves, key=lambda pair: abs(pair[0]))
-    return None if abs(move) < _LEAST_MOVE else (label_names[label], *shares[label])
+    before, after = (np.bincount(some, minlength=len(label_names)) / len(some) for some in (labels, labels[kept]))
+    label = int(np.abs(after - before).argmax())
+    moved = abs(after[label] - before[label]) >= _LEAST_MOVE
+    return (label_names[label], float(before[label]), float(after[label])) if moved else None
 
 
 def _giveaway(cues: Sequence[Cue]) -> Cue | None:
-    pure = (
-        cue
-        for cue in telling(cues)
-        if cue.shown and not cue.counts and cue.class_share is not None and cue.class_share >= _GIVES_AWAY
-    )
-    return max(pure, key=lambda cue: cue.rows, default=None)
+    hints = (one for one in telling(cues) if one.shown and not one.counts and (one.class_share or 0) >= _GIVES_AWAY)
+    return max(hints, key=lambda one: one.rows, default=None)
 
 
 @dataclass(frozen=True)
 class _Trained:
-    """One evaluator trained on the train sets of one filtering, compared on whole test sets."""
+    """One evaluator, trained on filtered and on other train sets of one filtering, compared on whole test sets."""
 
     data: BenchmarkData
     representation: str
     evaluator: str
 
-    def sides(self, against: str, test_set: str) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray | None] | None:
-        """Rows right after training on filtered and on `against`, with their groups; None without both or any row."""
+    def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return which rows each training on filtered, and each on `against`, got right."""
+        names = ("filtered", against)
+        first, second = (
+            trained_right(self.data, self.evaluator, name, self.representation, test_set) for name in names
+        )
+        return first, second
+
+    def stated(self, against: str, test_set: str | None) -> StatedDifference | None:
+        """Compare on one test set; None without a training of both, or a row."""
         test = next((one for one in self.data.test_sets if one.name == test_set), None)
         if test is None or not len(test.row_ids):
             return None
-        first, second = (
-            trained_right(self.data, self.evaluator, name, self.representation, test) for name in ("filtered", against)
-        )
-        return (first, second, test.groups) if first and second else None
-
-    def stated(self, against: str, test_set: str) -> StatedDifference | None:
-        sides = self.sides(against, test_set)
-        if sides is None:
+        sides = self.sides(against, test)
+        if not all(sides):
             return None
-        return StatedDifference(self.evaluator, against, test_set, crossed_interval(*sides), lacking(*sides))
+        interval, lacks = crossed_interval(*sides, test.groups), lacking(*sides, test.groups)
+        return StatedDifference(self.evaluator, against, test.name, interval, lacks)
 
-    def judged(self, against: str, test_sets: Sequence[str]) -> dict[str, tuple[CrossedInterval, Side | None]]:
-        """Compare with `against` on these sets, judged together; sets without a result are left out."""
-        found: dict[str, tuple[CrossedInterval, Claim]] = {}
-        for test in self.data.test_sets:
-            sides = self.sides(against, test.name) if test.name in test_sets else None
-            if sides is not None:
-                interval, by_label = crossed_interval(*sides), label_mean(sides[0], sides[1], test)
-                found[test.name] = interval, Claim(interval, len(test.row_ids), "whole sets", label_mean=by_label)
-        verdicts = judge([claim for _, claim in found.values()], smallest_effect=self.data.smallest_effect)
-        return {name: (found[name][0], verdict.side) for name, verdict in zip(found, verdicts, strict=True)}
+    def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
+        """Compare on these test sets, judged together; those without a result are left out."""
+        tests = [one for one in self.data.test_sets if one.name in test_sets]
+        claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
+        verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
+        return [
+            (test.name, claim.interval, verdict.side)
+            for test, claim, verdict in zip(tests, claims, verdicts, strict=True)
+            if claim.interval is not None
+        ]
 
 
 def _against_all_rows(trained: _Trained, primary: Comparison, comparisons: Sequence[Comparison]) -> AgainstAllRows:
-    won = [
-        one.test_set
-        for one in comparisons
-        if one.challenge and one.evaluator == primary.evaluator and one.verdict.side == "above"
-    ]
+    mine = [one for one in comparisons if one.challenge and one.evaluator == primary.evaluator]
+    won = [one.test_set for one in mine if one.verdict.side == "above"]
     others = [one.name for one in trained.data.test_sets if one.challenge and one.name != primary.test_set]
-    _, side = trained.judged("full", (primary.test_set,)).get(primary.test_set, (None, None))
-    above = [
-        (gap.low, name, gap.difference) for name, (gap, on) in trained.judged("full", won).items() if on == "above"
-    ]
+    side = next((side for *_, side in trained.judged("full", primary.test_set)), None)
+    above = [(gap.low, name, gap.difference) for name, gap, on in trained.judged("full", *won) if on == "above"]
     best = max(above)[1:] if above else None
-    asked = dict.fromkeys((primary.test_set, *(best or ())[:1]))
-    plain = asked if control(trained.data, trained.representation) != "random" else {}
-    as_good = [name for name in plain for _, on in trained.judged("random", (name,)).values() if on != "above"]
-    worse = [(name, gap.difference) for name, (gap, on) in trained.judged("full", others).items() if on == "below"]
+    worse = [(name, gap.difference) for name, gap, on in trained.judged("full", *others) if on == "below"]
+    has_plain = control(trained.data, trained.representation) != "random"
+    plain = dict.fromkeys((primary.test_set, *(best or ())[:1])) if has_plain else {}
+    as_good = [name for one in plain for name, _, on in trained.judged("random", one) if on != "above"]
     return AgainstAllRows(side, best, tuple(worse), tuple(as_good))
+
+
+def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
+    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
+    comparisons = _comparisons(data, filtered.representation)
+    primary = next((one for one in comparisons if one.verdict.family == "primary"), None)
+    cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)
+    return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons, primary))
+
+
+def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
+    """Return how far the pool's first bias is over that of shuffled labels; None in results of earlier versions."""
+    if filtered.chance is None or filtered.first_scores is None:
+        return None
+    pool = filtered.rows.filter(pa.array(filtered.pool))
+    places = pc.index_in(pool["row_id"], value_set=filtered.first_scores["row_id"].combine_chunks())
+    scored = pc.is_valid(places)
+    pool = pool.filter(scored)
+    if not pool.num_rows:
+        return None
+    scores = filtered.first_scores["predictability"].take(places.filter(scored)).to_numpy()
+    groups = pool["group"].to_numpy() if "group" in pool.column_names else None
+    return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups)
+
+
+def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, ...]:
+    """Compare filtered with its control on the whole sets outside the pool, for models trained on a train set alone."""
+    sides, able = (representation, "filtered", control(data, representation)), judging(data).judges
+    tests = {one.name: one for one in data.test_sets if not one.pooled}
+    found = [
+        one
+        for one in paired_differences(data)
+        if (one.representation, *one.pair) == sides
+        and one.whole
+        and one.tested_on != "filtered"
+        and one.evaluator in data.plain_evaluators
+        and one.test_set in tests
+    ]
+    asked = [one for one in found if one.tested_on == "all" and one.evaluator in able]
+    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, representation, one)) is not None}
+    adjusted = dict(zip(contrasts, holm([gap.p_value for gap in contrasts.values()]), strict=True))
+    return tuple(
+        Comparison(
+            one.evaluator,
+            one.test_set,
+            one.tested_on == "all",
+            one.difference,
+            Verdict(one.side, one.why, one.family, one.adjusted_p),
+            one.test_rows or 0,
+            one.effective_groups or 0.0,
+            min(one.seeds or 0, one.seeds_against or 0),
+            (contrasts[one].difference, adjusted[one]) if one in contrasts else None,
+            tests[one.test_set].unit,
+            _label_mean(one),
+            one.evaluator in able,
+        )
+        for one in found
+    )
+
+
+def _label_mean(one: Difference) -> tuple[float, float, float] | None:
+    if one.label_mean is None or one.label_mean_low is None or one.label_mean_high is None:
+        return None
+    return one.label_mean, one.label_mean_low, one.label_mean_high
+
+
+def _beyond_natural(data: BenchmarkData, representation: str, one: Difference) -> CrossedInterval | None:
+    """How many points more filtered is over its control on a challenge set than on the dataset's own test rows.
+
+    Those are rows outside the pool if there are any, since a challenge set is outside it too.
+    """
+    tests = {test.name: test for test in data.test_sets}
+    natural = [test for test in data.test_sets if not test.challenge]
+    name = headline_split([test.name for test in natural if not test.pooled] or [test.name for test in natural])
+    if name is None:
+        return None
+    here, there = tests[one.test_set], tests[name]
+    first, second = (
+        [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
+        for train_set in one.pair
+    )
+    if any(not right[0] or len(right[0]) != len(right[1]) for right in (first, second)):
+        return None
+    if min(len(np.unique(group_codes(test.groups, len(test.row_ids)))) for test in (here, there)) < 2:
+        return None
+    return contrast_interval(first, second, (here.groups, there.groups))

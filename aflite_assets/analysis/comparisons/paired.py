@@ -1,192 +1,239 @@
-"""Filtered against its control on the same test rows: differences in accuracy, their intervals and verdicts."""
+"""Which trainings are compared: the primary comparison, and every difference of a report but those of rankings."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 
 from aflite_assets.analysis.cached_per_record import cached_per_record
-from aflite_assets.analysis.comparisons.primary import primary_comparison
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
+from aflite_assets.analysis.comparisons.rankings import compared_rankings
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, label_mean_interval
-from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Verdict, judge
-from aflite_assets.analysis.scores.accuracy import finished_rows, finished_trainings
-from aflite_assets.analysis.scores.groups import cell_groups
-from aflite_assets.analysis.scores.subsets import Subset, compared_subsets
+from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
+from aflite_assets.analysis.rules.verdicts import Bar, Claim
+from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, finished_trainings, trained_right
+from aflite_assets.analysis.scores.groups import cell_groups, control
+from aflite_assets.analysis.scores.judges import beats_majority, judging
+from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
+from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, whole_set, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
+
+Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
+
+
+def differences(data: BenchmarkData) -> Iterator[Difference]:
+    """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
+    yield from paired_differences(data)
+    yield from _transfer(data)
+    for compared in (_second_phases, compared_rankings, _sample_costs):
+        yield from judged(data, compared(data))
+    yield from _means(data)
 
 
 @dataclass(frozen=True)
-class PairedDifference:
-    """Accuracy trained on `train_set` minus trained on `against`, on the same `test_rows` rows.
+class PrimaryComparison:
+    """The evaluator and the test set whose comparison with the control is judged by itself, for each representation.
 
-    `train_set` is filtered or filtered_<name>, `against` its control (`train_sets.control_of`) or other random rows of
-    its size; or it is weighted, and `against` full or the control of filtered. `tested_on` is "full" or "filtered" rows
-    of a natural test set, "all" of a challenge set or of its part; `column`, `category` and `label` say which, as in
-    `tables.ChallengePart`, all None for the whole set. `filtered_seeds` and `random_seeds` count finished seeds of the
-    two sides. `interval` is None where either has none or no row is left. `label_mean`: of rows of a challenge set the
-    same as mean over gold labels, None elsewhere and of questions, which have no labels to weigh.
+    `chosen`: the two, or None if there is no such evaluator or set. `passed_over`: evaluators that come before the
+    chosen one and have no result of filtered or of its control. `lack`: the reason why a representation has no primary
+    comparison, if it has none.
     """
 
-    representation: str
-    evaluator: str
-    train_set: str
-    against: str
-    test_set: str
-    tested_on: Literal["full", "filtered", "all"]
-    column: str | None
-    category: str | None
-    label: str | None
-    test_rows: int
-    filtered_seeds: int
-    random_seeds: int
-    interval: CrossedInterval | None
-    verdict: Verdict
-    label_mean: CrossedInterval | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is about no part of a challenge set."""
-        return self.column is None and self.label is None
-
-    @property
-    def is_label(self) -> bool:
-        """Whether it is about the rows of one gold label, whatever their category."""
-        return self.column is None and self.label is not None
-
-    @property
-    def primary(self) -> bool:
-        """Whether it is the comparison that its representation is judged by."""
-        return self.verdict.primary
-
-
-def paired_differences(data: BenchmarkData, representation: str) -> tuple[PairedDifference, ...]:
-    """Filtered against its control, and the same of earlier iterations, for every evaluator on every test set.
-
-    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_subsets`. Where the
-    control is random_matched, random is compared too, on whole sets and without a verdict: it differs from filtered in
-    the shares of classes as well. So is weighted, against full and against the control of filtered, without a verdict:
-    verdicts are about removal. Verdicts are given over all representations together (`verdicts.judge`).
-
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
-        DataError: predictions do not fit their test sets.
-    """
-    cell_groups(data, representation)
-    return tuple(one for one in _judged(data) if one.representation == representation)
+    chosen: tuple[str, str] | None
+    passed_over: tuple[str, ...]
+    lack: Lack
 
 
 @cached_per_record
-def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
-    found = [one for representation in data.representations for one in _unjudged(data, representation)]
-    verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
-    return tuple(replace(one, verdict=verdict) for (one, _), verdict in zip(found, verdicts, strict=True))
+def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
+    """Choose the primary comparison of a dataset.
+
+    The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
+    split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
+    training of filtered and of its control come last. Before them come those that get no more of that set than its
+    largest class, whatever they are trained on: what they have not learnt to do no train set makes better or worse.
+    """
+    if data.primary is not None:
+        gone = data.primary[1] in data.missing_sets
+        return PrimaryComparison(data.primary, (), "set not available" if gone else "not trained")
+    free = sorted((one for one in data.test_sets if not one.pooled), key=lambda one: not one.challenge)
+    able = judging(data).judges if free else ()
+    if not able:
+        trained = data.test_sets and data.plain_evaluators
+        lack: Lack = "nothing learnt" if free else "took part in the filter"
+        return PrimaryComparison(None, (), lack if trained else "not trained")
+    missing = {name: _without_result(data, name, free[0]) for name in able}
+    best = [name for name in able if missing[name] == min(missing.values())]
+    chosen = next((name for name in best if beats_majority(data, name, free[0])), best[0])
+    passed_over = [name for name in able[: able.index(chosen)] if missing[name] > missing[chosen]]
+    return PrimaryComparison((chosen, free[0].name), tuple(passed_over), "not trained")
 
 
-def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
-    cells = {(evaluator, train_set): seeds for evaluator, train_set, seeds in cell_groups(data, representation)}
-    names = list(dict.fromkeys(name for _, name in cells))
-    pairs = [pair for pair in compared_pairs(names) if pair[1] not in ("full", "sampled")] + _weighted_pairs(names)
+def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
+    """Count the representations whose filtered or control has no finished training."""
+    return sum(
+        not all(trained_right(data, evaluator, one, name, test_set) for one in ("filtered", control(data, name)))
+        for name in data.representations
+    )
+
+
+@cached_per_record
+def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
+    """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
+
+    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_subsets`. If
+    the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
+    from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
+    verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
+    """
+    found = (one for name in data.representations for one in _paired(data, name))
+    return judged(data, found, show_label_means=True)
+
+
+def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
+    cells = _cells(data, representation)
+    pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
     primary = primary_comparison(data).chosen
-    for evaluator in data.evaluators:
-        for train_set, against in pairs:
-            for test_set in data.test_sets:
-                yield from _compared(
-                    (representation, evaluator, train_set, against),
-                    finished_trainings(data, cells[evaluator, train_set], test_set),
-                    finished_trainings(data, cells[evaluator, against], test_set),
-                    test_set,
-                    control=train_set != "weighted" and against == control_of(train_set, names),
-                    primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
-                )
+    for evaluator, (train_set, against), test_set in product(data.evaluators, pairs, data.test_sets):
+        first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
+        other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
+        whole = Place(representation, evaluator, train_set, **rows_of(test_set))
+        bar = pairs[train_set, against] or ("took part in the filter" if test_set.pooled else None)
+        for place, part in _tested(whole, test_set, by_part=pairs[train_set, against] is None):
+            one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
+            if place.tested_on == "filtered":
+                # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
+                yield one, claim_on(first, second, test_set, part, bar or "chosen by the filter")
+            else:
+                names = (train_set, evaluator, test_set.name)
+                alone = pairs[train_set, against] is None and place.whole and names == ("filtered", *(primary or ()))
+                yield one, claim_on(first, second, test_set, part, bar, primary=alone)
 
 
-def _weighted_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """All rows with weights, against the same rows without, and against the control, which has fewer."""
-    others = dict.fromkeys((unweighted(names), control_of("filtered", names)))
-    return [("weighted", against) for against in others if "weighted" in names and against in names]
+def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
+    """Cells of the representation by evaluator and train set."""
+    return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
-def _compared(
-    names: tuple[str, str, str, str],
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    test_set: TestSet,
-    *,
-    control: bool,
-    primary: bool,
-) -> Iterator[tuple[PairedDifference, Claim]]:
-    """Of one pair on one test set the whole differences, and with the control those of its parts."""
-    for tested_on, part in _tested(test_set, names[0]):
-        where = (*names, test_set.name, tested_on, part.column, part.category, part.label)
-        interval = interval_on(first, second, part.mask, test_set.groups)
-        rows = int(part.mask.sum())
-        by_label = None if interval is None else label_mean(first, second, test_set, part.mask)
-        one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED, by_label)
-        if not (one.whole or control):
-            continue
-        family: Family = "whole sets" if one.whole else "parts of sets"
-        if primary and control and one.whole and tested_on != "filtered":
-            family = "primary"
-        bar = _barred(test_set, tested_on, control=control, weighted=one.train_set == "weighted")
-        yield one, Claim(interval, rows, family, bar, by_label)
+def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
+    """Map the compared train sets to the reason why they support no verdict; None for one with its control."""
+    pairs: dict[tuple[str, str], Bar | None] = {
+        (name, against): None if against == control_of(name, names) else "not the control"
+        for name, against in compared_pairs(names)
+        if against not in ("full", "sampled")
+    }
+    weights = [("weighted", against) for against in (unweighted(names), control_of("filtered", names))]
+    return pairs | {pair: "about weights" for pair in weights if set(pair) <= set(names)}
 
 
-_UNJUDGED = Verdict(None, "not judged")
+def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
+    """Yield the rows that are compared, the whole set first."""
+    for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
+        yield whole._replace(**rows_of(test_set, part)), part
+    if whole.representation in test_set.kept:
+        yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[whole.representation])
 
 
-def _barred(test_set: TestSet, tested_on: str, *, control: bool, weighted: bool) -> Bar | None:
-    """Filtered rows were chosen by what chose the train rows, so a gain on them says that the two are alike."""
-    if weighted:
-        return "about weights"
-    if not control:
-        return "not the control"
-    if test_set.pooled:
-        return "took part in the filter"
-    return "chosen by the filter" if tested_on == "filtered" else None
+def _transfer(data: BenchmarkData) -> Iterator[Difference]:
+    """Compare evaluators fine-tuned on challenge sets, and what they start from, on the sets of their stages."""
+    tests = {one.name: one for one in data.test_sets if one.challenge}
+    tuned = [
+        (name, one.start, tests[each]) for name, one in data.fine_tuned.items() for each in one.sets if each in tests
+    ]
+    compared = dict.fromkeys((evaluator, test_set) for *both, test_set in tuned for evaluator in both)
+    for representation, (evaluator, test_set) in product(data.representations, compared):
+        cells = _cells(data, representation)
+        for first, second in compared_pairs([train_set for name, train_set in cells if name == evaluator]):
+            here, there = (finished_rows(cells[evaluator, name], test_set) for name in (first, second))
+            claim = claim_on(here, there, test_set, whole_set(test_set))
+            place = Place(representation, evaluator, first, test_set.name)
+            other = {"against": second, "test_rows": claim.test_rows, **numbers_of(claim.interval)}
+            yield Difference(comparison="transfer", **place._asdict(), **other)
 
 
-def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Subset]]:
-    """Which rows are compared, the whole set first."""
-    everything = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
-    if test_set.challenge:
-        return [("all", part) for part in (everything, *compared_subsets(test_set))]
-    if representation not in test_set.kept:
-        return [("full", everything)]
-    return [("full", everything), ("filtered", Subset(None, None, None, test_set.kept[representation]))]
+def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare every second phase with its start, and with random rows if such a phase was trained.
 
-
-def paired_cells(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet) -> CrossedInterval | None:
-    """Accuracy of `cells` minus that of `others` on all rows of a test set, each a mean over seeds; None without both.
-
-    Raises:
-        DataError: predictions do not fit the test set.
+    Those against random rows are judged, because a second phase on any rows changes a model. The first phase on
+    forgettable rows is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
     """
-    rows = np.ones(len(test_set.row_ids), dtype=bool)
-    return interval_on(finished_rows(cells, test_set), finished_rows(others, test_set), rows, test_set.groups)
+    forgettables = data.forgettables
+    controls = {name: forgettables.control_of(name) for name in forgettables.phases}
+    on_forgettable = [name for name, one in forgettables.phases.items() if one.set_name == "forgettable"]
+    primary = next((name for name in on_forgettable if controls[name] is not None), None)
+    challenge = next((one.name for one in data.test_sets if one.challenge), None)
+    for name, phase in forgettables.phases.items():
+        others = dict.fromkeys(filter(None, (phase.start, controls[name])))
+        for against, (test_set, part) in product(others, tested_parts(data)):
+            sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
+            rows = int(part.mask.sum())
+            one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
+            is_control = against == controls[name]
+            alone = one.whole and is_control and (name, test_set.name) == (primary, challenge)
+            interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
+            bar: Bar | None = None if is_control else "not the control"
+            yield one, Claim(interval, rows, family_of(part, primary=alone), bar)
 
 
-def interval_on(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
-) -> CrossedInterval | None:
-    """Compare two sides' trainings on some rows (bool per row) of a test set; None without both or any row."""
-    if not first or not second or not rows.any():
+def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
+    """Pair trainings by their seeds, which share the first phase; None without two finished ones."""
+    first, second = (
+        {cell.seed: rows[part.mask] for cell in side if isinstance(rows := correct_rows(cell, test_set), np.ndarray)}
+        for side in (cells, others)
+    )
+    seeds = [seed for seed in first if seed in second]
+    if not seeds or not part.mask.any():
         return None
-    chosen = [[one[rows] for one in trained] for trained in (first, second)]
-    return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
+    groups = None if test_set.groups is None else test_set.groups[part.mask]
+    return paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
 
 
-def label_mean(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], test_set: TestSet, rows: np.ndarray | None = None
-) -> CrossedInterval | None:
-    """The difference of two sides' trainings on some rows of a challenge set, mean over gold labels.
+def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare full with sampled, for every evaluator trained on both, on whole test sets."""
+    if data.sample_curve is None:
+        return
+    names, representation = ("full", "sampled"), data.representations[0]
+    for evaluator, test_set in product(data.plain_evaluators, data.test_sets):
+        full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)
+        bar: Bar | None = "took part in the filter" if test_set.pooled else None
+        claim = claim_on(full, sampled, test_set, whole_set(test_set), bar)
+        if claim.interval is not None:
+            place = Place(representation, evaluator, "full", **rows_of(test_set))
+            yield Difference(comparison="sample", **place._asdict(), against="sampled"), claim
 
-    `rows`: bool per row, None for all. None of natural sets, which are drawn as the train rows are, and of questions.
-    """
-    if not test_set.challenge or test_set.unit == "question":
-        return None
-    chosen = np.ones(len(test_set.row_ids), dtype=bool) if rows is None else rows
-    trained = [[one[chosen] for one in side] for side in (first, second)]
-    groups = None if test_set.groups is None else test_set.groups[chosen]
-    return label_mean_interval(trained[0], trained[1], test_set.labels[chosen], groups)
+
+def _means(data: BenchmarkData) -> Iterator[Difference]:
+    """Yield the differences of two means that are both in the table of scores."""
+    scores = score_table(data)
+    for first, second in _compared_places(data):
+        if first in scores and second in scores:
+            yield Difference(
+                comparison="means",
+                **first._asdict(),
+                against=second.train_set,
+                against_tested_on=None if first.tested_on == second.tested_on else second.tested_on,
+                test_rows=scores[first].test_rows,
+                difference=points(scores[first], scores[second]),
+            )
+
+
+def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
+    """Yield full rows with filtered ones, full with filtered, each on its own rows, and pairs on challenge sets."""
+    for place in score_table(data):
+        if place.tested_on == "filtered" and place.top == 1:
+            yield place._replace(tested_on="full"), place
+    for test_set, name in product([one for one in data.test_sets if not one.challenge], data.representations):
+        tested_on: TestedOn = "filtered" if name in test_set.kept else "full"
+        for evaluator, top in product(data.plain_evaluators, (1, TOP)):
+            there = Place(name, evaluator, "filtered", test_set.name, tested_on, top=top)
+            yield there._replace(train_set="full", tested_on="full"), there
+    parts = [(one, part) for one in data.test_sets if one.challenge for part in zero_shot_subsets(one)]
+    for name in data.representations:
+        pairs = compared_pairs(list(dict.fromkeys(train_set for _, train_set in _cells(data, name))))
+        for evaluator, pair, (test_set, part) in product(data.plain_evaluators, pairs, parts):
+            first, second = (Place(name, evaluator, each, **rows_of(test_set, part)) for each in pair)
+            yield first, second
+            if first.whole:
+                yield first._replace(top=TOP), second._replace(top=TOP)

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.algorithm import ChanceScores
-from aflite_assets.analysis.intervals import effective_groups, upper_quantile
+from aflite_assets.analysis.intervals import LEAST_DEGREES, effective_groups, group_codes, upper_quantile
 from aflite_assets.errors import InvalidInputError
-
-_LEAST_DEGREES = 1e-3
 
 
 @dataclass(frozen=True)
@@ -44,23 +42,17 @@ class BiasExcess:
 def bias_excess(
     predictability: np.ndarray, labels: np.ndarray, chance: ChanceScores, groups: np.ndarray | None = None
 ) -> BiasExcess:
-    """The starting bias less the mean of the passes over permuted labels.
+    """Return the starting bias less the mean of the passes over permuted labels.
+
+    `predictability`: float in [0, 1], one per row that entered the first iteration, NaN if never held out; `labels`:
+    int64; `groups`: codes of rows that belong together, None if every row is its own.
 
     With m the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K that of the
     passes: the difference is m - mean b, its variance max(V, W) + W / K. V is the variance between groups of rows,
     G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score less the
     passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c). W is
-    the variance of b, in proportion where the passes had a sample of the rows. The larger of V and W counts, since
+    the variance of b, in proportion if the passes had a sample of the rows. The larger of V and W counts, since
     classifiers trained on the same rows err together. t quantiles at the number of groups of equal size less one.
-
-    Args:
-        predictability: float in [0, 1], one per row that entered the first iteration; NaN where never held out.
-        labels: int64, one per row.
-        chance: passes over permuted labels of these rows.
-        groups: codes, one per row, of rows that belong together; None where every row is its own.
-
-    Raises:
-        InvalidInputError: no row has a score, or lengths differ.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():
@@ -70,7 +62,7 @@ def bias_excess(
     scores = predictability[scored].astype(np.float64)
     _, codes, sizes = np.unique(labels[scored], return_inverse=True, return_counts=True)
     means = np.bincount(codes, scores) / sizes
-    own = np.arange(len(scores)) if groups is None else np.unique(groups[scored], return_inverse=True)[1]
+    own = group_codes(None if groups is None else groups[scored], len(scores))
     share = min(1.0, chance.rows / len(scores))
     mean, class_mean = float(scores.mean()), float(means.mean())
     apart = scores - _chance_of_classes(chance, mean)[codes]
@@ -78,7 +70,7 @@ def bias_excess(
     by_classes = (scores - means[codes]) / (len(means) * sizes[codes])
     return BiasExcess(
         _excess(mean, chance.bias, by_rows, own, share),
-        _excess(class_mean, _class_chance(chance), by_classes, own, share),
+        _excess(class_mean, np.nanmean(chance.class_bias, axis=1), by_classes, own, share),
     )
 
 
@@ -90,18 +82,13 @@ def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
     return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 
 
-def _class_chance(chance: ChanceScores) -> np.ndarray:
-    """Per pass the mean over the classes that have a score in it."""
-    return np.asarray(np.nanmean(chance.class_bias, axis=1))
-
-
 def _excess(mean: float, chance: np.ndarray, influences: np.ndarray, groups: np.ndarray, share: float) -> Excess:
     sizes = np.bincount(groups)
     effective, present = effective_groups(sizes), len(sizes)
     drawn = float(chance.var(ddof=1)) if len(chance) > 1 else 0.0
     between = present / max(present - 1, 1) * float((np.bincount(groups, influences) ** 2).sum())
     error = (max(between, drawn * share) + drawn / len(chance)) ** 0.5
-    half = upper_quantile(max(effective - 1, _LEAST_DEGREES)) * error if present > 1 else 1.0
+    half = upper_quantile(max(effective - 1, LEAST_DEGREES)) * error if present > 1 else 1.0
     difference = mean - float(chance.mean())
-    low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
-    return Excess(100 * difference, 100 * low, 100 * high, mean, float(chance.mean()), len(influences), effective)
+    low, high = (100 * min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
+    return Excess(100 * difference, low, high, mean, float(chance.mean()), len(influences), effective)

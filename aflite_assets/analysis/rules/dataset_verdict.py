@@ -7,13 +7,13 @@ docs/evaluation.md; how often they err on planted and clean data is measured by 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
 from aflite_assets.analysis.intervals import CONFIDENCE
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
-from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
 """Points: with a wider interval of the starting bias over chance, which begins near chance, nothing is said of it."""
@@ -22,34 +22,26 @@ LEAST = 2.0
 """Points: a starting bias that is surely less than this over chance is none."""
 
 Code = Literal[
-    "cannot_tell",
-    "nothing_found",
-    "class_balance_only",
     "shortcut_found_helps",
     "shortcut_found_harms",
     "shortcut_found",
     "learnable_no_shortcut_shown",
+    "class_balance_only",
+    "nothing_found",
+    "cannot_tell",
 ]
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """What there is too little of, how much there is, and how much would settle it."""
-
-    what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
-    present: int
-    needed: int
+"""The one that says most comes first."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Filtered against its control, evaluated on a whole set whose rows never entered the pool.
 
-    `difference`: points, None where it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
-    (the fewer of the two sides) are what it rests on. `beyond_natural`: of a challenge set, how many points more
-    than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None where it is unknown.
-    `unit`: what `test_rows` counts, as in `TestSet`. `label_mean`: of a challenge set the difference as mean over gold
-    labels with its low and high end, in points; `verdict` asks that it lies on the same side. `may_judge`: whether
+    `difference`: points, None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
+    (the fewer of the two sides) are what it rests on. `beyond_natural`: on a challenge set, how many points more
+    than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None if it is unknown.
+    `unit`: what `test_rows` counts, as in `TestSet`. `label_mean`: on a challenge set the difference as mean over gold
+    labels with its low and high end, in points; `verdict` needs it to lie on the same side. `may_judge`: whether
     filters may be judged by its evaluator (`judges`).
     """
 
@@ -68,17 +60,29 @@ class Comparison:
 
     @property
     def shares_the_cost(self) -> bool:
-        """Whether filtered is worse on rows drawn from the same data, where the shortcut still holds."""
+        """Whether filtered is worse on rows drawn from the same data, on which the shortcut still holds."""
         return not self.challenge and self.verdict.side == "below"
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether filtered beats its control on a challenge set, and by more than on the dataset's own test rows.
+
+        Only for evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the
+        task. Rows near the border between classes may simply teach more, but then on every kind of rows.
+        """
+        if not (self.challenge and self.may_judge and self.verdict.side == "above") or self.beyond_natural is None:
+            return False
+        points, p_value = self.beyond_natural
+        return points > 0 and p_value <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True)
 class VerdictEvidence:
-    """What a verdict rests on.
+    """The numbers that a verdict rests on.
 
-    `bias`: the starting bias over chance; None where the filter's result does not say. `cues`: the marks of removed
-    rows that are shown and count as shortcuts. `comparisons` on whole sets outside the pool, judged together;
-    `primary`: the one among them that is judged by itself, None without such a set.
+    `bias`: the starting bias over chance; None if the filter's result has none. `cues`: the marks of removed rows that
+    are shown and count as shortcuts. `comparisons` on whole sets outside the pool, judged together; `primary`: the one
+    among them that is judged by itself, None without such a set.
     """
 
     bias: BiasExcess | None
@@ -89,7 +93,7 @@ class VerdictEvidence:
 
 @dataclass(frozen=True)
 class DatasetVerdict:
-    """A code, what it lacks where it could not be told, and what it rests on. `gains`: challenge sets won."""
+    """A code, what is lacking if it is "cannot_tell", and its evidence. `gains`: challenge sets won."""
 
     code: Code
     shortfalls: tuple[Shortfall, ...]
@@ -101,9 +105,14 @@ class DatasetVerdict:
         """Whether a shortcut is said to be there."""
         return self.code.startswith("shortcut_found")
 
+    @property
+    def rank(self) -> int:
+        """Place of the code among all, 0 for the one that says most."""
+        return get_args(Code).index(self.code)
+
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """The first of these that holds.
+    """Return the first of these that holds.
 
     1. cannot_tell: the interval of the starting bias over chance is wider than 5 points, and reaches under 2 points.
     2. nothing_found: its upper end is under 2 points.
@@ -116,50 +125,32 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     5. cannot_tell: no shortcut is shown, and the primary comparison lacks rows, groups or seeds.
     6. learnable_no_shortcut_shown.
     """
-    bias = evidence.bias
-    gains = challenge_gains(evidence.comparisons)
+    gains = tuple(one for one in evidence.comparisons if one.is_gain)
+    code, lacking = _rule(evidence, gains)
+    return DatasetVerdict(code, lacking, gains, evidence)
+
+
+def _rule(evidence: VerdictEvidence, gains: Sequence[Comparison]) -> tuple[Code, tuple[Shortfall, ...]]:
+    bias, primary = evidence.bias, evidence.primary
     if bias is None:
-        return DatasetVerdict("cannot_tell", (), gains, evidence)
+        return "cannot_tell", ()
     if bias.rows.width > WIDEST and bias.rows.low < LEAST:
-        return DatasetVerdict("cannot_tell", (_wider_than_needed(bias.rows),), gains, evidence)
+        return "cannot_tell", (_wider_than_needed(bias.rows),)
     if bias.rows.high < LEAST:
-        return DatasetVerdict("nothing_found", (), gains, evidence)
+        return "nothing_found", ()
     if bias.classes.high < LEAST:
-        return DatasetVerdict("class_balance_only", (), gains, evidence)
+        return "class_balance_only", ()
     if evidence.cues or gains:
-        return DatasetVerdict(_shortcut(evidence.primary), (), gains, evidence)
-    lacking = () if evidence.primary is None else shortfalls(evidence.primary)
-    if lacking:
-        return DatasetVerdict("cannot_tell", lacking, gains, evidence)
-    return DatasetVerdict("learnable_no_shortcut_shown", (), gains, evidence)
-
-
-def challenge_gains(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Where filtered beats its control on a challenge set, and by more than on the dataset's own test rows.
-
-    Only of evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the task.
-    A gain by itself is no sign of a shortcut: rows near the border between classes may simply teach more, and then they
-    do so on every kind of rows.
-    """
-    return tuple(
-        one
-        for one in comparisons
-        if one.challenge
-        and one.may_judge
-        and one.verdict.side == "above"
-        and one.beyond_natural is not None
-        and one.beyond_natural[0] > 0
-        and one.beyond_natural[1] <= 1 - CONFIDENCE
-    )
+        return _shortcut(primary), ()
+    lacking = () if primary is None else shortfalls(primary)
+    return "cannot_tell" if lacking else "learnable_no_shortcut_shown", lacking
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
-    """What a comparison lacks for a verdict; nothing where it has one, or was not run."""
+    """Return what a comparison lacks for a verdict; nothing if it has one, or was not run."""
     if comparison.difference is None or comparison.verdict.side is not None:
         return ()
-    lacking: list[Shortfall] = []
-    if comparison.seeds < 2:
-        lacking.append(Shortfall("seeds", comparison.seeds, 2))
+    lacking = [] if comparison.seeds >= 2 else [Shortfall("seeds", comparison.seeds, 2)]
     if comparison.test_rows < FEWEST_ROWS:
         what: Literal["test rows", "test questions"] = "test rows" if comparison.unit == "row" else "test questions"
         lacking.append(Shortfall(what, comparison.test_rows, FEWEST_ROWS))
@@ -169,14 +160,14 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
 
 
 def _shortcut(primary: Comparison | None) -> Code:
-    side = None if primary is None else primary.verdict.side
-    if side == "above":
+    if primary is not None and primary.verdict.side == "above":
         return "shortcut_found_helps"
-    return "shortcut_found_harms" if primary is not None and side == "below" and primary.challenge else "shortcut_found"
+    harms = primary is not None and primary.challenge and primary.verdict.side == "below"
+    return "shortcut_found_harms" if harms else "shortcut_found"
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:
-    """How many rows (or groups, where rows belong together) would make the interval narrow enough."""
+    """How many rows (or groups, if rows belong together) would make the interval narrow enough."""
     grouped = excess.groups < 0.99 * excess.rows
     present = math.floor(excess.groups) if grouped else excess.rows
     factor = (excess.width / WIDEST) ** 2

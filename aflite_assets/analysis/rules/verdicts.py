@@ -1,14 +1,17 @@
-"""Verdicts on differences: when none is given, and many comparisons at once. Intervals are in `intervals`.
+"""When a difference is called one: no verdict, many comparisons at once, and what a difference lacks to be stated.
 
 One comparison per representation is primary and judged by its own p-value. All others about whole test sets are one
 family, those about parts of sets another, and each family is judged together (`intervals.holm`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, holm
+import numpy as np
+
+from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, holm, upper_quantile
 
 FEWEST_ROWS = 20
 """With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""
@@ -16,20 +19,25 @@ FEWEST_ROWS = 20
 FEWEST_GROUPS = 10
 """With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
 
+WIDEST_SAID = 20.0
+"""Points: a wider interval that holds zero says nothing, and sentences leave it to the tables."""
+
+_MOST_SEEDS = 100
+
 NOT_BY_LABEL = "not surely in the mean over gold labels"
 """Why a difference on all rows is open though its own interval and p-value show it."""
 
 Family = Literal["primary", "whole sets", "parts of sets"]
 Side = Literal["above", "below", "open"]
-Bar = Literal["not run", "not the control", "about weights", "took part in the filter", "chosen by the filter"]
+Bar = Literal["not the control", "about weights", "took part in the filter", "chosen by the filter"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None where it can.
+    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None if it can.
 
     `label_mean`: the same difference as mean over gold labels, each of which weighs the same
-    (`intervals.label_mean_interval`); None where there are no labels to weigh.
+    (`intervals.label_mean_interval`); None if there are no labels to weigh.
     """
 
     interval: CrossedInterval | None
@@ -43,10 +51,9 @@ class Claim:
 class Verdict:
     """The verdict on one difference.
 
-    `side`: "above" or "below" where there is a difference, "open" where it was judged and none was found, None where it
-    was not judged. `why`: the reason of None, and of "open" where the interval alone does not explain it. `family`:
-    what it is judged with; `adjusted_p` in [0, 1]: its p-value among these, as it is of the primary, None without a
-    verdict.
+    `side`: "above" or "below" if there is a difference, "open" if it was judged and none was found, None if it was not
+    judged. `why`: the reason of None, and of "open" if the interval alone does not explain it. `family`: what it is
+    judged with; `adjusted_p` in [0, 1]: its p-value among these, unadjusted for the primary, None without a verdict.
     """
 
     side: Side | None
@@ -54,41 +61,41 @@ class Verdict:
     family: Family | None = None
     adjusted_p: float | None = None
 
-    @property
-    def primary(self) -> bool:
-        """Whether it is about the primary comparison of a representation."""
-        return self.family == "primary"
 
-    @property
-    def found(self) -> bool:
-        """Whether a difference was found."""
-        return self.side in ("above", "below")
+@dataclass(frozen=True)
+class Shortfall:
+    """What there is too little of, how much there is, and how much would settle it."""
+
+    what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
+    present: int
+    needed: int
 
 
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
-    """A verdict for each claim of one report, in their order.
+    """Return a verdict for each claim of one report, in their order.
 
     `smallest_effect`, in points: a difference under it is never called one. Nor is one whose `label_mean` is not surely
-    on the same side: where gold labels are of different sizes, a model that merely gives one class more often is right
+    on the same side: if gold labels are of different sizes, a model that merely gives one class more often is right
     more often.
     """
-    reasons = [_bar(claim) for claim in claims]
-    adjusted: dict[int, float] = {}
+    verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
-        positions = [place for place, claim in enumerate(claims) if claim.family == family and reasons[place] is None]
-        p_values = [one.interval.p_value for place in positions if (one := claims[place]).interval is not None]
-        adjusted |= zip(positions, p_values if family == "primary" else holm(p_values), strict=True)
-    return tuple(
-        Verdict(None, reason, one.family) if one.interval is None or reason is not None
-        else _verdict(one, one.interval, adjusted[place], smallest_effect)
-        for place, (one, reason) in enumerate(zip(claims, reasons, strict=True))
-    )  # fmt: skip
+        judged = [
+            (place, claim, claim.interval)
+            for place, claim in enumerate(claims)
+            if claim.family == family and claim.interval is not None and verdicts[place].why is None
+        ]
+        p_values = [interval.p_value for *_, interval in judged]
+        adjusted = p_values if family == "primary" else holm(p_values)
+        for (place, claim, interval), p_value in zip(judged, adjusted, strict=True):
+            verdicts[place] = _verdict(claim, interval, p_value, smallest_effect)
+    return tuple(verdicts)
 
 
 def _bar(claim: Claim) -> str | None:
-    """Why there is no verdict, whatever the numbers; None where there is one."""
+    """Why there is no verdict, whatever the numbers; None if there is one."""
     if claim.interval is None and claim.bar not in ("not the control", "about weights"):
-        return "no rows" if not claim.test_rows else "not run"
+        return "not run" if claim.test_rows else "no rows"
     if claim.bar is not None or claim.interval is None:
         return claim.bar
     if not claim.interval.counts_training:
@@ -99,19 +106,48 @@ def _bar(claim: Claim) -> str | None:
 
 
 def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_effect: float) -> Verdict:
-    level, family = 1 - CONFIDENCE, claim.family
-    if interval.p_value > level:
-        return Verdict("open", None, family, p_value)
-    if abs(interval.difference) < smallest_effect:
-        points = f"{smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
-        return Verdict("open", f"under {points}", family, p_value)
-    if p_value > level:
-        return Verdict("open", "one of many comparisons", family, p_value)
-    above = interval.difference > 0
-    if claim.label_mean is not None and not _surely(claim.label_mean, above=above):
-        return Verdict("open", NOT_BY_LABEL, family, p_value)
-    return Verdict("above" if above else "below", None, family, p_value)
+    above, by_label = interval.difference > 0, claim.label_mean
+    side: Side = "open"
+    if interval.p_value > 1 - CONFIDENCE:
+        why = None
+    elif abs(interval.difference) < smallest_effect:
+        why = f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
+    elif p_value > 1 - CONFIDENCE:
+        why = "one of many comparisons"
+    elif by_label is not None and (by_label.low <= 0 if above else by_label.high >= 0):
+        why = NOT_BY_LABEL
+    else:
+        side, why = "above" if above else "below", None
+    return Verdict(side, why, claim.family, p_value)
 
 
-def _surely(interval: CrossedInterval, *, above: bool) -> bool:
-    return interval.low > 0 if above else interval.high < 0
+def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
+    """Return what `crossed_interval` of these has too little of, and about how much would make it `WIDEST_SAID` wide.
+
+    None if it excludes zero or is no wider. Rows (groups, if rows belong together) are lacking if the interval is too
+    wide with the trainings as they are; its width then falls with the square root of their number. Otherwise seeds are:
+    the least number on each side at which the formula of `crossed_spread` gives that width, if trainings vary as these
+    do and rows are drawn with the same variance. Arguments and errors are those of `crossed_interval`.
+    """
+    interval = crossed_interval(first, second, groups)
+    if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:
+        return None
+    rows = crossed_interval([np.mean(first, axis=0)], [np.mean(second, axis=0)], groups)
+    width, trained = rows.high - rows.low, min(interval.trainings)
+    if width > WIDEST_SAID or trained < 2:
+        needed = math.ceil(interval.groups * (width / WIDEST_SAID) ** 2)
+        return Shortfall("groups" if interval.groups < len(first[0]) else "rows", interval.groups, needed)
+    return Shortfall("seeds", trained, _seeds(first, second, rows))
+
+
+def _seeds(first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: CrossedInterval) -> int:
+    degrees = rows.degrees_of_freedom
+    between_rows = ((rows.high - rows.low) / 200 / upper_quantile(degrees)) ** 2
+    apart = sum(float(np.var([one.mean() for one in side], ddof=1)) for side in (first, second))
+    for seeds in range(min(len(first), len(second)) + 1, _MOST_SEEDS):
+        own, trainings = 2 * (seeds - 1), apart / seeds
+        total = trainings + between_rows
+        free = total**2 / (trainings**2 / own + between_rows**2 / degrees)
+        if 200 * upper_quantile(free) * math.sqrt(total) <= WIDEST_SAID:
+            return seeds
+    return _MOST_SEEDS

@@ -9,9 +9,7 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
-from aflite_assets.analysis.rules.dataset_verdict import Shortfall
-from aflite_assets.analysis.rules.enough import lacking
-from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
 from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
 from aflite_assets.data.questions import is_multiple_choice, right_class
@@ -24,8 +22,8 @@ ONE_ANSWER = 0.95
 class OverLargestClass:
     """How far evaluators trained on full are over always answering the largest class of a test set.
 
-    Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
-    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`enough.lacking`), None where it tells.
+    On questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
+    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`verdicts.lacking`), None if enough.
     """
 
     evaluator: str
@@ -60,10 +58,9 @@ class OverLargestClass:
 
     @property
     def too_few(self) -> str:
-        """What there is too little of to tell: "rows", "questions", "groups" or "seeds"; empty where it tells."""
-        if self.lacks is None:
-            return ""
-        return "questions" if self.questions and self.lacks.what == "rows" else self.lacks.what
+        """What there is too little of to tell: "rows", "questions", "groups" or "seeds"; empty if there is enough."""
+        what = "" if self.lacks is None else self.lacks.what
+        return "questions" if self.questions and what == "rows" else what
 
 
 @dataclass(frozen=True)
@@ -79,9 +76,8 @@ class OneAnswer:
 class JudgeCaveats:
     """What speaks against judging filters by an evaluator; nothing does if all fields are empty.
 
-    `behind`: its margin over the largest class if that is not surely above zero, otherwise None. `one_answer`: train
-    sets of the comparison after which it gives nearly all rows one class. `made_of`: representations whose model has
-    its make.
+    `behind`: its margin over the largest class if that is not surely above zero. `one_answer`: train sets of the
+    comparison after which it gives nearly all rows one class. `made_of`: representations whose model has its make.
     """
 
     behind: OverLargestClass | None
@@ -111,47 +107,40 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Of every evaluator trained on full how far it is over the largest class of the natural test set of headlines.
+    """Return how far evaluators trained on full are over the largest class of the natural test set of headlines.
 
-    Left out are evaluators without a finished training on full. Empty where there is no natural test set or under
-    20 rows or 10 groups, which cannot tell; and of answers of questions that are not asked by question, where the
-    largest class is no rival.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
+    Evaluators without a finished training on full are left out. Empty if there is no natural test set, or under 20 rows
+    or 10 groups, which cannot tell; and for answers of questions that are not tested by question, where the largest
+    class is no rival.
     """
-    natural = [one for one in test_sets if not one.challenge]
-    test_set = next((one for one in natural if one.name == headline_split([each.name for each in natural])), None)
-    return {} if test_set is None else _over(cells, test_set)
+    natural = {one.name: one for one in test_sets if not one.challenge}
+    name = headline_split(list(natural))
+    return {} if name is None else _over(cells, natural[name])
 
 
 def over_largest_class_elsewhere(
     cells: Sequence[Cell], test_sets: Sequence[TestSet]
 ) -> dict[str, dict[str, OverLargestClass]]:
-    """The same by challenge set, against the largest class of each; without sets of which it cannot be asked.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    found = {one.name: _over(cells, one) for one in test_sets if one.challenge}
-    return {name: by_evaluator for name, by_evaluator in found.items() if by_evaluator}
+    """Return the same by challenge set, against the largest class of each; without sets that have none."""
+    return {one.name: found for one in test_sets if one.challenge and (found := _over(cells, one))}
 
 
 def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
-    if len(test_set.row_ids) < FEWEST_ROWS or _asks_for_answers(test_set):
+    if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
-    always = _always_the_largest(test_set)
-    found = {}
+    always, found = _always_the_largest(test_set), {}
     for name in dict.fromkeys(cell.evaluator for cell in cells):
         full = [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, "full")]
         right = finished_rows(full, test_set)
-        if right:
-            margin = crossed_interval(right, [always] * len(right), test_set.groups)
-            if margin.effective_groups >= FEWEST_GROUPS:
-                asked = test_set.unit == "question"
-                lacks = lacking(right, [always] * len(right), test_set.groups)
-                found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, asked, lacks)
+        if right and (margin := _margin(right, test_set)).effective_groups >= FEWEST_GROUPS:
+            lacks = lacking(right, [always] * len(right), test_set.groups)
+            by_question = test_set.unit == "question"
+            found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, by_question, lacks)
     return found
+
+
+def _margin(right: Sequence[np.ndarray], test_set: TestSet) -> CrossedInterval:
+    return crossed_interval(right, [_always_the_largest(test_set)] * len(right), test_set.groups)
 
 
 def _always_the_largest(test_set: TestSet) -> np.ndarray:
@@ -161,31 +150,25 @@ def _always_the_largest(test_set: TestSet) -> np.ndarray:
     return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
 
 
-def _asks_for_answers(test_set: TestSet) -> bool:
+def _has_answers(test_set: TestSet) -> bool:
     """Whether rows are answers of questions, of which several may be right, or labels do not vary."""
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)
-    if right is not None and is_multiple_choice(test_set.labels == right, test_set.groups):
-        return True
-    return len(np.unique(test_set.labels)) < 2
+    by_answer = right is not None and is_multiple_choice(test_set.labels == right, test_set.groups)
+    return by_answer or len(np.unique(test_set.labels)) < 2
 
 
-def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[Cell]:
-    """Cells that answer a natural test set with one class almost alone, and are not surely better than that.
+def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
+    """Return the cells that answer a natural test set with one class almost alone, and are not surely better than that.
 
-    Asked of sets with 20 rows or more in which no class is so frequent. Where one is nearly so frequent a good model
+    Only sets with 20 rows or more in which no class is so frequent count. If one is nearly so frequent, a good model
     may give it to as many rows; it is then better than the largest class by the whole interval of the test rows.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
     """
-    asked = [
-        one
-        for one in test_sets
-        if not one.challenge and len(one.row_ids) >= FEWEST_ROWS and _largest_share(one.labels) < ONE_ANSWER
-    ]
-    return [cell for cell in trained if any(_gives_one_answer(cell, one) for one in asked)]
+    natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
+    varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]
+    cells = [cell for cell in trained if any(_gives_one_answer(cell, one) for one in varied)]
+    return tuple(dict.fromkeys(OneAnswer(cell.evaluator, cell.train_set, cell.representation) for cell in cells))
 
 
 def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
@@ -195,23 +178,7 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
     if not len(answers) or np.bincount(answers).max() < ONE_ANSWER * len(answers):
         return False
     right = correct_rows(cell, test_set)
-    if not isinstance(right, np.ndarray):
-        return True
-    return crossed_interval([right], [_always_the_largest(test_set)], test_set.groups).low <= 0
-
-
-def _largest_share(labels: np.ndarray) -> float:
-    return float(np.bincount(labels).max() / len(labels)) if len(labels) else 1.0
-
-
-def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
-    """Return the evaluators and train sets of `one_answer_cells`, each once.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    cells = one_answer_cells(trained, test_sets)
-    return tuple(dict.fromkeys(OneAnswer(cell.evaluator, cell.train_set, cell.representation) for cell in cells))
+    return not isinstance(right, np.ndarray) or _margin([right], test_set).low <= 0
 
 
 def same_kind(
@@ -229,34 +196,20 @@ def same_kind(
 
 @cached_per_record
 def judging(data: BenchmarkData) -> Judging:
-    """Find the evaluators to judge filters by.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """Find the evaluators to judge filters by."""
     margins = over_largest_class(data.cells, data.test_sets)
     elsewhere = over_largest_class_elsewhere(data.cells, data.test_sets)
-    collapsed = one_answers(data.cells, data.test_sets)
+    collapsed, compared = one_answers(data.cells, data.test_sets), _compared_sets(data)
     made_of = same_kind(data.evaluators, data.representations, data.families)
-    compared = _compared_sets(data)
-    caveats = {
-        name: JudgeCaveats(
-            None if name not in margins or margins[name].beaten else margins[name],
-            tuple(
-                dict.fromkeys(one.train_set for one in collapsed if one.evaluator == name and one.train_set in compared)
-            ),
-            tuple(made_of.get(name, ())),
-        )
-        for name in data.evaluators
-    }
+    caveats = {}
+    for name in data.evaluators:
+        behind = margins[name] if name in margins and not margins[name].beaten else None
+        alone = [one.train_set for one in collapsed if one.evaluator == name and one.train_set in compared]
+        caveats[name] = JudgeCaveats(behind, tuple(dict.fromkeys(alone)), tuple(made_of.get(name, ())))
     fit = [name for name in data.judging_evaluators if not caveats[name].disqualified]
-    return Judging(
-        tuple(sorted(fit, key=lambda name: bool(caveats[name].made_of))),
-        tuple(margins.values()),
-        tuple(one for by_evaluator in elsewhere.values() for one in by_evaluator.values()),
-        collapsed,
-        caveats,
-    )
+    judges = tuple(sorted(fit, key=lambda name: bool(caveats[name].made_of)))
+    challenge_margins = tuple(one for by_evaluator in elsewhere.values() for one in by_evaluator.values())
+    return Judging(judges, tuple(margins.values()), challenge_margins, collapsed, caveats)
 
 
 def _compared_sets(data: BenchmarkData) -> set[str]:
@@ -267,19 +220,9 @@ def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bo
     """Return True if the evaluator surely beats a test set's largest class, trained on any of the compared sets.
 
     True also if there are too few rows to tell.
-
-    Raises:
-        DataError: predictions do not fit the test set.
     """
-    always = _always_the_largest(test_set)
-    compared, asked = _compared_sets(data), False
-    for train_set, representation in dict.fromkeys((c.train_set, c.representation) for c in data.cells):
-        if train_set not in compared:
-            continue
-        right = finished_rows(cells_of(data, evaluator, train_set, representation), test_set)
-        if right and len(always) >= FEWEST_ROWS:
-            margin = crossed_interval(right, [always] * len(right), test_set.groups)
-            asked = True
-            if margin.low > 0:
-                return True
-    return not asked
+    compared = _compared_sets(data)
+    trained = dict.fromkeys((one.train_set, one.representation) for one in data.cells if one.train_set in compared)
+    rights = (finished_rows(cells_of(data, evaluator, *where), test_set) for where in trained)
+    margins = [_margin(right, test_set) for right in rights if right and len(test_set.row_ids) >= FEWEST_ROWS]
+    return not margins or any(margin.low > 0 for margin in margins)

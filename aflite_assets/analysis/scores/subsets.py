@@ -95,6 +95,9 @@ def compared_subsets(test_set: TestSet) -> list[Subset]:
     return parts if len(parts) > 1 else []
 
 
-def tested_parts(data: BenchmarkData) -> list[tuple[TestSet, Subset]]:
+TestedPart = tuple[TestSet, Subset]
+
+
+def tested_parts(data: BenchmarkData) -> list[TestedPart]:
     """Return every test set whole, each with the compared parts of challenge sets after it."""
     return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]

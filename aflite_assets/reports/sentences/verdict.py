@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, StatedDifference
-from aflite_assets.analysis.comparisons.primary import Lack
+from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
-from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
-from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
+from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict
+from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Shortfall
 from aflite_assets.reports.sentences.cues import class_text, cue_name, cue_text, marked_text
 from aflite_assets.reports.sentences.which_rows import gains_text, use_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text

@@ -3,15 +3,17 @@
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import TABLES, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.intervals import crossed_interval, label_mean_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.tidy import TidyTable
 from tests.planted_comparisons import PARTS
 
@@ -70,15 +72,30 @@ def test_filtered_and_its_control_are_compared_on_every_set_and_part(by_hand: Be
 
 
 def test_numbers_of_a_record_are_those_of_its_interval_and_verdict(planted: BenchmarkData) -> None:
-    for one, made in zip(of_kind(planted, "control"), paired_differences(planted, "roberta"), strict=True):
-        interval, means = made.interval, made.label_mean
-        assert (one.difference, one.low, one.high) == (
-            (None,) * 3 if interval is None else (interval.difference, interval.low, interval.high)
+    tests = {one.name: one for one in planted.test_sets}
+    whole = of_kind(planted, "control", evaluator="linear", column=None, label=None)
+    assert [(one.test_set, one.tested_on) for one in whole if one.tested_on != "filtered"] == [
+        ("test", "full"), ("validation", "full"), ("hans", "all"),
+    ]  # fmt: skip
+    for one in whole:
+        test = tests[one.test_set]
+        rows = test.kept["roberta"] if one.tested_on == "filtered" else np.ones(len(test.row_ids), dtype=bool)
+        first, second = (
+            [right[rows] for right in trained_right(planted, "linear", name, "roberta", test)] for name in one.pair
         )
-        assert (one.side, one.why, one.family) == (made.verdict.side, made.verdict.why, made.verdict.family)
+        interval = crossed_interval(first, second)
+        assert (one.difference, one.low, one.high) == (interval.difference, interval.low, interval.high)
+        assert (one.p_value, one.degrees_of_freedom) == (interval.p_value, interval.degrees_of_freedom)
+        means = label_mean_interval(first, second, test.labels[rows])
         assert (one.label_mean, one.label_mean_low, one.label_mean_high) == (
-            (None,) * 3 if means is None else (means.difference, means.low, means.high)
+            (means.difference, means.low, means.high) if test.challenge else (None,) * 3
         )
+    assert [(one.side, one.why, one.family) for one in whole] == [
+        ("open", "one of many comparisons", "whole sets"), (None, "chosen by the filter", "whole sets"),
+        ("open", None, "whole sets"), (None, "chosen by the filter", "whole sets"), ("above", None, "primary"),
+    ]  # fmt: skip
+    missing = of_kind(planted, "control", evaluator="forest")
+    assert {(one.difference, one.low, one.high, one.label_mean, one.side) for one in missing} == {(None,) * 5}
     (hans,) = of_kind(planted, "control", evaluator="linear", test_set="hans", column=None, label=None)
     assert (hans.whole, hans.primary, hans.found, hans.pair) == (True, True, True, ("filtered", "random"))
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
-from aflite_assets.analysis.comparisons.primary import PrimaryComparison
+from aflite_assets.analysis.comparisons.paired import PrimaryComparison
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.judges import Judging

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.differences import DIFFERENCES
-from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
+from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.subsets import compared_subsets
 from tests.planted_comparisons import PARTS, other_cell
@@ -24,8 +24,20 @@ ROWS: dict[tuple[str, str, str], list[float]] = {
 """Filtered minus random per row, means over finished seeds, of representation `a`."""
 
 
-def wholes(data: BenchmarkData, representation: str) -> list[PairedDifference]:
-    return [one for one in paired_differences(data, representation) if one.whole]
+def paired(data: BenchmarkData, representation: str) -> list[Difference]:
+    return [one for one in paired_differences(data) if one.representation == representation]
+
+
+def wholes(data: BenchmarkData, representation: str) -> list[Difference]:
+    return [one for one in paired(data, representation) if one.whole]
+
+
+def numbers(one: Difference) -> tuple[float | None, ...]:
+    return one.difference, one.low, one.high, one.p_value, one.degrees_of_freedom, one.groups, one.effective_groups
+
+
+def seeds(one: Difference) -> tuple[int | None, int | None]:
+    return one.seeds, one.seeds_against
 
 
 def primary(data: BenchmarkData) -> list[tuple[str, str]]:
@@ -50,15 +62,14 @@ def test_every_difference(by_hand: BenchmarkData) -> None:
     assert list(found) == list(ROWS)
     for key, rows in ROWS.items():
         one = found[key]
-        assert one.interval is not None
-        assert one.interval.difference == pytest.approx(100 * np.mean(rows))
+        assert one.difference == pytest.approx(100 * np.mean(rows))
         assert one.test_rows == len(rows)
-    assert {(one.filtered_seeds, one.random_seeds) for one in found.values() if one.evaluator == "p"} == {(2, 2)}
-    assert {(one.filtered_seeds, one.random_seeds) for one in found.values() if one.evaluator == "q"} == {(1, 1)}
+    assert {seeds(one) for one in found.values() if one.evaluator == "p"} == {(2, 2)}
+    assert {seeds(one) for one in found.values() if one.evaluator == "q"} == {(1, 1)}
 
 
 def test_small_sets_and_single_seeds_have_no_verdict(by_hand: BenchmarkData) -> None:
-    said = {(one.evaluator, one.test_set, one.tested_on): one.verdict.why for one in wholes(by_hand, "a")}
+    said = {(one.evaluator, one.test_set, one.tested_on): one.why for one in wholes(by_hand, "a")}
     assert said["p", "odd", "all"] == said["p", "test", "full"] == "few rows"
     assert said["q", "test", "full"] == said["q", "odd", "all"] == "one seed"
     assert said["p", "test", "filtered"] == said["q", "test", "filtered"] == "chosen by the filter"
@@ -66,11 +77,11 @@ def test_small_sets_and_single_seeds_have_no_verdict(by_hand: BenchmarkData) -> 
 
 def test_without_random_there_is_no_interval(by_hand: BenchmarkData) -> None:
     q = [one for one in wholes(by_hand, "b") if one.evaluator == "q"]
-    found = [(one.interval, one.verdict.side, one.verdict.why, one.filtered_seeds, one.random_seeds) for one in q]
+    found = [(one.difference, one.side, one.why, *seeds(one)) for one in q]
     assert found == [(None, None, "not run", 2, 0)] * 3
 
 
-def shown(data: BenchmarkData) -> dict[tuple[str, str, str], PairedDifference]:
+def shown(data: BenchmarkData) -> dict[tuple[str, str, str], Difference]:
     found = [one for one in wholes(data, "roberta") if one.evaluator == "linear"]
     return {(one.against, one.test_set, one.tested_on): one for one in found}
 
@@ -79,16 +90,16 @@ def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkDa
     assert primary(planted) == [("linear", "hans")]
     found = shown(replace(planted, primary=("linear", "test")))
     hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
-    assert hans.interval is not None
-    assert (hans.interval.difference, hans.interval.trainings) == (pytest.approx(11), (3, 3))
-    assert (hans.verdict.side, hans.verdict.family, hans.primary) == ("above", "whole sets", False)
-    assert (test.verdict.family, test.primary) == ("primary", True)
-    assert test.verdict.adjusted_p == (test.interval and test.interval.p_value)
-    assert kept.interval is not None
-    assert kept.interval.low > 0
-    assert (kept.verdict.side, kept.verdict.why, kept.primary) == (None, "chosen by the filter", False)
+    assert (hans.difference, seeds(hans)) == (pytest.approx(11), (3, 3))
+    assert (hans.side, hans.family, hans.primary) == ("above", "whole sets", False)
+    assert (test.family, test.primary) == ("primary", True)
+    assert test.adjusted_p == test.p_value
+    assert kept.low is not None
+    assert kept.low > 0
+    assert (kept.side, kept.why, kept.primary) == (None, "chosen by the filter", False)
     # two comparisons on whole sets are left for one family: hans and the full rows of validation
-    assert hans.verdict.adjusted_p == pytest.approx(2 * hans.interval.p_value)
+    assert hans.p_value is not None
+    assert hans.adjusted_p == pytest.approx(2 * hans.p_value)
 
 
 def test_an_evaluator_that_cannot_do_the_challenge_set_does_not_judge_on_it(planted: BenchmarkData) -> None:
@@ -117,7 +128,7 @@ def _one_class(cell: Cell, test_set: str) -> Cell:
 def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -> None:
     sets = tuple(replace(one, pooled=not one.challenge) for one in planted.test_sets)
     found = shown(replace(planted, test_sets=sets))
-    assert {one.verdict.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
+    assert {one.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
     assert found["random", "hans", "all"].primary
     assert primary(replace(planted, test_sets=sets)) == [("linear", "hans")]
     assert primary(replace(planted, test_sets=sets[:2])) == []
@@ -127,22 +138,20 @@ def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -
 def test_the_settings_name_the_primary_comparison(planted: BenchmarkData) -> None:
     found = shown(replace(planted, primary=("linear", "hans")))
     assert [where for where, one in found.items() if one.primary] == [("random", "hans", "all")]
-    assert found["random", "test", "full"].verdict.family == "whole sets"
+    assert found["random", "test", "full"].family == "whole sets"
 
 
 def test_differences_under_the_smallest_effect_are_open(planted: BenchmarkData) -> None:
-    assert shown(replace(planted, smallest_effect=11.5))["random", "hans", "all"].verdict.why == "under 11.5 points"
+    assert shown(replace(planted, smallest_effect=11.5))["random", "hans", "all"].why == "under 11.5 points"
 
 
 def test_intervals_count_groups_of_test_rows(planted: BenchmarkData) -> None:
     hans = planted.test_sets[-1]
     grouped = replace(hans, groups=np.arange(300) // 30)
     alone, together = (shown(replace(planted, test_sets=(one,)))["random", "hans", "all"] for one in (hans, grouped))
-    assert alone.interval is not None
-    assert together.interval is not None
-    assert (alone.interval.groups, together.interval.groups) == (300, 10)
+    assert (alone.groups, together.groups) == (300, 10)
     few = shown(replace(planted, test_sets=(replace(hans, groups=np.arange(300) // 40),)))["random", "hans", "all"]
-    assert few.verdict.why == "few groups"
+    assert few.why == "few groups"
 
 
 def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkData) -> None:
@@ -151,11 +160,11 @@ def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkD
     found = shown(data)
     assert {against for against, _, _ in found} == {"random_matched", "random"}
     assert found["random_matched", "test", "full"].primary
-    assert {one.verdict.why for (against, _, _), one in found.items() if against == "random"} == {"not the control"}
-    assert found["random", "hans", "all"].interval == found["random_matched", "hans", "all"].interval
-    parts = [one for one in paired_differences(data, "roberta") if not one.whole]
+    assert {one.why for (against, _, _), one in found.items() if against == "random"} == {"not the control"}
+    assert numbers(found["random", "hans", "all"]) == numbers(found["random_matched", "hans", "all"])
+    parts = [one for one in paired(data, "roberta") if not one.whole]
     assert {one.against for one in parts} == {"random_matched"}
-    assert {one.verdict.family for one in parts} == {"parts of sets"}
+    assert {one.family for one in parts} == {"parts of sets"}
 
 
 def test_weights_are_compared_with_the_same_rows_and_with_the_control(planted: BenchmarkData) -> None:
@@ -168,50 +177,42 @@ def test_weights_are_compared_with_the_same_rows_and_with_the_control(planted: B
     data = replace(plain, cells=(*plain.cells, *weighted))
     found = {
         (one.against, one.test_set, one.tested_on): one
-        for one in paired_differences(data, "roberta")
+        for one in paired(data, "roberta")
         if one.train_set == "weighted"
     }
     assert {against for against, _, _ in found} == {"full", "random_matched"}
     same, fewer = found["full", "test", "full"], found["random_matched", "test", "full"]
-    assert same.interval is not None
-    assert fewer.interval is not None
-    assert (same.interval.difference, same.interval.trainings) == (0.0, (3, 3))
-    assert fewer.interval.difference == pytest.approx(100 * (0.6 * 0.04 + 0.4 * 0.05), abs=0.1)
-    assert {(one.verdict.side, one.verdict.why) for one in found.values()} == {(None, "about weights")}
+    assert (same.difference, seeds(same)) == (0.0, (3, 3))
+    assert fewer.difference == pytest.approx(100 * (0.6 * 0.04 + 0.4 * 0.05), abs=0.1)
+    assert {(one.side, one.why) for one in found.values()} == {(None, "about weights")}
     # the families of verdicts on removal stay as they are
-    filtered = [one for one in paired_differences(data, "roberta") if one.train_set == "filtered"]
-    assert filtered == list(paired_differences(plain, "roberta"))
+    filtered = [one for one in paired(data, "roberta") if one.train_set == "filtered"]
+    assert filtered == paired(plain, "roberta")
 
 
 def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> None:
-    parts = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and not one.whole]
+    parts = [one for one in paired(by_hand, "a") if one.evaluator == "p" and not one.whole]
     assert {one.test_set for one in parts} == {"odd"}
-    found = {
-        (one.column, one.category, one.label): (one.test_rows, one.interval and one.interval.difference)
-        for one in parts
-    }
+    found = {(one.column, one.category, one.label): (one.test_rows, one.difference) for one in parts}
     assert list(found) == list(PARTS)
     assert found == {key: (rows, pytest.approx(points)) for key, (rows, points) in PARTS.items()}
     no = next(one for one in parts if one.is_label and one.label == "no")
-    assert no.interval is not None
-    assert (no.interval.groups, no.interval.trainings) == (4, (2, 2))
+    assert (no.groups, seeds(no)) == (4, (2, 2))
 
 
 def test_halves_that_cancel_in_the_whole_are_told_apart(planted: BenchmarkData) -> None:
-    whole, yes, no = paired_differences(opposite_halves(planted), "roberta")[:3]
-    assert whole.interval is not None
-    assert (whole.interval.difference, whole.verdict.side) == (0, "open")
-    assert (yes.label, yes.verdict.side) == ("entailment", "below")
-    assert (no.label, no.verdict.side) == ("non-entailment", "above")
-    assert no.interval is not None
-    assert (no.interval.low, no.interval.difference, no.interval.high) == (100, 100, 100)
+    whole, yes, no = paired(opposite_halves(planted), "roberta")[:3]
+    assert (whole.difference, whole.side) == (0, "open")
+    assert (yes.label, yes.side) == ("entailment", "below")
+    assert (no.label, no.side) == ("non-entailment", "above")
+    assert (no.low, no.difference, no.high) == (100, 100, 100)
 
 
 def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
     by_hand: BenchmarkData, make_by_hand: Any
 ) -> None:
     cells = (*by_hand.cells, other_cell("filtered_mild", "11111111"), other_cell("random_mild", "11110000"))
-    found = paired_differences(make_by_hand(cells=cells), "a")
+    found = paired(make_by_hand(cells=cells), "a")
     mild = {
         (one.column, one.category, one.label): one
         for one in found
@@ -219,20 +220,18 @@ def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
     }
     assert {one.against for one in mild.values()} == {"random_mild"}
     whole, y = mild[None, None, None], mild["kind", "y", None]
-    assert whole.interval is not None
-    assert y.interval is not None
-    assert (whole.interval.difference, whole.filtered_seeds, whole.random_seeds) == (50, 1, 1)
-    assert (y.interval.low, y.interval.difference, y.interval.high) == (100, 100, 100)
+    assert (whole.difference, *seeds(whole)) == (50, 1, 1)
+    assert (y.low, y.difference, y.high) == (100, 100, 100)
     assert list(dict.fromkeys((one.evaluator, one.train_set, one.against) for one in found)) == [
         ("p", "filtered", "random"), ("p", "filtered_mild", "random_mild"),
         ("q", "filtered", "random"), ("q", "filtered_mild", "random_mild"),
     ]  # fmt: skip
-    assert {one.interval for one in found if (one.evaluator, one.train_set) == ("q", "filtered_mild")} == {None}
+    assert {one.difference for one in found if (one.evaluator, one.train_set) == ("q", "filtered_mild")} == {None}
 
 
 def test_an_earlier_iteration_without_its_control_has_no_pair(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     cells = (*by_hand.cells, other_cell("filtered_mild", "11111111"))
-    assert {one.against for one in paired_differences(make_by_hand(cells=cells), "a")} == {"random"}
+    assert {one.against for one in paired(make_by_hand(cells=cells), "a")} == {"random"}
 
 
 def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:

@@ -1,13 +1,15 @@
 """Second phases from planted cells: differences to their start and to random rows, and what pairs share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.second_phase import phase_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import crossed_interval, paired_interval
+from aflite_assets.analysis.scores.accuracy import finished_rows
 from aflite_assets.errors import InvalidInputError
 from tests.planted_comparisons import PHASES
 
@@ -38,11 +40,20 @@ def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(fo
 
 
 def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
-    gain = next(
-        one for one in phase_differences(forgotten) if (one.evaluator, one.against) == ("net_bow", "net_random")
-    )
-    assert gain.interval is not None
-    assert gain.interval.trainings == (3, 3)
+    forgettables, hans = forgotten.forgettables, forgotten.test_sets[-1]
+    assert forgettables is not None
+    first, second = (finished_rows(forgettables.cells_of(name), hans) for name in ("net_bow", "net_random"))
+    assert len(first) == len(second) == 3
+    interval = paired_interval(first, second)
+    gain = next(one for one in phases(forgotten) if one.whole and (one.test_set, one.primary) == ("hans", True))
+    assert (gain.evaluator, gain.against_evaluator) == ("net_bow", "net_random")
+    assert (gain.difference, gain.low, gain.high) == (interval.difference, interval.low, interval.high)
+    assert (gain.p_value, gain.degrees_of_freedom) == (interval.p_value, interval.degrees_of_freedom)
+    assert gain.counts_training
+    left = {"net_bow": (0, 1), "net_random": (1, 2)}
+    cells = tuple(one for one in forgettables.cells if one.seed in left.get(one.evaluator, (0, 1, 2)))
+    pair = phases(replace(forgotten, forgettables=replace(forgettables, cells=cells)))
+    assert not next(one for one in pair if one.whole and one.primary).counts_training  # one seed in common
 
 
 def test_without_second_phases_there_is_no_difference(planted: BenchmarkData) -> None:

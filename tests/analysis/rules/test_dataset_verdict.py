@@ -6,12 +6,11 @@ from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Comparison,
-    Shortfall,
     VerdictEvidence,
     dataset_verdict,
     shortfalls,
 )
-from aflite_assets.analysis.rules.verdicts import Verdict
+from aflite_assets.analysis.rules.verdicts import Shortfall, Verdict
 
 
 def excess(low: float, high: float, *, rows: int = 2_000, groups: float | None = None) -> Excess:

@@ -46,7 +46,7 @@ def test_a_family_is_judged_together_and_the_primary_alone() -> None:
         ("open", None),
     ]  # fmt: skip
     assert [one.adjusted_p for one in found] == pytest.approx([0.03, 0.06, 0.06, 0.03, 0.5])
-    assert [one.primary for one in found] == [True, False, False, False, False]
+    assert [one.family == "primary" for one in found] == [True, False, False, False, False]
 
 
 def test_small_differences_are_never_called_one() -> None:
@@ -73,7 +73,6 @@ def test_small_differences_are_never_called_one() -> None:
 def test_what_cannot_be_judged_says_why_and_counts_in_no_family(barred: Claim, why: str) -> None:
     found = judge([barred, claim(0.04)], smallest_effect=1.0)
     assert found[0] == Verdict(None, why, "whole sets", None)
-    assert not found[0].found
     assert (found[1].side, found[1].adjusted_p) == ("above", 0.04)
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.judges import judging, one_answer_cells, over_largest_class
+from aflite_assets.analysis.scores.judges import judging, one_answers, over_largest_class
 from aflite_assets.analysis.scores.questions import question_predictions, question_set
 
 FAMILIES = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
@@ -73,14 +73,14 @@ def test_where_it_cannot_be_asked_nobody_is_named(planted: BenchmarkData, by_han
 
 def test_one_class_alone_is_told_from_a_class_that_is_nearly_all_there_is(planted: BenchmarkData) -> None:
     cell = next(cell for cell in planted.cells if cell.train_set == "full")
-    assert one_answer_cells([cell, constant(cell)], planted.test_sets) != []
-    assert one_answer_cells([cell], planted.test_sets) == []
+    assert one_answers([cell, constant(cell)], planted.test_sets) != ()
+    assert one_answers([cell], planted.test_sets) == ()
     rare = tuple(
         replace(one, labels=(np.arange(len(one.labels)) % 50 == 0).astype(np.int64))
         for one in planted.test_sets
         if not one.challenge
     )
-    assert one_answer_cells([constant(cell)], rare) == []
+    assert one_answers([constant(cell)], rare) == ()
 
 
 def test_a_good_model_may_give_one_frequent_class_to_nearly_all_rows() -> None:
@@ -92,9 +92,9 @@ def test_a_good_model_may_give_one_frequent_class_to_nearly_all_rows() -> None:
         said = pa.table({"test_set": ["test"] * 1_000, "row_id": rows, "predicted": np.where(rows < missed, 0, labels)})
         return Cell("good", "full", None, 0, 100, "done", None, said)
 
-    assert one_answer_cells([cell(15)], [test_set]) == []  # 98.5 % right, 95.5 % of its answers are ham
-    assert one_answer_cells([cell(60)], [test_set]) != []
-    assert one_answer_cells([cell(59)], [test_set]) != []  # one row over the largest class is luck
+    assert one_answers([cell(15)], [test_set]) == ()  # 98.5 % right, 95.5 % of its answers are ham
+    assert one_answers([cell(60)], [test_set]) != ()
+    assert one_answers([cell(59)], [test_set]) != ()  # one row over the largest class is luck
 
 
 def test_a_set_of_few_rows_does_not_show_one_class_alone(planted: BenchmarkData) -> None:
@@ -109,8 +109,8 @@ def test_a_set_of_few_rows_does_not_show_one_class_alone(planted: BenchmarkData)
         chosen = pc.is_in(cell.predictions["row_id"], value_set=pa.array(test.row_ids[:rows]))
         return replace(cell, predictions=cell.predictions.filter(chosen))
 
-    assert one_answer_cells([within(19)], [first(19)]) == []
-    assert one_answer_cells([within(20)], [first(20)]) != []
+    assert one_answers([within(19)], [first(19)]) == ()
+    assert one_answers([within(20)], [first(20)]) != ()
 
 
 def test_judges_learnt_something_and_those_of_another_make_come_first(planted: BenchmarkData) -> None:

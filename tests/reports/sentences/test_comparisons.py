@@ -8,10 +8,9 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.falls import headlines
-from aflite_assets.analysis.comparisons.samples import sample_costs
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.sentences.comparisons import headline_sentence, sample_cost_sentences
+from aflite_assets.reports.sentences.comparisons import headline_sentence, of_kind, sample_cost_sentences
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.wording import bounds_text
 from tests.planted_reports import done_cell
@@ -95,9 +94,9 @@ def sampled(planted: BenchmarkData) -> BenchmarkData:
 
 
 def test_all_rows_are_said_to_be_better_where_they_surely_are(sampled: BenchmarkData) -> None:
-    found = {one.test_set: one for one in sample_costs(sampled)}
-    assert found["hans"].interval.difference == pytest.approx(20.0)
-    assert found["hans"].verdict.side == "above"
+    found = {one.test_set: one for one in of_kind(analyse(sampled), "sample")}
+    assert found["hans"].difference == pytest.approx(20.0)
+    assert found["hans"].side == "above"
     (said,) = sample_cost_sentences(analyse(sampled))
     assert said.startswith("linear, trained on all train rows instead of the sample, is better on ")
     assert "hans (20.0 [" in said

@@ -16,12 +16,12 @@ from tests.rooms import PACKAGE, imports
 
 
 def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:
-    primary = next(one for one in paired_differences(planted, "roberta") if one.primary)
-    assert primary.interval is not None
+    primary = next(one for one in paired_differences(planted) if one.primary)
+    assert primary.difference is not None
     assert comparison_sentence(analyse(planted), "roberta") in findings(analyse(planted))
     assert comparison_sentence(analyse(planted), "roberta") == (
         "Primary comparison of representation roberta: above (linear trained on filtered instead of "
-        f"random, on hans: {paired_text(primary.interval)}). Rows chosen this way train better there than as many "
+        f"random, on hans: {paired_text(primary)}). Rows chosen this way train better there than as many "
         "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
         "2 open."
     )
@@ -80,9 +80,10 @@ def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> No
         if line.startswith("p, trained on filtered against as many random rows")
     ]
     assert len(said) == 2
-    pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and one.whole]
-    assert [one.interval is None for one in pairs] == [False] * 3
-    words = [paired_text(one.interval) for one in pairs if one.interval is not None]
+    differences = [one for one in paired_differences(by_hand) if one.representation == "a"]
+    pairs = [one for one in differences if one.evaluator == "p" and one.whole]
+    assert [one.difference is None for one in pairs] == [False] * 3
+    words = [paired_text(one) for one in pairs]
     assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
     assert said[0] == (
         "p, trained on filtered against as many random rows (random), both tested on the same rows. "

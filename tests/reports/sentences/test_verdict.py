@@ -10,7 +10,7 @@ import pytest
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.verdict_evidence import starting_excess
+from aflite_assets.analysis.comparisons.filtering_verdict import starting_excess
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows

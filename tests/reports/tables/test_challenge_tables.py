@@ -184,11 +184,11 @@ def test_differences_are_those_of_the_paired_table(by_size: BenchmarkData, value
     assert found["filtered_45",][1:] == pytest.approx([2.5 / 6, 0.8125, 1, 0.625, 1])
     whole = {
         (one.train_set, one.test_set): one
-        for one in paired_differences(by_size, "a")
-        if one.evaluator == "p" and one.whole and one.tested_on != "filtered"
+        for one in paired_differences(by_size)
+        if one.representation == "a" and one.evaluator == "p" and one.whole and one.tested_on != "filtered"
     }
-    gap = whole["filtered_45", "odd"].interval
-    assert gap is not None
+    gap = whole["filtered_45", "odd"]
+    assert gap.low is not None
     row = next(one for one in table_of(by_size).rows if one.headings[0] == "filtered_45 minus random_45, points")
     assert row.cells[2].value == gap.difference == pytest.approx(62.5)
     assert row.cells[2].small[0].startswith(f"[{gap.low:.1f}".replace("-", "\N{MINUS SIGN}"))

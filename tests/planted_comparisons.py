@@ -12,11 +12,10 @@ from aflite_assets.analysis.inputs.forgettables import (
     Agreement,
     Forgettables,
     SecondPhase,
-    ThresholdCurve,
     WeakModelFacts,
+    threshold_curve,
 )
-from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, RankingOverlap, RankingPair, TestSet
 from aflite_assets.analysis.scores.accuracy import correct_rows, score
 from tests.planted_reports import done_cell, hand_written_benchmark, planted_benchmark, text_examples
 
@@ -72,7 +71,7 @@ def by_size(by_hand: BenchmarkData) -> BenchmarkData:
 # Two rankings of one representation
 
 OTHER = "roberta_by_predictability"
-OVERLAP = KeptOverlap("filtered", 1200, 400, 400, 200, 1 / 3, 0.2002)
+OVERLAP = RankingOverlap("roberta", OTHER, "filtered", 1200, 400, 400, 200, 1 / 3, 0.2002)
 PAIR = RankingPair("roberta", OTHER, ("vocabulary", "predictability"), (OVERLAP,))
 Shares = tuple[float, float, float]
 KEPT_BY: Mapping[str, Shares] = {"roberta": (0.80, 0.70, 0.70), OTHER: (0.80, 0.70, 0.55)}
@@ -264,7 +263,7 @@ def forgotten(planted: BenchmarkData) -> BenchmarkData:
         for train_set in ("forgettable_bow", "random_forgettable_bow")
         for cell in alone
     ]
-    curve = ThresholdCurve("net", "hans", "entailment", np.linspace(0, 1, 101), 1 - np.linspace(0, 1, 101) / 2, 3)
+    steps = np.linspace(0, 1, 101)
     forgettables = Forgettables(
         {"bow": FACTS},
         {"lstm": "ModelError: it diverged"},
@@ -274,6 +273,6 @@ def forgotten(planted: BenchmarkData) -> BenchmarkData:
         tuple(cells),
         {"test": np.linspace(0, 1, 1_000)},
         0,
-        (curve,),
+        tuple(threshold_curve("net", "hans", "entailment", steps, 1 - steps / 2, 3)),
     )
     return replace(planted, forgettables=forgettables)

@@ -22,7 +22,6 @@ from aflite_assets.analysis.filtering import (
     class_shares,
     filter_table,
     predictability_counts,
-    score_bins,
 )
 from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
@@ -58,7 +57,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
     (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
     (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
-    (PREDICTABILITY_BY_ITERATION, lambda data: (row for one in data.score_counts.items() for row in score_bins(*one))),
+    (PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
     (measured.LENGTHS, measured.lengths),
     (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),

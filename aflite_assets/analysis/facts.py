@@ -8,9 +8,17 @@ from functools import cached_property
 import numpy as np
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows, SecondPhase, WeakModelFacts
-from aflite_assets.analysis.inputs.rankings import RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, Collapse, FilteredSet, FineTuned, TestSet, Unit
+from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
+from aflite_assets.analysis.inputs.records import (
+    BenchmarkData,
+    Cell,
+    Collapse,
+    FilteredSet,
+    FineTuned,
+    RankingPair,
+    TestSet,
+    Unit,
+)
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.score_table import ranked_sets
@@ -203,7 +211,7 @@ class DatasetFacts:
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """Return the facts of the records that a report is made of."""
-    forgettables, source, sample = data.forgettables or NO_FORGETTABLES, data.source, data.sample_curve
+    forgettables, source, sample = data.forgettables, data.source, data.sample_curve
     ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
     alone = (cell.evaluator for cell in forgettables.cells if cell.train_set != "full")
@@ -230,7 +238,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 
 def _ranking(pair: RankingPair) -> RankingFacts:
-    differing = tuple(one.train_set for one in pair.overlaps if one.first_kept != one.second_kept)
+    differing = tuple(one.train_set for one in pair.overlaps if one.first_rows != one.second_rows)
     return RankingFacts(pair.against, pair.rankings, differing)
 
 

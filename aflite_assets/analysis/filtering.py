@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import FilteredSet
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned
+from aflite_assets.analysis.inputs.score_counts import ScoreBin, bin_edges, binned
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
@@ -106,26 +106,6 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[Pre
     edges, sides = bin_edges(bins).tolist(), (binned(scores[side], bins).tolist() for side in (kept, ~kept))
     counts = zip(edges[:-1], edges[1:], *sides, strict=True)
     return tuple(PredictabilityBin(filtered.representation, *counted) for counted in counts)
-
-
-@dataclass(frozen=True)
-class ScoreBin:
-    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed."""
-
-    representation: str
-    iteration: int
-    low: float
-    high: float
-    rows: int
-    removed: int
-
-
-def score_bins(representation: str, counts: ScoreCounts) -> Iterator[ScoreBin]:
-    """Yield the counts of every iteration, a record per bin."""
-    low, high = counts.edges[:-1].tolist(), counts.edges[1:].tolist()
-    for place, iteration in enumerate(counts.iterations.tolist()):
-        for counted in zip(low, high, counts.rows[place].tolist(), counts.removed[place].tolist(), strict=True):
-            yield ScoreBin(representation, iteration, *counted)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Agreement
+from aflite_assets.analysis.inputs.forgettables import Agreement, Threshold
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import upper_quantile, wilson_interval
 from aflite_assets.analysis.scores.accuracy import finished_rows
@@ -77,22 +77,6 @@ class Minority:
 
 
 @dataclass(frozen=True)
-class Threshold:
-    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
-
-    `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
-    """
-
-    evaluator: str
-    test_set: str
-    class_name: str
-    threshold: float
-    accuracy: float
-    seeds: int
-    chosen: bool
-
-
-@dataclass(frozen=True)
 class PhaseAverage:
     """Accuracy in [0, 1]: mean of the mean over splits and the mean over challenge sets."""
 
@@ -113,20 +97,20 @@ PHASE_AVERAGES = TidyTable("phase_averages", PhaseAverage)
 
 def weak_models(data: BenchmarkData) -> Iterator[WeakModel]:
     """Yield a row per weak model that was trained."""
-    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
+    for name, one in data.forgettables.models.items():
         yield record_of(WeakModel, one, weak_model=name)
 
 
 def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
     """Yield a row per weak model and split."""
-    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
+    for name, one in data.forgettables.models.items():
         for split, accuracy in one.accuracy.items():
             yield WeakModelAccuracy(name, split, accuracy)
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
     """Yield a row per weak model and class, in the dataset's order."""
-    for name, one in (data.forgettables or NO_FORGETTABLES).models.items():
+    for name, one in data.forgettables.models.items():
         for label in data.label_names:
             if label in one.by_class:
                 yield ForgettableClass(name, label, **one.by_class[label])
@@ -134,7 +118,7 @@ def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
     """Yield a row per weak model and number of events of any of them, rows that were never learnt last."""
-    models = (data.forgettables or NO_FORGETTABLES).models
+    models = data.forgettables.models
     numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
     for model, one in models.items():
         for name in (*numbers, "never_learnt"):
@@ -144,13 +128,13 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
 
 def agreement(data: BenchmarkData) -> tuple[Agreement, ...]:
     """Return a row per pair of trainings."""
-    forgettables = data.forgettables or NO_FORGETTABLES
+    forgettables = data.forgettables
     return forgettables.agreement if forgettables.models else ()
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
     """Yield all rows once, and every set with its interval; for random rows the draw of the first seed."""
-    forgettables = data.forgettables or NO_FORGETTABLES
+    forgettables = data.forgettables
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
     found: dict[tuple[str, str, str, str], Minority] = {}
     for line in forgettables.minorities.to_pylist() if forgettables.models else ():
@@ -174,17 +158,14 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
     return max(mean - half, 0.0), min(mean + half, 1.0)
 
 
-def thresholds(data: BenchmarkData) -> Iterator[Threshold]:
-    """Yield a row per evaluator, challenge set of two classes, and threshold."""
-    for one in (data.forgettables or NO_FORGETTABLES).thresholds:
-        for threshold, accuracy in zip(one.thresholds.tolist(), one.accuracy.tolist(), strict=True):
-            chosen = threshold == one.best
-            yield Threshold(one.evaluator, one.test_set, one.positive, threshold, accuracy, one.seeds, chosen)
+def thresholds(data: BenchmarkData) -> tuple[Threshold, ...]:
+    """Return a row per evaluator, challenge set of two classes, and threshold."""
+    return data.forgettables.thresholds
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
     """Yield each phase and each evaluator that phases start from, if there are test sets of both kinds."""
-    forgettables = data.forgettables or NO_FORGETTABLES
+    forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     for name in (*forgettables.starts, *forgettables.phases):
         by_seed = []

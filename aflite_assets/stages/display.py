@@ -82,15 +82,14 @@ def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
 
 
 def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
-    from aflite_assets.analysis.filtering import filter_table, score_bins
+    from aflite_assets.analysis.filtering import filter_table
     from aflite_assets.reports.figures.filtering_figures import filtering_curve, scores_by_iteration
 
     pictures = {}
     for name, part in result.parts.items():
         filtered = report_inputs.filtered_set(name, part)
         pictures[f"curve_{name}"] = filtering_curve(filter_table(filtered), f"filtering curve of {name}")
-        if (counts := report_inputs.score_counts(part)) is not None:
-            bins = tuple(score_bins(name, counts))
+        if bins := tuple(report_inputs.score_bins(name, part)):
             pictures[f"scores_{name}"] = scores_by_iteration(bins, filtered.settings)
     return pictures
 

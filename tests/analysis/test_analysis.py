@@ -12,7 +12,7 @@ from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCu
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.similarity import SIMILARITIES, class_similarities
-from tests.reports.figures.test_all_figures import planted_counts, similarity_table
+from tests.reports.figures.test_all_figures import planted_bins, similarity_table
 
 CUE = replace(
     Cue("word", "text", "not", "neutral", 0.8, 50, 40, 0.4, 0.2, 0.001, 0.002, True),
@@ -26,7 +26,7 @@ def everything(make_planted: Callable[..., BenchmarkData]) -> BenchmarkData:
     """A benchmark with rows in every table about filtering."""
     return make_planted(
         similarities={"roberta": class_similarities(similarity_table())},
-        score_counts={"roberta": planted_counts()},
+        score_bins=planted_bins(),
         warmup_curves=(LearningCurve("roberta", (40, 80), (50, 90), 100, 34),),
         sample_curve=SampleCurve((10, 20), ((10, 91), (60, 60)), 100, 50, "falls"),
         planted=(PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720),),

@@ -13,10 +13,8 @@ from aflite_assets.analysis.filtering import (
     guessing_deviation,
     predictability_counts,
     removed_by_class,
-    score_bins,
 )
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
 
 
 def test_filter_table_is_in_order_of_iterations(planted: BenchmarkData) -> None:
@@ -78,13 +76,6 @@ def test_rows_without_a_score_and_other_splits_are_left_out(planted: BenchmarkDa
     )
     bins = predictability_counts(replace(planted.filtered[0], rows=rows), bins=2)
     assert [(one.kept, one.removed) for one in bins] == [(1, 0), (0, 1)]
-
-
-def test_counts_of_iterations_have_a_record_per_bin() -> None:
-    counts = ScoreCounts(np.array([0, 3]), bin_edges(2), np.array([[1, 2], [3, 4]]), np.array([[0, 2], [0, 1]]))
-    assert [(one.iteration, one.low, one.high, one.rows, one.removed) for one in score_bins("r", counts)] == [
-        (0, 0.0, 0.5, 1, 0), (0, 0.5, 1.0, 2, 2), (3, 0.0, 0.5, 3, 0), (3, 0.5, 1.0, 4, 1),
-    ]  # fmt: skip
 
 
 def test_removed_rows_are_counted_by_class(planted: BenchmarkData) -> None:

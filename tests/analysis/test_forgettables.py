@@ -17,7 +17,7 @@ from aflite_assets.analysis.forgettables import (
     WeakModel,
     WeakModelAccuracy,
 )
-from aflite_assets.analysis.inputs.forgettables import Agreement, ThresholdCurve
+from aflite_assets.analysis.inputs.forgettables import Agreement, threshold_curve
 from aflite_assets.analysis.inputs.records import BenchmarkData
 
 OF_FORGETTABLES = (
@@ -74,5 +74,5 @@ def test_thresholds_name_the_best_one(forgotten: BenchmarkData) -> None:
 
 def test_the_best_threshold_is_the_one_nearest_to_a_half() -> None:
     thresholds = np.linspace(0, 1, 101)
-    flat = ThresholdCurve("net", "hans", "yes", thresholds, np.where(thresholds > 0.2, 0.75, 0.5), 2)
-    assert (flat.best, flat.best_accuracy, flat.at(0.1)) == (0.5, 0.75, 0.5)
+    flat = threshold_curve("net", "hans", "yes", thresholds, np.where(thresholds > 0.2, 0.75, 0.5), 2)
+    assert [one.threshold for one in flat if one.chosen] == [0.5]

@@ -160,8 +160,6 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     forgettable rows is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
-    if forgettables is None:
-        return
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
     on_forgettable = [name for name, one in forgettables.phases.items() if one.set_name == "forgettable"]
     primary = next((name for name in on_forgettable if controls[name] is not None), None)

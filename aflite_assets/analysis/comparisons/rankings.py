@@ -1,11 +1,11 @@
 """Two rankings of one representation compared: accuracy after training on what each kept, and how alike that is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, rows_of
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import RankingOverlap as RankingOverlap  # also imported from here
 from aflite_assets.analysis.rules.verdicts import Claim
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
 from aflite_assets.analysis.scores.score_table import Place, score_table
@@ -41,32 +41,9 @@ def _seeds(score: Score | None) -> int:
     return 0 if score is None or score.accuracy is None else score.accuracy.seeds
 
 
-@dataclass(frozen=True)
-class RankingOverlap:
-    """How alike the train rows are that two rankings kept; `representation` and `against` name the two filterings.
-
-    Of the `rows` train rows that both filtered, `first_rows` and `second_rows` are left by each and `shared` by both.
-    `jaccard` in [0, 1]: these over the rows that either left; `jaccard_by_chance`: its mean over random sets of these
-    sizes. Both are None where neither left a row.
-    """
-
-    representation: str
-    against: str
-    train_set: str
-    rows: int
-    first_rows: int
-    second_rows: int
-    shared: int
-    jaccard: float | None
-    jaccard_by_chance: float | None
-
-
 RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 
-def ranking_overlaps(data: BenchmarkData) -> Iterator[RankingOverlap]:
-    """Of every pair of rankings the filtered sets, then what both had left at the same earlier size."""
-    for pair in data.rankings:
-        for one in pair.overlaps:
-            sizes = one.rows, one.first_kept, one.second_kept, one.both_kept
-            yield RankingOverlap(pair.representation, pair.against, one.train_set, *sizes, one.jaccard, one.by_chance)
+def ranking_overlaps(data: BenchmarkData) -> tuple[RankingOverlap, ...]:
+    """Return for every pair of rankings the overlap of the filtered sets, then of the earlier sizes that both had."""
+    return tuple(one for pair in data.rankings for one in pair.overlaps)

@@ -1,12 +1,13 @@
-"""What the report knows of forgettable rows: weak models, what they agree on, minorities, and second phases."""
+"""Rows that weak models forget, as a report knows them: weak models, their agreement, minorities, second phases."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.trained_cells import Cell, require
+from aflite_assets.analysis.inputs.trained_cells import Cell
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,8 @@ class WeakModelFacts:
     `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
     by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
     `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
-    `margins`: of these splits `largest_class`, and `low` and `high` of the interval of the accuracy over it, in points;
-    none of splits that are too small to tell, of an evaluator's own training, and in earlier results.
+    `margins`, per such split: `largest_class`, and `low` and `high` of the interval of the accuracy over it, in points;
+    empty for splits that are too small, for an evaluator's own training, and in earlier results.
     """
 
     rows: int
@@ -33,15 +34,15 @@ class WeakModelFacts:
 
     @property
     def share(self) -> float:
-        """Of the rows that are forgettable."""
+        """Share of the rows that are forgettable."""
         return self.forgettable / max(self.rows, 1)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two trainings forget the same rows: counts, and the Jaccard index beside its mean for random sets.
+    """How far two trainings forget the same rows: counts, and the Jaccard index with its mean for random sets.
 
-    The random sets have the same sizes; both are None where no row is forgettable.
+    The random sets have the same sizes; both are None if no row is forgettable.
     """
 
     first: str
@@ -58,11 +59,8 @@ class LearntRows:
     """How train rows were learnt in one training of a weak model.
 
     Arrays (rows,) int64: `row_ids` ascending, and counts `events`, `right` (0: never learnt) and `presentations`.
-    `sets`: of the training whose rows are used the row ids (int64, ascending) of each set but random ones, by name; of
-    other seeds' trainings None.
-
-    Raises:
-        InvalidInputError: lengths differ, or row ids do not ascend.
+    `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training; None
+    for trainings of other seeds, whose rows are not used.
     """
 
     weak_model: str
@@ -73,18 +71,10 @@ class LearntRows:
     presentations: np.ndarray
     sets: Mapping[str, np.ndarray] | None = None
 
-    def __post_init__(self) -> None:
-        where, rows = f"rows of weak model {self.weak_model!r}, seed {self.seed}", len(self.row_ids)
-        lengths = {len(self.events), len(self.right), len(self.presentations)}
-        require(lengths == {rows}, f"{where}: {rows} row ids, and counts of {sorted(lengths)} rows")
-        require(bool((np.diff(self.row_ids) > 0).all()), f"{where}: row ids must ascend, each once")
-
     def places(self, row_ids: np.ndarray) -> np.ndarray:
-        """Where these rows stand, int64; -1 for rows that it was not trained on."""
-        if not len(self.row_ids):
-            return np.full(len(row_ids), -1)
-        places = np.minimum(np.searchsorted(self.row_ids, row_ids), len(self.row_ids) - 1)
-        return np.where(self.row_ids[places] == row_ids, places, -1)
+        """Return the positions of these rows; -1 for rows that it was not trained on."""
+        found: np.ndarray = pc.index_in(pa.array(row_ids), value_set=pa.array(self.row_ids)).fill_null(-1).to_numpy()
+        return found
 
 
 @dataclass(frozen=True)
@@ -92,7 +82,7 @@ class SecondPhase:
     """An evaluator that goes on from `start`, trained on full, with rows of weak models.
 
     `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows;
-    `training`: how each stage trains, in words, empty where that is not known.
+    `training`: how each stage trains, in words, empty if that is not known.
     """
 
     start: str
@@ -101,41 +91,31 @@ class SecondPhase:
     set_name: str
     training: tuple[str, ...] = ()
 
-    @property
-    def meaning(self) -> str:
-        """What the evaluator is, in words."""
-        return f"{self.start}, trained on full and then on {', then on '.join(self.rows)}"
 
+@dataclass(frozen=True)
+class Threshold:
+    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
 
-@dataclass(frozen=True, eq=False)
-class ThresholdCurve:
-    """Accuracy of one evaluator on a test set of two classes, by the threshold on the probability of one of them.
-
-    `positive`: that class; a row counts as it where the probability is over the threshold. `thresholds` and `accuracy`
-    (mean over seeds), float64 in [0, 1]. `seeds`: finished ones.
+    `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
     """
 
     evaluator: str
     test_set: str
-    positive: str
-    thresholds: np.ndarray
-    accuracy: np.ndarray
+    class_name: str
+    threshold: float
+    accuracy: float
     seeds: int
+    chosen: bool
 
-    @property
-    def best(self) -> float:
-        """The threshold of highest accuracy; of several the one nearest to a half."""
-        highest = np.flatnonzero(self.accuracy == self.accuracy.max())
-        return float(self.thresholds[highest[np.abs(self.thresholds[highest] - 0.5).argmin()]])
 
-    @property
-    def best_accuracy(self) -> float:
-        """At that threshold."""
-        return float(self.accuracy.max())
-
-    def at(self, threshold: float) -> float:
-        """Accuracy at the nearest threshold."""
-        return float(self.accuracy[np.abs(self.thresholds - threshold).argmin()])
+def threshold_curve(
+    evaluator: str, test_set: str, class_name: str, thresholds: np.ndarray, accuracy: np.ndarray, seeds: int
+) -> Iterator[Threshold]:
+    """Yield a record per threshold; `thresholds` and `accuracy` (mean over `seeds`): float64 in [0, 1]."""
+    highest = thresholds[accuracy == accuracy.max()]
+    best = highest[np.abs(highest - 0.5).argmin()]
+    for one, mean in zip(thresholds.tolist(), accuracy.tolist(), strict=True):
+        yield Threshold(evaluator, test_set, class_name, one, mean, seeds, one == float(best))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +123,11 @@ class Forgettables:
     """Everything about forgettable rows that one report shows.
 
     `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
-    measure, group, rows, mean, deviation. `phases` by evaluator. `cells`: those of phases and of what they start from
-    on full, and of train sets of forgettable rows alone, which stand in no other table. `overlap`: by natural test set
-    the Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with
-    it; both empty without `minorities`. `thresholds`: of what phases start from and of the phases. `learnt`: row by
-    row, of every training of a weak model.
+    measure, group, rows, mean, deviation. `phases` by evaluator. `cells` that are in no other table: those of phases
+    and of what they start from on full, and of train sets of forgettable rows alone. `overlap`: by natural test set the
+    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it;
+    both empty without `minorities`. `thresholds`: for phases and what they start from. `learnt`: row by row, for every
+    training of a weak model.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -158,7 +138,7 @@ class Forgettables:
     cells: tuple[Cell, ...]
     overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
     positive: int | None = None
-    thresholds: tuple[ThresholdCurve, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     learnt: tuple[LearntRows, ...] = ()
 
     @property
@@ -166,23 +146,12 @@ class Forgettables:
         """The evaluators that phases go on from, each once."""
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
-    def phases_from(self, start: str) -> dict[str, SecondPhase]:
-        """The evaluators that go on from one, in their order."""
-        return {name: phase for name, phase in self.phases.items() if phase.start == start}
-
     def control_of(self, evaluator: str) -> str | None:
-        """The evaluator that went on with as many random rows in place of this one's; None without one."""
+        """Return the evaluator that went on with as many random rows in place of this one's, or None."""
         phase = self.phases[evaluator]
-        if phase.set_name == "random":
-            return None
-        return next(
-            (
-                name
-                for name, other in self.phases.items()
-                if (other.start, other.weak_model, other.set_name) == (phase.start, phase.weak_model, "random")
-            ),
-            None,
-        )
+        wanted = (phase.start, phase.weak_model, "random")
+        found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
+        return None if phase.set_name == "random" else next(found, None)
 
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
         """Over the seeds."""

@@ -5,13 +5,12 @@ say how; the rule here is this project's. The growing sample is the coarse actio
 (SustaiNLP), Algorithm 1. The models are trained in `stages`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from aflite_assets.analysis.intervals import Interval, wilson_interval
+from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.specs.sample import StopRule
 
 
@@ -21,9 +20,6 @@ class LearningCurve:
 
     `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each; `largest_class`:
     held-back rows of the most frequent class, which guessing gets right.
-
-    Raises:
-        InvalidInputError: no point, sizes that do not ascend, or counts that the held-back rows cannot give.
     """
 
     representation: str
@@ -32,40 +28,63 @@ class LearningCurve:
     held_back_rows: int
     largest_class: int
 
-    def __post_init__(self) -> None:
-        ascending = all(before < after for before, after in zip((0, *self.rows), self.rows, strict=False))
-        counted_right = all(0 <= right <= self.held_back_rows for right in (*self.right, self.largest_class))
-        if not self.rows or not ascending or len(self.rows) != len(self.right) or not counted_right:
-            raise InvalidInputError(
-                f"the learning curve of {self.representation!r} has the sizes {list(self.rows)} with "
-                f"{list(self.right)} of {self.held_back_rows} held-back rows right; give a count for each of the "
-                "ascending sizes"
-            )
-
     @property
     def elbow(self) -> int:
         """The rows after which it rises no more than noise, see `elbow`."""
         return elbow(self.rows, self.right, self.held_back_rows)
 
-    @property
-    def accuracies(self) -> tuple[float, ...]:
-        """In [0, 1], one per size."""
-        return tuple(right / self.held_back_rows for right in self.right)
+
+@dataclass(frozen=True)
+class SampleCurve:
+    """How many of the same held-back rows one model got right, by the rows of the sample that it was trained on.
+
+    `rows`: sizes of the samples, ascending, in the order in which they were tried; `right`: for each size a number per
+    training, as many for all sizes; `largest_class`: held-back rows of the most frequent class; `stop`: the rule.
+    """
+
+    rows: tuple[int, ...]
+    right: tuple[tuple[int, ...], ...]
+    held_back_rows: int
+    largest_class: int
+    stop: StopRule
 
     @property
-    def intervals(self) -> tuple[Interval, ...]:
-        """Wilson's, one per size: how much the choice of held-back rows could move the accuracy."""
-        return tuple(wilson_interval(accuracy, self.held_back_rows) for accuracy in self.accuracies)
+    def means(self) -> LearningCurve:
+        """Each size's mean over its trainings, rounded to whole rows, as a learning curve."""
+        right = tuple(round(sum(each) / len(each)) for each in self.right)
+        return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
+
+    @property
+    def chosen(self) -> int:
+        """The size that is enough: the last before accuracy stopped increasing, or the largest if it never did.
+
+        "flat" is the rule of `elbow`; "falls" stops at the first size that is not better (Mishra and Sachdeva 2020,
+        Algorithm 1, "if increasing ... else break").
+        """
+        if self.stop == "flat":
+            return self.means.elbow
+        sums = [sum(each) for each in self.right]
+        stops = (size for size, before, after in zip(self.rows, sums, sums[1:], strict=False) if after <= before)
+        return next(stops, self.rows[-1])
+
+    @property
+    def ended(self) -> bool:
+        """Whether no larger sample need be tried: `NO_BETTER` larger ones than the chosen one were no better."""
+        return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
+
+
+NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
+"""Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
 
 
 def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int:
-    """The smallest sample whose accuracy the best one does not clearly surpass.
+    """Return the smallest sample whose accuracy the best one does not clearly surpass.
 
     `rows`: sizes of the samples, ascending; `right`: of `held_back_rows` rows, those that were predicted right.
     More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
-    non-decreasing values next to them (isotonic regression). The elbow
-    is the first size at which this value reaches the lower end of Wilson's 95 % interval around the last, highest one.
-    A flat curve has its elbow at the smallest size, one that still rises at the largest.
+    non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value reaches
+    the lower end of Wilson's 95 % interval around the last, highest one. A flat curve has its elbow at the smallest
+    size, one that still rises at the largest.
 
     Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3: the
     simplest model that cannot be distinguished from the best within the noise) with Wilson's interval for the error.
@@ -78,7 +97,7 @@ def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
-    """The largest elbow: one warm-up split serves all representations, and none gets fewer rows than it needs."""
+    """Return the largest elbow: one warm-up split serves all representations, each with the rows that it needs."""
     return max(curve.elbow for curve in curves)
 
 
@@ -102,112 +121,12 @@ class CurvePoint:
     chosen: bool
 
 
-WARMUP_CURVE = TidyTable("warmup_curve", CurvePoint)
-
-
-def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
-    """A point per representation and size."""
-    return tuple(
-        CurvePoint(
-            representation=curve.representation,
-            rows=rows,
-            held_back_rows=curve.held_back_rows,
-            right=right,
-            accuracy=accuracy,
-            interval_low=interval.low,
-            interval_high=interval.high,
-            most_frequent_class=curve.largest_class / curve.held_back_rows,
-            elbow=rows == curve.elbow,
-            chosen=rows == chosen_rows(curves),
-        )
-        for curve in curves
-        for rows, right, accuracy, interval in zip(
-            curve.rows, curve.right, curve.accuracies, curve.intervals, strict=True
-        )
-    )
-
-
-NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
-
-
-@dataclass(frozen=True)
-class SampleCurve:
-    """How many of the same held-back rows one model got right, by the rows of the sample that it was trained on.
-
-    `rows`: sizes of the samples, ascending, in the order in which they were tried; `right`: for each size a number per
-    training, as many for all sizes; `largest_class`: held-back rows of the most frequent class; `stop`: the rule.
-
-    Raises:
-        InvalidInputError: no point, sizes that do not ascend, or counts that the held-back rows cannot give.
-    """
-
-    rows: tuple[int, ...]
-    right: tuple[tuple[int, ...], ...]
-    held_back_rows: int
-    largest_class: int
-    stop: StopRule
-
-    def __post_init__(self) -> None:
-        trainings = {len(each) for each in self.right}
-        counts = [right for each in self.right for right in each]
-        within = all(0 <= right <= self.held_back_rows for right in counts)
-        if len(self.rows) != len(self.right) or len(trainings) != 1 or 0 in trainings or not within:
-            raise InvalidInputError(
-                f"the samples of {list(self.rows)} rows have {[list(each) for each in self.right]} of "
-                f"{self.held_back_rows} held-back rows right; give each size as many counts as the others"
-            )
-        if self.stop not in ("flat", "falls"):
-            raise InvalidInputError(f"stop is {self.stop!r}; choose flat or falls")
-        self._as_learning_curve()  # which checks the sizes
-
-    @property
-    def repeats(self) -> int:
-        """Trainings per size."""
-        return len(self.right[0])
-
-    @property
-    def means(self) -> LearningCurve:
-        """Each size's mean over its trainings, rounded to whole rows, as a learning curve with its intervals."""
-        return self._as_learning_curve()
-
-    def _as_learning_curve(self) -> LearningCurve:
-        right = tuple(round(sum(each) / len(each)) for each in self.right)
-        return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
-
-    @property
-    def chosen(self) -> int:
-        """The size that is enough: the last before it stopped increasing, or the largest where it never did."""
-        if self.stop == "flat":
-            return self.means.elbow
-        return last_before_no_rise(self.rows, [sum(each) for each in self.right])
-
-    @property
-    def ended(self) -> bool:
-        """Whether no larger sample need be tried: so many larger ones than the chosen one were no better."""
-        return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
-
-    @property
-    def accuracies(self) -> tuple[float, ...]:
-        """Mean over the trainings in [0, 1], one per size."""
-        return tuple(sum(each) / len(each) / self.held_back_rows for each in self.right)
-
-
-def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
-    """The size before the first that is not better; the largest where each is better than the one before.
-
-    Source: Mishra and Sachdeva 2020, Algorithm 1, "if increasing ... else break".
-    """
-    worse = (size for size, before, after in zip(rows, right, right[1:], strict=False) if after <= before)
-    return next(worse, rows[-1])
-
-
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the sample: mean accuracy over `repeats` trainings with Wilson's bounds, their lowest and highest.
+    """One size of the sample, as a `CurvePoint`: `right` and `accuracy` are means over `repeats` trainings.
 
-    `right` of `held_back_rows` were predicted right, in the mean. `elbow`: after it accuracy rises no more than noise;
-    `chosen`: it is filtered. Accuracies and `most_frequent_class`, which guessing gets right, lie in [0, 1].
+    `lowest`, `highest`: accuracies of single trainings. `elbow`: accuracy rises no more than noise after it; `chosen`:
+    it is filtered.
     """
 
     rows: int
@@ -224,46 +143,62 @@ class SamplePoint:
     chosen: bool
 
 
+WARMUP_CURVE = TidyTable("warmup_curve", CurvePoint)
 SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
 
 
+def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
+    """Return a point per representation and size."""
+    return tuple(
+        CurvePoint(representation=curve.representation, **shared)
+        for curve in curves
+        for shared in _points(curve, curve.right, chosen_rows(curves))
+    )
+
+
 def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
-    """A point per size; none without a curve."""
+    """Return a point per size; none without a curve."""
     if curve is None:
         return ()
-    flat_at, chosen = curve.means.elbow, curve.chosen
-    intervals = [wilson_interval(accuracy, curve.held_back_rows) for accuracy in curve.accuracies]
+    held_back = curve.held_back_rows
+    points = _points(curve.means, [sum(each) / len(each) for each in curve.right], curve.chosen)
     return tuple(
-        SamplePoint(
-            rows=rows,
-            held_back_rows=curve.held_back_rows,
-            right=sum(each) / len(each),
-            accuracy=accuracy,
-            interval_low=interval.low,
-            interval_high=interval.high,
-            repeats=curve.repeats,
-            lowest=min(each) / curve.held_back_rows,
-            highest=max(each) / curve.held_back_rows,
-            most_frequent_class=curve.largest_class / curve.held_back_rows,
-            elbow=rows == flat_at,
-            chosen=rows == chosen,
-        )
-        for rows, accuracy, each, interval in zip(curve.rows, curve.accuracies, curve.right, intervals, strict=True)
+        SamplePoint(**shared, repeats=len(each), lowest=min(each) / held_back, highest=max(each) / held_back)
+        for shared, each in zip(points, curve.right, strict=True)
     )
+
+
+def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[dict[str, Any]]:
+    """The fields that points of both kinds have, per size; `right`: held-back rows predicted right, or their mean."""
+    elbow_rows = curve.elbow
+    for rows, n_correct in zip(curve.rows, right, strict=True):
+        accuracy = n_correct / curve.held_back_rows
+        interval = wilson_interval(accuracy, curve.held_back_rows)
+        yield {
+            "rows": rows,
+            "held_back_rows": curve.held_back_rows,
+            "right": n_correct,
+            "accuracy": accuracy,
+            "interval_low": interval.low,
+            "interval_high": interval.high,
+            "most_frequent_class": curve.largest_class / curve.held_back_rows,
+            "elbow": rows == elbow_rows,
+            "chosen": rows == chosen,
+        }
 
 
 Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Why the size that one curve gives cannot be trusted; None if the curve rises and then stops.
+    """Return why the size that one curve gives cannot be trusted, or None if the curve rises and then stops.
 
     The size is the elbow of a curve for the warm-up, which may be the smallest one, or the chosen one of a sample.
     """
-    if max(point.interval_low for point in points) <= points[0].most_frequent_class:
-        return "no better than guessing"
     first, last = points[0], points[-1]
-    if isinstance(first, CurvePoint) or isinstance(last, CurvePoint):
+    if max(point.interval_low for point in points) <= first.most_frequent_class:
+        return "no better than guessing"
+    if isinstance(last, CurvePoint):
         return "still rises" if last.elbow else None
     if last.chosen:
         return "still rises"

@@ -1,19 +1,18 @@
-"""What a report is made from: the input records, checked when made; nothing here computes a result."""
+"""Input records of an analysis: test sets, filtered sets, and everything that one report shows; no statistics."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import Cue
-from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
 from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.rankings import RankingPair
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts
+from aflite_assets.analysis.inputs.score_counts import ScoreBin
 from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
@@ -29,51 +28,45 @@ Unit = Literal["row", "question"]
 
 _ITERATION_COLUMNS = (
     "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
-    "representation_bias",
-    "rows_never_held_out",
+    "representation_bias", "rows_never_held_out",
 )  # fmt: skip
+_ROW_COLUMNS = ("row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability")
 DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness", "row_id", "kept")
 """The first five as in the tables that Swayamdipta et al. 2020 write."""
-
-_ROW_COLUMNS = (
-    "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator that is `start`, trained as that one is and then on rows of the challenge sets `sets` in turn."""
+    """An evaluator trained as `start` is and then on rows of the challenge sets `sets` in turn."""
 
     start: str
     sets: tuple[str, ...]
 
     @property
     def meaning(self) -> str:
-        """What the evaluator is, in words."""
+        """The evaluator in words."""
         return f"{self.start}, trained on the train set first and then fine-tuned on {', then '.join(self.sets)}"
 
 
 @dataclass(frozen=True, eq=False)
 class TestSet:
-    """Rows that evaluators are tested on, natural (a split of the dataset) or a challenge set.
+    """Rows that evaluators are tested on: a split of the dataset (natural) or a challenge set.
 
-    `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
-    `kept[representation]` (natural sets) marks the rows that survived filtering, bool; `own_kept[representation,
-    train set]` those left by the law that made another train set (a single pass, an earlier size).
-    `categories[column]` (a text per row, None or empty for none) splits a challenge set, one way per column.
-    `class_map[c]`, int64, is this set's class for the dataset's class `c`, -1 for none; None when both have the same
-    classes. `collapse` says what is mapped: "label" the predicted class, which is wrong where it counts as none;
-    "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
-    prediction. `notes`: what must be read beside the numbers. `groups`, int64, one per row: rows with the same number
-    belong together (one premise, one template); None where every row is its own. `pooled`: whether the rows entered the
-    filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: what is
-    counted as right or wrong, and so what intervals count: of multiple choice the question, which stands here as the
-    row of its right answer (`questions.question_set`). `chance` in [0, 1]: of a unit of questions the accuracy of
-    guessing, one over the number of answers, mean over questions; else None.
+    `row_ids`, `labels`: int64, one per row; labels number the set's own `label_names`.
+    `kept[representation]`: bool mask of the rows of a natural set that survived filtering; `own_kept[representation,
+    train set]`: of those left by the rule that made another train set (a single pass, an earlier size).
+    `categories[column]`: a text per row (None or empty for none) that splits a challenge set.
+    `class_map[c]`: int64, the set's class for the dataset's class `c`, -1 for none; None if both have the same classes.
+    `collapse`: what is mapped. "label": the predicted class, which is wrong if it counts as none. "probability": the
+    probabilities, added up over the classes that count as one; the largest sum is the prediction.
+    `notes`: caveats to read beside the numbers. `groups`: int64, one per row; rows of the same number belong together
+    (one premise, one template); None if every row is its own group. `pooled`: whether the rows entered the filter's
+    pool with the train rows, so that a difference on them is no evidence of help or harm.
+    `unit`: what is right or wrong and what intervals count. A question of multiple choice is given as the row of its
+    right answer (`questions.question_set`), and `chance` in [0, 1] is then the mean accuracy of guessing, else None.
 
     Raises:
-        InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept` or is
-        `pooled`, or `chance` does not fit `unit`.
+        InvalidInputError: row ids repeat, or labels are no class numbers of the set.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -94,60 +87,31 @@ class TestSet:
     unit: Unit = "row"
     chance: float | None = None
 
-    @property
-    def adds_probabilities(self) -> bool:
-        """Whether predictions come from probabilities: not where every class counts as one of its own."""
-        if self.class_map is None or self.collapse == "label":
-            return False
-        return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
-
     def __post_init__(self) -> None:
         where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
-        require(len(self.labels) == rows, f"{where}: {rows} row ids but {len(self.labels)} labels")
         require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
         inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
         require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
-        require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
-        require(not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out")
-        require(
-            (self.unit == "question") == (self.chance is not None),
-            f"{where}: unit is {self.unit!r} and chance {self.chance}; questions have a chance, and they alone",
-        )
-        if self.groups is not None:
-            require(
-                self.groups.dtype == np.int64 and self.groups.shape == (rows,),
-                f"{where}: groups must be int64 of shape ({rows},), got {self.groups.dtype} of shape "
-                f"{self.groups.shape}",
-            )
-        for representation, kept in (*self.kept.items(), *self.own_kept.items()):
-            require(
-                kept.dtype == np.bool_ and kept.shape == (rows,),
-                f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "
-                f"got {kept.dtype} of shape {kept.shape}",
-            )
-        for column, values in self.categories.items():
-            require(len(values) == rows, f"{where}: {rows} rows but {len(values)} categories of {column!r}")
-        require(
-            self.collapse in get_args(Collapse),
-            f"{where}: collapse is {self.collapse!r}; use one of {get_args(Collapse)}",
-        )
-        if self.class_map is not None:
-            inside = bool(np.all((self.class_map >= -1) & (self.class_map < classes)))
-            require(inside, f"{where}: class_map must lie in [-1, {classes}), got {self.class_map.tolist()}")
+
+    @property
+    def adds_probabilities(self) -> bool:
+        """Whether predictions come from probabilities because classes of the dataset are merged or count as none."""
+        if self.class_map is None or self.collapse == "label":
+            return False
+        return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
 
 
 @dataclass(frozen=True, eq=False)
 class FilteredSet:
     """The outcome of filtering with one representation.
 
-    `iterations`: iteration int64, rows_in (of the pool), train_rows_in (of these), scored_rows_in, removed,
-    train_removed, scored_removed, cutoff (nullable),
-    representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
-    splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
-    [0, 1]), label_probability (nullable). `runs` of the filter with draws of their own; of several, `kept_jaccard` says
-    how alike the train rows are that they kept: mean and least over pairs, by_chance, in [0, 1]. `chance`: passes over
-    permuted labels; `first_scores`: row_id and predictability of the rows in the first iteration. Both are None in
-    results of earlier versions.
+    `iterations`: iteration int64; rows_in the pool, of which train_rows_in; scored_rows_in; removed, train_removed,
+    scored_removed; cutoff (nullable); representation_bias in [0, 1]; rows_never_held_out.
+    `rows`, every row of the pool and of the scored splits: row_id, split, label, kept, removed_in_iteration (nullable),
+    predictability and label_probability (in [0, 1], nullable). `runs`: how often the filter ran, each with its own
+    draws; `kept_jaccard`: how similar the train rows are that several runs kept (mean and least over pairs, by_chance,
+    in [0, 1]). `chance`: scores with permuted labels; `first_scores`: row_id and predictability in the first iteration.
+    Both are None in results of earlier versions.
 
     Raises:
         InvalidInputError: a column is missing.
@@ -170,33 +134,33 @@ class FilteredSet:
         require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
 
     def policy(self, split: str) -> str:
-        """What the filter did with the rows of a split other than train: pooled, scored or kept."""
+        """Return what the filter did with the rows of a split other than train: pooled, scored or kept."""
         policies = self.settings.get("evaluation_rows")
         return policies.get(split, "kept") if isinstance(policies, Mapping) else "kept"
 
     @property
-    def entered(self) -> np.ndarray:
-        """Which of `rows` the filter saw: all but those of splits that it left alone; bool."""
-        splits = self.rows["split"].to_numpy(zero_copy_only=False)
-        return np.isin(splits, ["train", *self.filtered_splits])
-
-    @property
     def filtered_splits(self) -> tuple[str, ...]:
-        """The splits other than train that it took part in."""
-        splits = dict.fromkeys(self.rows["split"].to_pylist())
+        """The splits other than train whose rows were pooled or scored."""
+        splits = self.rows["split"].unique().to_pylist()
         return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
 
     @property
+    def entered(self) -> np.ndarray:
+        """Mask of the `rows` of train and of `filtered_splits`, bool."""
+        return self._in_train_or(self.filtered_splits)
+
+    @property
     def pool(self) -> np.ndarray:
-        """Which of `rows` were filtered as train rows are: those, and the rows of pooled splits; bool."""
-        splits = self.rows["split"].to_numpy(zero_copy_only=False)
-        pooled = [split for split in self.filtered_splits if self.policy(split) == "pooled"]
-        return np.isin(splits, ["train", *pooled])
+        """Mask of the `rows` that were filtered as train rows are: those, and rows of pooled splits; bool."""
+        return self._in_train_or([split for split in self.filtered_splits if self.policy(split) == "pooled"])
+
+    def _in_train_or(self, splits: Sequence[str]) -> np.ndarray:
+        return np.isin(self.rows["split"].to_numpy(zero_copy_only=False), ["train", *splits])
 
 
 @dataclass(frozen=True, eq=False)
 class EvidenceTable:
-    """A table of statistics to show as it is, with what it says in one or two sentences."""
+    """A table of statistics to show as it is, with a caption of one or two sentences."""
 
     title: str
     caption: str
@@ -205,14 +169,11 @@ class EvidenceTable:
 
 @dataclass(frozen=True, eq=False)
 class DataMap:
-    """The data map of an evaluator trained on all train rows, beside what one representation's filter kept.
+    """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
 
     `table` has `DATA_MAP_COLUMNS`: guid is the source's id, index the row's place in the table, `kept` null for rows
-    that never entered the filter. `seeds` and `epochs`: trainings averaged over, and epochs of each; 0 for a map that
-    is `given` with the dataset, whose evaluator is none of ours.
-
-    Raises:
-        InvalidInputError: a column is missing.
+    that never entered the filter. `seeds`: trainings averaged over, `epochs` of each; both 0 for a map that is `given`
+    with the dataset, whose evaluator is none of ours.
     """
 
     evaluator: str
@@ -222,40 +183,63 @@ class DataMap:
     table: pa.Table
     given: bool = False
 
-    def __post_init__(self) -> None:
-        require_columns(self.table, DATA_MAP_COLUMNS, f"data map of {self.evaluator!r}")
+
+@dataclass(frozen=True)
+class RankingOverlap:
+    """How similar the train rows are that two rankings kept; `representation` and `against` name the two filterings.
+
+    `train_set`: filtered or filtered_<name>. Of the `rows` train rows that both filtered, `first_rows` and
+    `second_rows` are left by each and `shared` by both. `jaccard` in [0, 1]: `shared` over the rows that either left;
+    `jaccard_by_chance`: its mean over two random sets of these sizes. Both are None if neither left a row.
+    """
+
+    representation: str
+    against: str
+    train_set: str
+    rows: int
+    first_rows: int
+    second_rows: int
+    shared: int
+    jaccard: float | None
+    jaccard_by_chance: float | None
+
+
+@dataclass(frozen=True)
+class RankingPair:
+    """A filtered set and one of the same representation with another ranking, by their names; `rankings` of both."""
+
+    representation: str
+    against: str
+    rankings: tuple[str, str]
+    overlaps: tuple[RankingOverlap, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkData:
     """Everything that one report shows.
 
-    `split_rows`: rows per split as loaded; `warmup_rows`: train rows spent on the encoders; `notes`: what
-    must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
-    or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
-    not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
-    the same text for models of one make; `architectures` likewise, the same text for models of one architecture.
-    `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the papers' own
-    figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
-    in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
-    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given; `sample_curve`:
-    the one that chose the sample of the train rows, None where all are filtered. `primary`: the
-    evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
-    `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
-    known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
-    `row_information`: PVI of the natural test sets' rows (`rows.table.INFORMATION`), None without any.
-    `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
-    representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows
-    (`rows.table.ROW_FACTS`). `checks`: what was
-    checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
-    the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
-    `settings_done`: what settings made of the source's rows, as they were asked to.
-    `forgettables`: rows that weak models forget, and second phases on them; None where the file names no weak model.
-    `rankings`: filtered sets that differ in their ranking alone; none where no rankings are compared.
+    Of the dataset: `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first,
+    `settings_done` (changes that settings made to the source's rows), `source` (places of rows in the user's files),
+    `scatter_features` (two feature columns to plot), `checks` of data, filter and models, `published` (name of the
+    papers' figures in `published_tables`), `provenance` (versions and seeds as text). `warmup_curves` are empty if a
+    size was given; `sample_curve` is None if all train rows are filtered.
+
+    Of evaluators: `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text
+    for models of one make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops
+    by; `fine_tuned` ones went on with challenge sets, `partial_inputs` see a part of the input only.
+
+    Of test sets: `missing_sets` are challenge sets that could not be had, with the reason; `primary` names the
+    evaluator and test set whose comparison is judged by itself (None: the first that can be); no difference under
+    `smallest_effect` points is called one.
+
+    Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
+    rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
+    filter that each seed's `filtered` is of, empty if there is one; `rankings`: filtered sets that differ in their
+    ranking alone. `row_information`: PVI of rows of natural test sets (`rows.table.INFORMATION`) or None.
 
     Raises:
-        InvalidInputError: names repeat, the representation of a cell or of `rankings` was not filtered, or the classes
-            of a test set do not fit the dataset's.
+        InvalidInputError: test sets or cells repeat, a cell's representation was not filtered, or `primary` names no
+            test set.
     """
 
     name: str
@@ -278,7 +262,7 @@ class BenchmarkData:
     held_back: Mapping[str, float] = field(default_factory=dict)
     published: str | None = None
     similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
-    score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
+    score_bins: tuple[ScoreBin, ...] = ()
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()
     sample_curve: "SampleCurve | None" = None
@@ -294,24 +278,20 @@ class BenchmarkData:
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
     settings_done: tuple[str, ...] = ()
-    forgettables: Forgettables | None = None
+    forgettables: Forgettables = NO_FORGETTABLES
     rankings: tuple[RankingPair, ...] = ()
 
     def __post_init__(self) -> None:
-        _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
-        _require_unique(list(self.representations), "representation")
-        _require_unique(
-            [(cell.evaluator, cell.train_set, cell.representation, cell.seed) for cell in self.cells], "cell"
-        )
+        tested = [test_set.name for test_set in self.test_sets]
+        _require_unique([*tested, *self.missing_sets], "test set")
+        _require_unique([(c.evaluator, c.train_set, c.representation, c.seed) for c in self.cells], "cell")
         stray = {cell.representation for cell in self.cells} - {None, *self.representations}
         require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
-        unknown = {name for pair in self.rankings for name in (pair.representation, pair.against)}
-        unknown -= set(self.representations)
-        require(not unknown, f"rankings name representations {sorted(unknown)} that have no filtered set")
-        for test_set in self.test_sets:
-            _require_fitting_classes(test_set, self.label_names)
-        if self.primary is not None:
-            _require_tested(self.primary[1], [test_set.name for test_set in self.test_sets], self.missing_sets)
+        on = None if self.primary is None else self.primary[1]
+        require(
+            on in (None, *tested, *self.missing_sets),
+            f"the primary comparison is on {on!r}, which is no test set; report.primary may name one of {tested}",
+        )
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -330,7 +310,7 @@ class BenchmarkData:
 
     @property
     def judging_evaluators(self) -> tuple[str, ...]:
-        """The plain ones that see whole inputs; all plain ones where none does."""
+        """The plain ones that see whole inputs; all plain ones if none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
 
@@ -344,43 +324,11 @@ class HasUnit(Protocol):
 
 
 def units_text(test_sets: Iterable[HasUnit]) -> str:
-    """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
+    """Return what the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
     units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
     return " or ".join(units) or "rows"
-
-
-def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:
-    message = f"the primary comparison is on {name!r}, which is no test set; report.primary may name one of {tested}"
-    require(name in (*tested, *missing), message)
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     require(not repeated, f"{what} given more than once: {repeated}")
-
-
-def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) -> None:
-    where = f"test set {test_set.name!r}"
-    if test_set.class_map is None:
-        require(
-            test_set.label_names == label_names,
-            f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a class_map",
-        )
-    else:
-        require(
-            len(test_set.class_map) == len(label_names),
-            f"{where}: class_map has {len(test_set.class_map)} entries for the dataset's {len(label_names)} classes",
-        )
-
-
-def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
-    """What to read beside a challenge set's numbers where evaluators were fine-tuned on other rows of it."""
-    names = [name for name, one in fine_tuned.items() if test_set in one.sets]
-    if not names:
-        return ()
-    return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {', '.join(names)}.",)
-
-
-def starts(fine_tuned: Mapping[str, FineTuned]) -> Iterable[str]:
-    """The evaluators that others go on from, each once."""
-    return dict.fromkeys(one.start for one in fine_tuned.values())

@@ -8,12 +8,10 @@ import pyarrow as pa
 
 from aflite_assets.analysis.tidy import TidyTable
 
-SIDES = ("kept", "removed", "random")
-
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock:
-    """Rows of one class on one side.
+    """Rows of one class on one side: kept, removed or random.
 
     `rows` there are, `mean` is the mean cosine similarity over all pairs of `used_rows` of them; `row_ids` (int64) are
     those shown, `similarities` (shown x shown, float32 in [-1, 1]) theirs, in that order.
@@ -29,24 +27,11 @@ class SimilarityBlock:
 
 @dataclass(frozen=True, eq=False)
 class ClassSimilarity:
-    """One class, its number and name, with its blocks in the order of `SIDES`."""
+    """One class, its number and name, with its blocks: kept, removed, random."""
 
     label: int
     name: str
     blocks: tuple[SimilarityBlock, ...]
-
-
-def class_similarities(table: pa.Table) -> tuple[ClassSimilarity, ...]:
-    """The records of a published table of similarities, classes in its order."""
-    records = table.to_pylist()
-    blocks: dict[tuple[int, str], list[SimilarityBlock]] = {}
-    for row in records:
-        matrix = np.array(row["similarities"], np.float32)
-        block = SimilarityBlock(
-            row["side"], row["rows"], row["used_rows"], row["mean_similarity"], tuple(row["row_ids"]), matrix
-        )
-        blocks.setdefault((row["label"], row["label_name"]), []).append(block)
-    return tuple(ClassSimilarity(label, name, tuple(sides)) for (label, name), sides in blocks.items())
 
 
 @dataclass(frozen=True)
@@ -65,10 +50,18 @@ class MeanSimilarity:
 SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 
+def class_similarities(table: pa.Table) -> tuple[ClassSimilarity, ...]:
+    """Return the records of a published table of similarities, classes in its order."""
+    blocks: dict[tuple[int, str], list[SimilarityBlock]] = {}
+    for row in table.to_pylist():
+        numbers, matrix = (row["rows"], row["used_rows"], row["mean_similarity"]), np.array(row["similarities"], "f4")
+        block = SimilarityBlock(row["side"], *numbers, tuple(row["row_ids"]), matrix)
+        blocks.setdefault((row["label"], row["label_name"]), []).append(block)
+    return tuple(ClassSimilarity(label, name, tuple(sides)) for (label, name), sides in blocks.items())
+
+
 def mean_similarities(representation: str, classes: Sequence[ClassSimilarity]) -> Iterator[MeanSimilarity]:
-    """The means of every class and side."""
+    """Yield the mean of every class and side."""
     for one in classes:
-        for block in one.blocks:
-            yield MeanSimilarity(
-                representation, one.label, one.name, block.side, block.rows, block.used_rows, block.mean
-            )
+        for of in one.blocks:
+            yield MeanSimilarity(representation, one.label, one.name, of.side, of.rows, of.used_rows, of.mean)

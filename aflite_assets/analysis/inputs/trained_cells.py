@@ -11,25 +11,19 @@ from aflite_assets.errors import InvalidInputError
 
 CellStatus = Literal["done", "failed", "not run"]
 
-_PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
-
 
 def require(condition: bool, message: str) -> None:
     """Refuse input that contradicts itself.
 
     Raises:
-        InvalidInputError: with the message, where the condition does not hold.
+        InvalidInputError: with the message, if the condition does not hold.
     """
     if not condition:
         raise InvalidInputError(message)
 
 
 def require_columns(table: pa.Table, names: tuple[str, ...], where: str) -> None:
-    """Refuse a table that lacks a column.
-
-    Raises:
-        InvalidInputError: names the missing columns and those that are there.
-    """
+    """Refuse a table that lacks a column; errors as of `require`."""
     missing = [name for name in names if name not in table.column_names]
     require(not missing, f"{where} lacks the columns {missing}; it has {table.column_names}")
 
@@ -38,7 +32,7 @@ def require_columns(table: pa.Table, names: tuple[str, ...], where: str) -> None
 class Cell:
     """One evaluator trained on one train set with one seed, and what it predicted.
 
-    `representation` names the filtering that the train set belongs to; None for `full` only.
+    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows.
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
@@ -73,15 +67,10 @@ class Cell:
             (self.representation is None) == (self.train_set == "full" or is_forgettable_set(self.train_set)),
             f"{where}: representation is {self.representation!r}; only 'full' and forgettable rows have none",
         )
+        given = "missing" if self.predictions is None else "given"
         require(
-            self.status in ("done", "failed", "not run"),
-            f"{where}: status is {self.status!r}; use 'done', 'failed' or 'not run'",
+            (given == "given") == (self.status == "done"),
+            f"{where}: status {self.status!r} and predictions {given}; only done cells have predictions",
         )
-        require(
-            (self.predictions is not None) == (self.status == "done"),
-            f"{where}: status {self.status!r} and predictions "
-            f"{'given' if self.predictions is not None else 'missing'}; only done cells have predictions",
-        )
-        require(self.status != "failed" or bool(self.reason), f"{where}: a failed cell needs a reason")
         if self.predictions is not None:
-            require_columns(self.predictions, _PREDICTION_COLUMNS, f"{where}: predictions table")
+            require_columns(self.predictions, ("test_set", "row_id", "predicted"), f"{where}: predictions table")

@@ -79,8 +79,8 @@ def row_keys(test_set: TestSet) -> pa.Array:
 
 def _trainings(data: BenchmarkData) -> Iterable[Cell]:
     """The trainings of the report, then those of second phases that are not among them."""
-    others = () if data.forgettables is None else data.forgettables.cells
-    found = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in chain(others, data.cells)}
+    trained = chain(data.forgettables.cells, data.cells)
+    found = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
     return found.values()
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, LearntRows
+from aflite_assets.analysis.inputs.forgettables import LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
@@ -155,7 +155,7 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     columns |= {name: facts[name] for name in ROW_FACTS.names[1:]}
     names = pa.array(data.label_names, pa.string())
     columns |= {name: _named(columns[name], names) for name in _CLASSES if name in columns}
-    return pa.table(columns | _learning((data.forgettables or NO_FORGETTABLES).learnt, row_ids))
+    return pa.table(columns | _learning(data.forgettables.learnt, row_ids))
 
 
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:

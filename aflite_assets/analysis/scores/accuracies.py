@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
+from aflite_assets.analysis.inputs.forgettables import Forgettables
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.inputs.trained_cells import CellStatus
 from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
@@ -120,7 +120,7 @@ def _numbers(found: Score, sizes: Sequence[int]) -> dict[str, Any]:
 
 def _apart(data: BenchmarkData) -> Iterator[tuple[str, str, list[Cell], list[_Part]]]:
     """Yield evaluators, train sets and cells of the tables of forgettable rows alone, with what they are tested on."""
-    forgettables = data.forgettables or NO_FORGETTABLES
+    forgettables = data.forgettables
     tested: list[_Part] = [("all" if one.challenge else "full", one, part) for one, part in tested_parts(data)]
     by_overlap = list(_overlap_parts(data, forgettables))
     for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in forgettables.cells):

@@ -15,9 +15,9 @@ from aflite_assets.analysis.filtering import (
     ClassShare,
     FilterRow,
     PredictabilityBin,
-    ScoreBin,
 )
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
+from aflite_assets.analysis.inputs.score_counts import ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
 from aflite_assets.text import listed, one_line

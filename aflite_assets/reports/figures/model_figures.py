@@ -12,8 +12,8 @@ import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
-from aflite_assets.analysis.forgettables import THRESHOLDS, Threshold
-from aflite_assets.analysis.inputs.forgettables import SecondPhase, WeakModelFacts
+from aflite_assets.analysis.forgettables import THRESHOLDS
+from aflite_assets.analysis.inputs.forgettables import SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.records import Unit
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS

@@ -19,14 +19,14 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
 from aflite_assets.stages.evaluation.margins import without_inputs
-from aflite_assets.stages.shared.asked_sets import asked_sets
+from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.evaluator_roles import (
     fine_tuned_evaluators,
     is_apart,
     partial_inputs,
     second_phases,
 )
-from aflite_assets.stages.shared.report_inputs import test_sets, whole_earlier_sets
+from aflite_assets.stages.shared.report_inputs import whole_earlier_sets
 from aflite_assets.stages.stage import StageChecks, StageSettings
 from aflite_assets.text import listed, percent
 

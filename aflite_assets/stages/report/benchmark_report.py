@@ -1,12 +1,8 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.rows.table import image_reader, read_row_tables
 from aflite_assets.analysis.storage import read_analysis, read_evidence
 from aflite_assets.checks import failed_lines
@@ -19,9 +15,6 @@ from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.shared.report_inputs import read_similarities
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
-
-if TYPE_CHECKING:
-    from aflite_assets.reports.figures.drawing import Picture
 
 
 class BenchmarkReportSettings(StageSettings):
@@ -46,23 +39,30 @@ def run(
 ) -> dict[str, object]:
     """Render what `analysis` published; no number is computed here. The tracker has the path of the page.
 
-    The page itself holds plotly's script, and is kept once.
+    The page itself holds plotly's script, and is kept once. `layouts.json` has every table as the papers lay it out,
+    `tables.json` as Markdown, and `figures.json` says what each of `figures/<name>.png` shows.
     """
     from aflite_assets.reports.figures.all_figures import report_pictures
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
+    from aflite_assets.reports.page.markdown import plain_table, tables_markdown
     from aflite_assets.reports.sentences.verdict import verdict_texts
+    from aflite_assets.reports.tables.all_tables import shown_tables
 
-    analysis, shown = read_analysis(inputs.analysis.path), report_inputs(settings, inputs)
-    pictures = report_pictures(analysis, shown)
-    page = render_report(analysis, shown, pictures)
-    (draft.path / "report.html").write_text(page, encoding="utf-8")
+    analysis, shown, folder = read_analysis(inputs.analysis.path), report_inputs(settings, inputs), draft.path
+    pictures, tables = report_pictures(analysis, shown), shown_tables(analysis)
+    (folder / "report.html").write_text(render_report(analysis, shown, pictures), encoding="utf-8")
     document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
-    (draft.path / "report.json").write_text(document, encoding="utf-8")
-    write_tables(analysis, draft.path)
-    write_pictures(pictures, draft.path)
+    (folder / "report.json").write_text(document, encoding="utf-8")
+    layouts = {name: [asdict(plain_table(one)) for one in each] for name, each in tables.items()}
+    write_json(folder / "layouts.json", layouts)
+    write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in tables.items()})
+    (folder / "figures").mkdir()
+    for name, picture in pictures.items():
+        (folder / "figures" / f"{name}.png").write_bytes(picture.png)
+    write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
-    context.tracker.log_artifact(draft.path / "report.json")
+    context.tracker.log_artifact(folder / "report.json")
     verdicts = verdict_texts(analysis)
     return {
         "test_sets": [test.name for test in analysis.facts.test_sets],
@@ -73,7 +73,7 @@ def run(
 
 
 def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
-    """What the report shows beside the numbers."""
+    """Return what the report shows beside the numbers."""
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
         examples=raw,
@@ -83,26 +83,6 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
         similarities=read_similarities(inputs.bias_evidence),
         evidence=read_evidence(folder),
     )
-
-
-def write_tables(analysis: Analysis, folder: Path) -> None:
-    """Every table as the papers lay it out, and as Markdown; its numbers are published by `analysis`."""
-    from aflite_assets.reports.page.markdown import plain_table, tables_markdown
-    from aflite_assets.reports.tables.all_tables import shown_tables
-
-    shown = shown_tables(analysis)
-    write_json(
-        folder / "layouts.json", {name: [asdict(plain_table(one)) for one in each] for name, each in shown.items()}
-    )
-    write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in shown.items()})
-
-
-def write_pictures(pictures: "Mapping[str, Picture]", folder: Path) -> None:
-    """Every figure as `figures/<name>.png`, and in `figures.json` what each shows."""
-    (folder / "figures").mkdir()
-    for name, picture in pictures.items():
-        (folder / "figures" / f"{name}.png").write_bytes(picture.png)
-    write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
 
 
 BENCHMARK_REPORT = Stage("benchmark_report", "18", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -1,29 +1,41 @@
-"""Test sets as evaluators are asked about them, by row or by question, and the cells tested on them."""
+"""Test sets as evaluators are judged on them, by row or by question, and the cells tested on them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.records import Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import is_ranked
-from aflite_assets.analysis.scores.questions import question_set
+from aflite_assets.analysis.inputs.records import Cell, FilteredSet, FineTuned, TestSet
+from aflite_assets.analysis.scores.accuracy import is_ranked, with_ranks
+from aflite_assets.analysis.scores.questions import question_predictions, question_set
+from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import is_multiple_choice, right_class
+from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.sources import MultipleChoiceSource
-from aflite_assets.stages.shared.report_inputs import read_cells
+from aflite_assets.stages.shared.label_mapping import class_map, is_identity
+from aflite_assets.stages.shared.published import (
+    ChallengeFacts,
+    ControlSet,
+    category_columns,
+    read_challenge_sets,
+    test_examples,
+)
+
+_PREDICTED = ["test_set", "row_id", "predicted"]
 
 
 @dataclass(frozen=True, eq=False)
 class AskedSets:
-    """Test sets by row, and with multiple choice by question (`asked`, in the same order).
+    """Test sets by row, or by question if they are multiple choice (`asked`).
 
-    `answers`: those of `by_row` that are multiple choice, of whose two classes `right` is that of right answers;
-    `label_names`: of the dataset.
+    `answers`: the multiple choice ones by row, i.e. by answer; `right`: their class of right answers; `label_names`: of
+    the dataset.
     """
 
-    by_row: tuple[TestSet, ...]
     asked: tuple[TestSet, ...]
     answers: tuple[TestSet, ...]
     right: int
@@ -32,13 +44,32 @@ class AskedSets:
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
         """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` needs.
 
-        `ranks`: whether top-5 accuracy is to be known too.
+        Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`) or
+        as predictions of questions: those of all cells, rows and classes are more than memory holds. `ranks`: whether
+        top-5 accuracy is to be known too.
 
         Raises:
             DataError: predictions do not fit the rows.
         """
         ranked = [one for one in self.asked if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
-        return read_cells(models, ranked=ranked, asked=self.answers, right=self.right)
+        names = [one.name for one in (*ranked, *self.answers)]
+        others = [("test_set", "not in", names)] if names else None
+        cells = []
+        for row in pq.read_table(models.file("cells.parquet")).to_pylist():
+            name = row.pop("name")
+            if row["status"] != "done":
+                cells.append(Cell(**row))
+                continue
+            path = models.part(name).file("predictions.parquet")
+            tables = [pq.read_table(path, columns=_PREDICTED, filters=others)]
+            for one in (*ranked, *self.answers):
+                own = [("test_set", "=", one.name)]
+                found = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=own)
+                if found.num_rows:
+                    cell, by_question = Cell(**row, predictions=found), one in self.answers
+                    tables.append(question_predictions(cell, one, self.right) if by_question else with_ranks(cell, one))
+            cells.append(Cell(**row, predictions=pa.concat_tables(tables, promote_options="default")))
+        return tuple(cells)
 
 
 def asked_sets(
@@ -47,44 +78,113 @@ def asked_sets(
     raw_dataset: PublishedResult,
     specs: Mapping[str, ChallengeSpec],
 ) -> AskedSets:
-    """The test sets `by_row`, asked by question where they are multiple choice.
+    """Return the test sets `by_row`, in their order, by question if they are multiple choice.
 
     `label_names`: of the dataset, whose source the manifest of `raw_dataset` names; `specs`: of its challenge sets.
     """
-    answers = choice_sets(by_row, label_names, declared=_declared(by_row, raw_dataset, specs))
-    right = right_class(label_names) or 0
+    declared = {name for name, spec in specs.items() if isinstance(spec.source, MultipleChoiceSource)}
+    if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] == "multiple_choice":
+        declared |= {one.name for one in by_row if not one.challenge}
+    answers, right = choice_sets(by_row, label_names, declared=declared), right_class(label_names) or 0
     asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
-    return AskedSets(tuple(by_row), asked, tuple(answers), right, label_names)
-
-
-def _declared(by_row: Sequence[TestSet], raw_dataset: PublishedResult, specs: Mapping[str, ChallengeSpec]) -> set[str]:
-    """The test sets whose source says that it is multiple choice."""
-    own = raw_dataset.manifest["made_from"]["fields"]["source"]["format"] == "multiple_choice"
-    natural = {one.name for one in by_row if not one.challenge} if own else set()
-    return natural | {name for name, spec in specs.items() if isinstance(spec.source, MultipleChoiceSource)}
+    return AskedSets(asked, tuple(answers), right, label_names)
 
 
 def choice_sets(
     test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
 ) -> list[TestSet]:
-    """The test sets, by answer, whose groups are questions, in the dataset's own classes.
+    """Return the test sets, by answer, whose groups are questions, in the dataset's own classes.
 
-    Those are sets of which every group is a question with one right answer, and the sets in `declared`, whose source
-    says that they are multiple choice, where any group is.
+    Every group must be a question with one right answer; of the sets in `declared`, whose source is multiple choice,
+    any group.
     """
-    number = right_class(label_names)
+    right = right_class(label_names)
     return [
         one
         for one in test_sets
-        if number is not None
-        and _in_own_classes(one, label_names)
-        and is_multiple_choice(one.labels == number, one.groups, partly=one.name in declared)
+        if right is not None
+        and (one.class_map is None or is_identity(one.class_map, one.label_names, label_names))
+        and is_multiple_choice(one.labels == right, one.groups, partly=one.name in declared)
     ]
 
 
-def _in_own_classes(test_set: TestSet, label_names: tuple[str, ...]) -> bool:
-    """Whether each class of the dataset counts as that of the same name and number, as of the dataset's own splits."""
-    mapped = test_set.class_map
-    return mapped is None or (
-        test_set.label_names == label_names and np.array_equal(mapped, np.arange(len(label_names)))
-    )
+def test_sets(
+    raw: Examples,
+    challenges: PublishedResult,
+    filtered: tuple[FilteredSet, ...],
+    specs: Mapping[str, ChallengeSpec],
+    unreported: Collection[str],
+    fine_tuned: Mapping[str, FineTuned],
+    controls: Sequence[ControlSet],
+) -> tuple[TestSet, ...]:
+    """Return every set that is tested on: natural ones with what each filter kept, challenge sets with class maps.
+
+    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
+    that evaluators were fine-tuned on say so in their notes.
+
+    Raises:
+        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
+    """
+    published = read_challenge_sets(challenges)
+    known = {*published.sets, *published.missing}
+    if known != set(specs):
+        raise DataError(
+            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
+        )
+    found = []
+    for name, examples in test_examples(raw, challenges).items():
+        if name in unreported:
+            continue
+        rows = (examples.row_ids, examples.labels, examples.label_names)
+        if name in published.sets:
+            test_set = TestSet(
+                name,
+                True,
+                *rows,
+                kept={},
+                categories=category_columns(examples),
+                class_map=class_map(name, specs[name], examples, raw.label_names),
+                collapse=specs[name].collapse,
+                notes=(*_challenge_notes(published.sets[name]), *fine_tuned_note(name, fine_tuned)),
+                groups=examples.groups,
+            )
+        else:
+            policies = {one.representation: one.policy(name) for one in filtered}
+            test_set = TestSet(
+                name,
+                False,
+                *rows,
+                kept={
+                    one.representation: np.isin(
+                        examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy()
+                    )
+                    for one in filtered
+                    if policies[one.representation] != "kept"
+                },
+                groups=examples.groups,
+                pooled="pooled" in policies.values(),
+                own_kept={
+                    (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
+                    for control in controls
+                    if control.split == name and control.seed is None
+                },
+            )
+        found.append(test_set)
+    return tuple(found)
+
+
+def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
+    unlabelled, broken = facts.unlabelled_rows, facts.undecodable_images
+    labelled, limited = facts.source_rows - unlabelled, facts.rows + broken
+    if limited < labelled:
+        yield f"The spec limits it to {limited:,} of {labelled:,} rows."
+    if unlabelled:
+        yield f"Rows without a label were dropped: {unlabelled:,}."
+    if broken:
+        yield f"Images that do not decode were dropped: {broken:,}."
+
+
+def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
+    """Return the note on a challenge set that evaluators were fine-tuned on other rows of it; empty if none was."""
+    names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
+    return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()

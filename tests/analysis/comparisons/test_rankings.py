@@ -9,13 +9,11 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
-from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
+from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap, RankingPair
 from aflite_assets.analysis.intervals import crossed_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.analysis.scores.accuracy import correct_rows
-from aflite_assets.errors import InvalidInputError
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, ranked_cells
 
 
@@ -133,12 +131,12 @@ def test_overlaps_are_records(ranked: BenchmarkData) -> None:
 
 
 def test_sets_of_two_sizes_are_named(make_ranked: Callable[..., BenchmarkData]) -> None:
-    larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_kept=500),))
+    larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_rows=500),))
     assert analyse(make_ranked(rankings=(larger,))).facts.rankings["roberta"].differing == ("filtered",)
 
 
 def test_nothing_kept_has_no_overlap(make_ranked: Callable[..., BenchmarkData]) -> None:
-    empty = replace(PAIR, overlaps=(KeptOverlap("filtered", 10, 0, 0, 0, None, None),))
+    empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
     (one,) = analyse(make_ranked(rankings=(empty,))).of(RANKING_OVERLAP)
     assert (one.rows, one.shared, one.jaccard, one.jaccard_by_chance) == (10, 0, None, None)
 
@@ -151,8 +149,3 @@ def test_without_rankings_or_evaluators_nothing_is_compared(
     untrained = make_ranked(cells=())
     assert compared(untrained) == []
     assert len(analyse(untrained).of(RANKING_OVERLAP)) == 1
-
-
-def test_rankings_of_what_was_not_filtered_are_refused(make_planted: Callable[..., BenchmarkData]) -> None:
-    with pytest.raises(InvalidInputError, match=rf"rankings name representations \['{OTHER}'\] that have no filtered"):
-        make_planted(rankings=(PAIR,))

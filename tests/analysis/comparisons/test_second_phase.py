@@ -20,7 +20,6 @@ def phases(data: BenchmarkData) -> list[Difference]:
 
 def test_the_control_is_the_phase_on_random_rows_of_the_same_model(forgotten: BenchmarkData) -> None:
     forgettables = forgotten.forgettables
-    assert forgettables is not None
     assert [forgettables.control_of(name) for name in PHASES] == ["net_random", None, "net_random", "net_random"]
     assert forgettables.starts == ("net",)
 

@@ -1,8 +1,5 @@
 """Where planted learning curves flatten, and which of them cannot be trusted."""
 
-import re
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +14,6 @@ from aflite_assets.analysis.inputs.learning_curve import (
     sample_points,
 )
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.specs.sample import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
@@ -93,15 +89,6 @@ def test_the_largest_elbow_serves_all() -> None:
     assert {one.most_frequent_class for one in points} == {0.34}
 
 
-@pytest.mark.parametrize(
-    ("rows", "right"), [((), ()), ((20, 10), (1, 2)), ((10, 10), (1, 2)), ((10, 20), (1,)), ((10,), (101,))]
-)
-def test_curves_that_cannot_be_are_refused(rows: tuple[int, ...], right: tuple[int, ...]) -> None:
-    message = f"the learning curve of 'a' has the sizes {list(rows)} with {list(right)} of 100 held-back rows right"
-    with pytest.raises(InvalidInputError, match=re.escape(message)):
-        LearningCurve("a", rows, right, 100, 50)
-
-
 PRINTED = (3_677, 7_745, 8_169, 8_469, 8_096)
 """Of 10,000 rows at 5,000 to 25,000 train rows: Mishra and Sachdeva 2020, Table 1."""
 
@@ -153,28 +140,6 @@ def test_repeats_count_by_their_mean() -> None:
     ]  # fmt: skip
     assert [one.chosen for one in points] == [False, True, False]
     assert (points[0].interval_low, points[0].interval_high) == pytest.approx((0.4038, 0.5962), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("rows", "right", "message"),
-    [
-        ((), (), "give each size as many counts"),
-        ((10, 20), ((1,),), r"samples of \[10, 20\] rows have \[\[1\]\] of 100 held-back rows right"),
-        ((10, 20), ((1,), (1, 2)), "give each size as many counts"),
-        ((10,), ((101,),), "give each size as many counts"),
-        ((10,), ((),), "give each size as many counts"),
-        ((20, 10), ((1,), (2,)), r"the learning curve of 'sample' has the sizes \[20, 10\]"),
-    ],
-)
-def test_samples_that_cannot_be_are_refused(rows: Any, right: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        SampleCurve(rows, right, 100, 50, "flat")
-
-
-def test_a_rule_that_is_not_known_is_refused() -> None:
-    stop: Any = "rises"
-    with pytest.raises(InvalidInputError, match="stop is 'rises'; choose flat or falls"):
-        SampleCurve((10,), ((1,),), 100, 50, stop)
 
 
 def test_flaws_of_curves() -> None:

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned, count_scores
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.analysis.inputs.score_counts import bin_edges, binned, count_scores
 
 
 @given(st.lists(st.integers(0, 64)), st.integers(1, 64), st.sampled_from([1, 4, 20]))
@@ -44,17 +42,12 @@ def test_counts_are_of_train_rows_and_name_what_went() -> None:
         (1, scores(r10=0.8, r11=0.2, r13=0.6, r14=0.0, r21=0.0)),
         (2, scores(r11=0.2, r13=0.6, r14=0.0)),
     ]
-    found = count_scores(iter(tables), planted_rows(), bins=4)
-    assert found.iterations.tolist() == [0, 1, 2]
-    assert found.rows.tolist() == [[1, 1, 0, 2], [2, 0, 1, 1], [2, 0, 1, 0]]
-    assert found.removed.tolist() == [[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
+    found = list(count_scores("r", iter(tables), planted_rows(), bins=4))
+    assert [one.iteration for one in found] == [0] * 4 + [1] * 4 + [2] * 4
+    assert [(one.low, one.high) for one in found] == [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)] * 3
+    assert [one.rows for one in found] == [1, 1, 0, 2, 2, 0, 1, 1, 2, 0, 1, 0]
+    assert [one.removed for one in found] == [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]
 
 
 def test_no_iteration_is_empty() -> None:
-    found = count_scores([], planted_rows())
-    assert found.rows.shape == found.removed.shape == (0, 20)
-
-
-def test_shapes_must_fit() -> None:
-    with pytest.raises(InvalidInputError, match=r"\(2, 4\) and \(2, 3\); with 2 iterations and 4 bins both must be"):
-        ScoreCounts(np.arange(2), bin_edges(4), np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64))
+    assert list(count_scores("r", [], planted_rows())) == []

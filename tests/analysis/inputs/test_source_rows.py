@@ -1,6 +1,5 @@
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from aflite_assets.analysis.inputs.source_rows import (
     ANSWER_PLACES,
@@ -10,7 +9,6 @@ from aflite_assets.analysis.inputs.source_rows import (
     brief_place,
     place_text,
 )
-from aflite_assets.errors import InvalidInputError
 
 PLACES = pa.table(
     [[3, 7, 9], ["train", "test", "test"], [3, 0, 2], ["a.csv", "b.parquet", None], [5, None, None]],
@@ -57,10 +55,3 @@ def test_features_go_back_to_the_sources_units() -> None:
     source = SourceRows(PLACES, mean=np.array([10.0, -1.0]), deviation=np.array([2.0, 0.5]))
     assert source.original(np.array([[0, 2], [-1, 0]], np.float32)).tolist() == [[10.0, 0.0], [8.0, -1.0]]
     assert NO_SOURCE.original(np.array([0.5], np.float32)).tolist() == [0.5]
-
-
-def test_places_of_other_columns_and_half_a_scale_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="places have the schema row_id: int64"):
-        SourceRows(PLACES.select(["row_id"]))
-    with pytest.raises(InvalidInputError, match="are given together or not at all"):
-        SourceRows(PLACES, mean=np.zeros(2))

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, DataMap, TestSet
 from aflite_assets.analysis.rows.measured import (
@@ -16,7 +15,6 @@ from aflite_assets.analysis.rows.measured import (
     data_map_means,
 )
 from aflite_assets.analysis.scores.questions import PICKED
-from aflite_assets.errors import InvalidInputError
 
 
 def points(kept: list[bool | None]) -> pa.Table:
@@ -45,11 +43,6 @@ def test_means_are_of_the_rows_that_entered_the_filter(by_hand: BenchmarkData) -
         DataMapMeans("b", "x", True, 0, 0, "removed", 0, None, None, None),
     )
     assert DATA_MAPS.from_arrow(DATA_MAPS.to_arrow(means)) == means
-
-
-def test_a_data_map_that_lacks_a_column_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"data map of 'net' lacks the columns \['guid'\]"):
-        DataMap("net", "a", 1, 1, points([True]).drop_columns(["guid"]))
 
 
 def cell(evaluator: str, seed: int, picks: list[int | None], train_set: str = "full") -> Cell:

@@ -72,8 +72,8 @@ def test_every_finished_training_is_there_once(made: str, request: pytest.Fixtur
     assert table.schema.equals(PREDICTIONS)
     keys = [tuple(row.values()) for row in table.drop_columns("correct").to_pylist()]
     assert len(set(keys)) == len(keys)
-    others = () if data.forgettables is None else data.forgettables.cells
-    done = {(c.evaluator, c.train_set, c.representation, c.seed) for c in (*data.cells, *others) if c.status == "done"}
+    cells = (*data.cells, *data.forgettables.cells)
+    done = {(one.evaluator, one.train_set, one.representation, one.seed) for one in cells if one.status == "done"}
     assert {(one[0], one[2], one[1], one[3]) for one in keys} == done
 
 
@@ -107,6 +107,6 @@ def test_rows_kept_by_the_law_of_another_train_set_say_so(planted: BenchmarkData
 
 def test_trainings_without_predictions_have_no_rows(planted: BenchmarkData, tmp_path: Path) -> None:
     cells = tuple(replace(cell, status="not run", predictions=None) for cell in planted.cells)
-    write_predictions(replace(planted, cells=cells, forgettables=None), examples_of(planted), tmp_path)
+    write_predictions(replace(planted, cells=cells), examples_of(planted), tmp_path)
     assert pq.read_table(tmp_path / PREDICTIONS_FILE).num_rows == 0
     assert np.array_equal(pq.read_table(tmp_path / TEST_ROWS_FILE).schema.names, TEST_ROWS.names)

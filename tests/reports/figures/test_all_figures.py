@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, score_bins
+from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
+from aflite_assets.analysis.inputs.score_counts import ScoreBin, bin_edges
 from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
@@ -53,10 +53,14 @@ def similarity_table(names: tuple[str, ...] = ("neutral", HOSTILE)) -> pa.Table:
     return pa.Table.from_pylist(records)
 
 
-def planted_counts(iterations: int = 8) -> ScoreCounts:
-    rows = np.arange(1, 1 + 20 * iterations).reshape(iterations, 20)
-    removed = np.where(np.arange(20) >= 18, rows // 2, 0)
-    return ScoreCounts(np.arange(iterations), bin_edges(), rows, removed)
+def planted_bins(iterations: int = 8) -> tuple[ScoreBin, ...]:
+    edges = bin_edges().tolist()
+    return tuple(
+        ScoreBin("roberta", iteration, edges[place], edges[place + 1], rows, rows // 2 if place >= 18 else 0)
+        for iteration in range(iterations)
+        for place in range(20)
+        for rows in [1 + 20 * iteration + place]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,7 @@ def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callabl
     return make_planted(
         examples=image_examples(1400),
         similarities={"roberta": class_similarities(similarity_table())},
-        score_counts={"roberta": planted_counts()},
+        score_bins=planted_bins(),
     )
 
 
@@ -194,7 +198,7 @@ def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: i
 
 @pytest.mark.parametrize("iterations", [0, 1, 3, 40])
 def test_scores_of_any_number_of_iterations(iterations: int) -> None:
-    bins = tuple(score_bins("r", planted_counts(iterations)))
+    bins = planted_bins(iterations)
     drawn = pixels(figures_filtering.scores_by_iteration(bins, {"threshold": 0.75}).png)
     for colour in (BLUE, ORANGE, VERMILION):
         assert has_colour(drawn, colour) == (iterations > 0)

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
-from aflite_assets.analysis.inputs.rankings import KeptOverlap
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap
 from aflite_assets.reports.sentences import comparisons
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, PHASES, ranked_cells
 
@@ -59,7 +58,7 @@ def test_without_rankings_evaluators_or_kept_rows_less_is_said(
 ) -> None:
     assert ranking_sentences(planted) == ()
     assert len(ranking_sentences(make_ranked(cells=()))) == 1
-    empty = replace(PAIR, overlaps=(KeptOverlap("filtered", 10, 0, 0, 0, None, None),))
+    empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
     assert ranking_sentences(make_ranked(rankings=(empty,)))[0].endswith("ranked by vocabulary and by predictability.")
 
 
@@ -72,7 +71,6 @@ def test_a_line_says_by_how_much_second_phases_differ(planted: BenchmarkData, fo
 
 def test_where_no_second_phase_differs_the_line_says_so(forgotten: BenchmarkData) -> None:
     forgettables = forgotten.forgettables
-    assert forgettables is not None
     same = tuple(
         replace(cell, evaluator=name)
         for cell in forgettables.cells

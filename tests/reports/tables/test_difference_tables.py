@@ -10,8 +10,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap, RankingPair
 from aflite_assets.reports.page.markdown import tables_markdown
 from aflite_assets.reports.tables.all_tables import in_turn, shown_tables
 from aflite_assets.reports.tables.difference_tables import (
@@ -207,7 +206,7 @@ def test_the_tables_show_the_numbers(ranked: BenchmarkData, values: Any) -> None
 def test_sets_of_two_sizes_are_named_in_the_note(
     make_ranked: Callable[..., BenchmarkData], ranked: BenchmarkData
 ) -> None:
-    larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_kept=500),))
+    larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_rows=500),))
     sentence = "The two sets differ in size (filtered), which may explain a difference."
     assert sentence in ranking_tables(analyse(make_ranked(rankings=(larger,))))[0].notes[0]
     assert sentence not in ranking_tables(analyse(ranked))[0].notes[0]
@@ -243,7 +242,7 @@ def test_without_evaluators_the_overlap_stands_alone(make_ranked: Callable[..., 
 
 
 def test_nothing_kept_has_dashes_for_overlaps(make_ranked: Callable[..., BenchmarkData]) -> None:
-    empty = replace(PAIR, overlaps=(KeptOverlap("filtered", 10, 0, 0, 0, None, None),))
+    empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
     data = make_ranked(rankings=(empty,))
     assert [cell.text for cell in ranking_tables(analyse(data))[-1].rows[0].cells] == ["10", "0", "0", "0"] + [
         "\N{EN DASH}"

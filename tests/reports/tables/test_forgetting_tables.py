@@ -90,7 +90,6 @@ def test_overlap_stands_by_class(forgotten: BenchmarkData) -> None:
 
 def test_a_model_that_only_starts_has_a_table_and_no_differences(forgotten: BenchmarkData) -> None:
     forgettables = forgotten.forgettables
-    assert forgettables is not None
     cells = tuple(cell for cell in forgettables.cells if cell.evaluator == "net")
     data = replace(forgotten, forgettables=replace(forgettables, cells=cells, thresholds=()))
     analysis = analyse(data)

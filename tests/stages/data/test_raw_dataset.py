@@ -17,7 +17,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data.raw_dataset import RawDatasetSettings, read_raw
 from aflite_assets.stages.pipeline import STAGES, run_stage, stage_key
-from aflite_assets.stages.shared.report_inputs import annotations_note
+from aflite_assets.stages.shared.report_inputs import row_notes
 from aflite_assets.stages.stage import Progress
 
 Make = Callable[..., DatasetSpec]
@@ -169,7 +169,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
     assert without.summary["annotations_left_out"] == reason
     assert reason in said
     assert "annotator_labels" not in load_examples(without.path).table.column_names
-    assert annotations_note(without) == (
+    assert row_notes(without) == (
         "Single annotators' labels were left out, as their files are missing: there is no human row.",
     )
 

@@ -234,7 +234,7 @@ def test_repeats_are_trainings_with_seeds_of_their_own(store: ResultStore) -> No
     result, logged = _sampled(_spec(sample=sample, seed=3), store)
     curve = read_sample_curve(result)
     assert curve is not None
-    assert (curve.repeats, curve.rows, curve.stop) == (2, (100, 200), "falls")
+    assert (len(curve.right[0]), curve.rows, curve.stop) == (2, (100, 200), "falls")
     assert list(_points(result)) == ["sample.100", "sample.100.4", "sample.200", "sample.200.4"]
     assert len(set(_points(result).values())) == len(_trainings(logged)) == 4
     single, logged = _sampled(_spec(sample=sample | {"repeats": 1}, seed=3), store)

@@ -20,7 +20,12 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import open_features, read_rows
-from aflite_assets.stages.shared.report_inputs import read_evidence, read_nearest_kept, read_planted, read_similarities
+from aflite_assets.stages.shared.report_inputs import (
+    read_by_representation,
+    read_evidence,
+    read_planted,
+    read_similarities,
+)
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker
 
@@ -112,7 +117,7 @@ def _fool_a_simple_model(adversary: EvidenceTable) -> None:
 def _have_a_nearest_kept_row(rows: list[dict[str, Any]], result: PublishedResult) -> None:
     """Every removed train row has one, of the other class."""
     train = {row["row_id"]: row for row in rows if row["split"] == "train"}
-    nearest = read_nearest_kept(result)["given"].to_pylist()
+    nearest = read_by_representation(result, "nearest_kept")["given"].to_pylist()
     assert [row["row_id"] for row in nearest] == [row_id for row_id, row in train.items() if not row["kept"]]
     for row in nearest:
         assert train[row["nearest_kept"]]["kept"]

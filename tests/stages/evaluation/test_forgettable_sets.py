@@ -272,7 +272,6 @@ def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     _, results, _ = made
     result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
     found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
-    assert found is not None
     assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids
     for one in found.learnt:

@@ -17,8 +17,9 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.shared.asked_sets import AskedSets
 from aflite_assets.stages.shared.published import category_columns
-from aflite_assets.stages.shared.report_inputs import filtered_set, read_cells
+from aflite_assets.stages.shared.report_inputs import filtered_set
 
 CLASSES = tuple(f"c{number:02d}" for number in range(12))
 
@@ -118,7 +119,7 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
     from aflite_assets.analysis.inputs.records import TestSet
 
     one = TestSet("all", True, np.arange(96), np.arange(96) % 12, CLASSES, {})
-    cells = read_cells(walk["evaluator_models"].result, ranked=[one])
+    cells = AskedSets((one,), (), 0, CLASSES).cells(walk["evaluator_models"].result)
     linear = next(cell for cell in cells if (cell.evaluator, cell.train_set) == ("linear", "full"))
     assert linear.predictions is not None
     assert linear.predictions.column_names == ["test_set", "row_id", "predicted", "gold_rank"]
@@ -126,7 +127,7 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
     own = said[np.arange(96), np.arange(96) % 12]
     assert ranks.tolist() == (said > own[:, None]).sum(axis=1).tolist()
     assert linear.predictions.num_rows == 120 + 96 + 88
-    plain = read_cells(walk["evaluator_models"].result)[0].predictions
+    plain = AskedSets((), (), 0, CLASSES).cells(walk["evaluator_models"].result)[0].predictions
     assert plain is not None
     assert plain.column_names == ["test_set", "row_id", "predicted"]
 
@@ -159,7 +160,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
 
 
 def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, StoredResult], tmp_path: Path) -> None:
-    from aflite_assets.stages.shared.report_inputs import test_sets
+    from aflite_assets.stages.shared.asked_sets import test_sets
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     arguments = (raw, walk["challenge_sets"].result, (), spec.challenge_sets)
@@ -170,7 +171,7 @@ def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, StoredR
 def test_test_rows_that_filtering_left_alone_are_not_called_filtered(
     walk: dict[str, StoredResult], tmp_path: Path
 ) -> None:
-    from aflite_assets.stages.shared.report_inputs import test_sets
+    from aflite_assets.stages.shared.asked_sets import test_sets
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     scored = filtered_set("given", walk["filtered_sets"].result.part("given"))
@@ -181,7 +182,7 @@ def test_test_rows_that_filtering_left_alone_are_not_called_filtered(
 
 
 def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: ResultStore) -> None:
-    from aflite_assets.stages.shared.report_inputs import test_sets
+    from aflite_assets.stages.shared.asked_sets import test_sets
 
     content = _content(tmp_path)
     for name in ("train", "test", "all"):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aflite_assets.analysis.inputs.records import TestSet
+from aflite_assets.analysis.inputs.records import FineTuned, TestSet
 from aflite_assets.analysis.scores.questions import question_set
-from aflite_assets.stages.shared.asked_sets import choice_sets
+from aflite_assets.stages.shared.asked_sets import choice_sets, fine_tuned_note
 
 NAMES = ("right", "wrong")
 ANSWERS = TestSet(
@@ -35,3 +35,11 @@ def test_other_classes_are_judged_by_row() -> None:
     assert choice_sets([replace(ANSWERS, class_map=np.array([1, 0]))], NAMES) == []
     assert choice_sets([replace(ANSWERS, label_names=("wrong", "right"))], NAMES) == []
     assert choice_sets([replace(ANSWERS, groups=None)], NAMES) == []
+
+
+def test_a_set_says_for_whom_it_is_not_zero_shot() -> None:
+    fine_tuned = {"x": FineTuned("p", ("odd",)), "y": FineTuned("p", ("even", "odd")), "z": FineTuned("p", ("even",))}
+    assert fine_tuned_note("odd", fine_tuned) == (
+        "Not zero-shot for evaluators fine-tuned on other rows of this set: x, y.",
+    )
+    assert fine_tuned_note("other", fine_tuned) == ()

@@ -12,7 +12,11 @@ import pytest
 from aflite_assets.algorithm import FilterSettings, filter_dataset
 from aflite_assets.reports.sentences.filtering import cue_name
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.report_inputs import _with_class_names, read_evidence, read_removal_cues
+from aflite_assets.stages.shared.report_inputs import (
+    _with_class_names,
+    read_evidence,
+    read_removal_cues,
+)
 
 NAMES = {"text": "question", "text_pair": "answer", "column 3": "age"}
 

@@ -5,23 +5,27 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import (
+    NO_FORGETTABLES,
     Agreement,
     Forgettables,
     LearntRows,
     SecondPhase,
-    ThresholdCurve,
+    Threshold,
     WeakModelFacts,
+    threshold_curve,
 )
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.train_sets import is_forgettable_set
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.minorities import measure_rows
-from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
+from aflite_assets.stages.evaluation.analysis.rankings import overlap
+from aflite_assets.stages.evaluation.analysis.rows import class_probability
 from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES, read_forgettable_sets
 
@@ -37,60 +41,54 @@ def read_forgettables(
     tested: Sequence[TestSet],
     raw: Examples,
     minorities: MinoritiesSpec | None,
-) -> Forgettables | None:
-    """Everything about forgettable rows; None where the dataset's file names no weak model.
+) -> Forgettables:
+    """Return everything about forgettable rows; nothing if the dataset's file names no weak model.
 
     `cells`: of the whole grid, whose result is `models`. `tested`: every test set.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
-        return None
-    starts = {phase.start for phase in phases.values()}
-    alone = {cell.evaluator for cell in cells if is_forgettable_set(cell.train_set)}
-    kept = tuple(
-        cell
-        for cell in cells
-        if is_apart(cell, phases) or (cell.train_set == "full" and cell.evaluator in starts | alone)
-    )
+        return NO_FORGETTABLES
+    shown = {phase.start for phase in phases.values()}
+    shown |= {cell.evaluator for cell in cells if is_forgettable_set(cell.train_set)}
+    kept = [c for c in cells if is_apart(c, phases) or (c.train_set == "full" and c.evaluator in shown)]
     trained = (result.path / MINORITIES).is_file()
-    learnt = _learnt(result) if trained else ()
+    learnt = tuple(_learnt(result)) if trained else ()
+    natural = [one for one in tested if not one.challenge and one.unit == "row"] if minorities is not None else []
     return Forgettables(
         models={name: WeakModelFacts(**facts) for name, facts in summary["models"].items()},
         failed=summary["failed"],
-        agreement=_agreement(learnt),
+        agreement=tuple(_agreement(*pair) for pair in combinations(learnt, 2)),
         minorities=pq.read_table(result.file(MINORITIES)) if trained else pa.table({}),
         phases=phases,
-        cells=kept,
-        overlap=_overlap(raw, tested) if minorities is not None else {},
+        cells=tuple(kept),
+        overlap={one.name: measure_rows(raw.select(one.row_ids), negation=()).overlap for one in natural},
         positive=None if minorities is None else raw.label_names.index(minorities.positive),
         thresholds=tuple(_thresholds(models, kept, tested, raw.label_names)),
         learnt=learnt,
     )
 
 
-def _overlap(raw: Examples, tested: Sequence[TestSet]) -> dict[str, np.ndarray]:
-    """Of each row of the natural test sets, in their order."""
-    natural = [one for one in tested if not one.challenge and one.unit == "row"]
-    return {one.name: measure_rows(raw.select(one.row_ids), negation=()).overlap for one in natural}
-
-
 def _thresholds(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
-) -> Iterator[ThresholdCurve]:
-    """Of every evaluator on full with probabilities, on challenge sets of two classes."""
-    full = [cell for cell in cells if cell.train_set == "full" and cell.status == "done"]
+) -> Iterator[Threshold]:
+    """Yield a curve per evaluator on full with probabilities and challenge set of two classes."""
+    seeds: dict[str, list[int]] = {}
+    for cell in cells:
+        if cell.train_set == "full" and cell.status == "done":
+            seeds.setdefault(cell.evaluator, []).append(cell.seed)
     for test_set in tested:
         classes = _one_class(test_set, len(label_names))
         if classes is None:
             continue
         dataset_class, own_class = classes
-        for evaluator in dict.fromkeys(cell.evaluator for cell in full):
-            parts = [models.part(f"{cell.evaluator}.full.{cell.seed}") for cell in full if cell.evaluator == evaluator]
-            by_seed = [_accuracies(part, test_set, dataset_class, own_class) for part in parts]
-            known = [accuracies for accuracies in by_seed if accuracies is not None]
-            if known:
-                mean = np.mean(known, axis=0)
-                yield ThresholdCurve(evaluator, test_set.name, label_names[dataset_class], THRESHOLDS, mean, len(known))
+        for evaluator in seeds:
+            parts = (models.part(f"{evaluator}.full.{seed}") for seed in seeds[evaluator])
+            read = (class_probability(part, test_set, dataset_class) for part in parts)
+            by_seed = [_accuracies(one, test_set.labels == own_class) for one in read if one is not None]
+            if by_seed:
+                mean, name = np.mean(by_seed, axis=0), label_names[dataset_class]
+                yield from threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
@@ -105,79 +103,34 @@ def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
     return None
 
 
-def _accuracies(part: PublishedResult, test_set: TestSet, dataset_class: int, own_class: int) -> np.ndarray | None:
-    """At each threshold; None without probabilities."""
-    said = pq.read_table(
-        part.file("predictions.parquet"),
-        columns=["row_id", "probabilities"],
-        filters=[("test_set", "=", test_set.name)],
-    )
-    column = said["probabilities"].combine_chunks()
-    if column.null_count or len(said) != len(test_set.row_ids):
-        return None
-    order = np.argsort(said["row_id"].to_numpy(), kind="stable")[np.argsort(np.argsort(test_set.row_ids))]
-    probability = column.flatten().to_numpy().reshape(len(said), -1)[order, dataset_class]
-    positive = test_set.labels == own_class
-    # How many of either side lie over each threshold: one sort instead of a pass per threshold.
+def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Accuracy at each threshold: one sort per side tells how many of its rows lie over each."""
     sides = [np.sort(probability[positive]), np.sort(probability[~positive])]
     over = [len(side) - np.searchsorted(side, THRESHOLDS, side="right") for side in sides]
     right: np.ndarray = (over[0] + len(sides[1]) - over[1]) / len(probability)
     return right
 
 
-def _learnt(result: PublishedResult) -> tuple[LearntRows, ...]:
-    """How the rows were learnt in each training; a model's first one has the sets that were drawn from it."""
-    rows = pq.read_table(result.file(FORGETTABLE_ROWS), columns=["weak_model", "seed", "row_id", *_COUNTS])
+def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
+    """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
+    counts = ("forgetting_events", "right", "presentations")
+    rows = pq.read_table(result.file(FORGETTABLE_ROWS), columns=["weak_model", "seed", "row_id", *counts])
     sets: dict[str, dict[str, np.ndarray]] = {}
     for one in read_forgettable_sets(result):
         if one.name != "random":
             sets.setdefault(one.weak_model, {})[one.name] = np.sort(one.row_ids)
-    model, seed = rows["weak_model"].to_numpy(zero_copy_only=False), rows["seed"].to_numpy()
-    found: list[LearntRows] = []
+    seen = set()
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
-        own = rows.filter(pa.array((model == key["weak_model"]) & (seed == key["seed"]))).sort_by("row_id")
-        events, right, presentations = (own[name].to_numpy() for name in _COUNTS)
-        first = all(one.weak_model != key["weak_model"] for one in found)
-        drawn = sets.get(key["weak_model"], {}) if first else None
-        found.append(
-            LearntRows(
-                **key,
-                row_ids=own["row_id"].to_numpy(),
-                events=events,
-                right=right,
-                presentations=presentations,
-                sets=drawn,
-            )
-        )
-    return tuple(found)
+        model = key["weak_model"]
+        own = rows.filter((pc.field("weak_model") == model) & (pc.field("seed") == key["seed"])).sort_by("row_id")
+        row_ids, events, right, presentations = (own[name].to_numpy() for name in ("row_id", *counts))
+        drawn = None if model in seen else sets.get(model, {})
+        yield LearntRows(model, key["seed"], row_ids, events, right, presentations, drawn)
+        seen.add(model)
 
 
-_COUNTS = ("forgetting_events", "right", "presentations")
-
-
-def _agreement(learnt: Sequence[LearntRows]) -> tuple[Agreement, ...]:
-    """Of every two trainings, over the rows that both were presented."""
-    trainings = {
-        f"{one.weak_model}, seed {one.seed}": (one.row_ids, one.row_ids[(one.events > 0) | (one.right == 0)])
-        for one in learnt
-    }
-    return tuple(
-        _compared(first, second, trainings[first], trainings[second]) for first, second in combinations(trainings, 2)
-    )
-
-
-def _compared(
-    first: str, second: str, one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]
-) -> Agreement:
-    common = np.intersect1d(one[0], other[0])
-    one_side, other_side = (np.intersect1d(forgotten, common) for _, forgotten in (one, other))
-    shared, either = len(np.intersect1d(one_side, other_side)), len(np.union1d(one_side, other_side))
-    return Agreement(
-        first,
-        second,
-        len(one_side),
-        len(other_side),
-        shared,
-        shared / either if either else None,
-        expected_jaccard(len(common), len(one_side), len(other_side)),
-    )
+def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
+    """Compare the forgettable rows of two trainings, over the rows that both were presented."""
+    names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
+    forgotten = [one.row_ids[(one.events > 0) | (one.right == 0)] for one in (first, second)]
+    return Agreement(names[0], names[1], *overlap(np.intersect1d(first.row_ids, second.row_ids), *forgotten))

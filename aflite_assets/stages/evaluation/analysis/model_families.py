@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from aflite_assets.specs.models import (
@@ -15,65 +15,58 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.stages.shared.evaluator_roles import first_stages
 
-_ModelSpec = EncoderSpec | OneStageSpec
-
 
 def model_families(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """What every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
+    """Return what every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
 
-    A fine-tuned evaluator is of the make of the evaluator it starts from.
-    A representation of the given features has no model: its adversary is the linear classifier on them, an evaluator
-    of kind linear.
+    A fine-tuned evaluator is of the make of the evaluator it starts from. The adversary on a representation of the
+    given features, which has no model, is the linear classifier on them, as is an evaluator of kind linear.
     """
-    return _of_every_model(_make, representations, evaluators)
+    return {name: _make(settings) for name, settings in _models(representations, evaluators).items()}
 
 
 def model_architectures(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """As `model_families`, with the same text for models of one architecture, whatever their size and weights.
+    """Return the same text for models of one architecture, whatever their size and weights; else as `model_families`.
 
-    Of image models the module of timm that defines them (efficientnet_b0 and efficientnet_b7 have one), else the name
-    up to its first digit or underscore. Of Hugging Face models the `model_type` in the checkpoint's folder, else the
-    last part of the hub id, up to the first hyphen (roberta-large and roberta-base are roberta): a name that says
-    something else than the architecture is taken as it is.
+    Of image models it is the module of timm that defines them (efficientnet_b0 and efficientnet_b7 have one), else the
+    name up to its first digit or underscore. Of Hugging Face models it is the `model_type` in the checkpoint's folder,
+    else the last part of the hub id up to the first hyphen (roberta-large and roberta-base are roberta); a misleading
+    name is taken as it is.
     """
-    return _of_every_model(_architecture, representations, evaluators)
+    found = {}
+    for name, settings in _models(representations, evaluators).items():
+        if isinstance(settings, ImageModelSpec):
+            found[name] = f"{settings.kind} {_image_architecture(settings.architecture)}"
+        elif isinstance(settings, TextModelSpec):
+            found[name] = f"{settings.kind} {_text_architecture(settings.checkpoint)}"
+        else:
+            found[name] = _make(settings)
+    return found
 
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
-    """The share of the train rows that each evaluator stops by, in (0, 1); those that hold none back are left out."""
+    """Return the share of the train rows that each evaluator stops by, in (0, 1), without those that hold none back."""
     stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in first_stages(evaluators).items()}
-    return {
-        name: stopping.share for name, stopping in stoppings.items() if stopping is not None and stopping.split is None
-    }
+    return {name: one.share for name, one in stoppings.items() if one is not None and one.split is None}
 
 
-def _of_every_model(
-    kind: Callable[[_ModelSpec], str],
-    representations: Mapping[str, EncoderSpec],
-    evaluators: Mapping[str, EvaluatorSpec],
-) -> dict[str, str]:
-    filters = {f"representations.{name}": kind(settings) for name, settings in representations.items()}
-    return filters | {f"evaluators.{name}": kind(settings) for name, settings in first_stages(evaluators).items()}
+def _models(
+    representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
+) -> dict[str, EncoderSpec | OneStageSpec]:
+    filters = {f"representations.{name}": settings for name, settings in representations.items()}
+    return filters | {f"evaluators.{name}": settings for name, settings in first_stages(evaluators).items()}
 
 
-def _make(settings: _ModelSpec) -> str:
+def _make(settings: EncoderSpec | OneStageSpec) -> str:
     if isinstance(settings, IdentityEncoderSpec):
         return "linear"
     if isinstance(settings, ImageModelSpec):
         return f"{settings.kind} {settings.architecture}"
     return f"{settings.kind} {settings.checkpoint}" if isinstance(settings, TextModelSpec) else settings.kind
-
-
-def _architecture(settings: _ModelSpec) -> str:
-    if isinstance(settings, ImageModelSpec):
-        return f"{settings.kind} {_image_architecture(settings.architecture)}"
-    if isinstance(settings, TextModelSpec):
-        return f"{settings.kind} {_text_architecture(settings.checkpoint)}"
-    return _make(settings)
 
 
 def _image_architecture(name: str) -> str:
@@ -87,6 +80,6 @@ def _image_architecture(name: str) -> str:
 
 def _text_architecture(checkpoint: str) -> str:
     config = Path(checkpoint).expanduser() / "config.json"
-    said = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
-    name = said if isinstance(said, str) else re.split(r"[/\\]", checkpoint.rstrip("/\\"))[-1]
+    known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
+    name = known if isinstance(known, str) else re.split(r"[/\\]", checkpoint.rstrip("/\\"))[-1]
     return name.lower().partition("-")[0]

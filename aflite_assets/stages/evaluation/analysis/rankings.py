@@ -1,51 +1,54 @@
-"""Which filtered sets of a report compare rankings, and the overlap of the rows that they left."""
+"""Filtered sets of a report that compare rankings, and how similar the rows are that two sets keep."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.inputs.records import FilteredSet, RankingOverlap, RankingPair
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.published import ControlSet, read_control_sets, representation_of
+from aflite_assets.stages.shared.published import read_control_sets, representation_of
 
 
 def read_rankings(
     filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
-) -> tuple[RankingPair, ...]:
-    """Each filtered set with the one that was ranked otherwise; none where a dataset's file compares no rankings."""
+) -> Iterator[RankingPair]:
+    """Yield each filtered set together with the one of its representation that was ranked otherwise, if there is one.
+
+    They are compared by what they kept in the end, then by what both had left at the same earlier size.
+    """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
     pairs = [(first, second) for first, second in pairs if first is not second]
-    read = read_control_sets(controls) if pairs else []
-    earlier = [one for one in read if one.split == "train" and is_filtered_set(one.name)]
-    return tuple(
-        RankingPair(
-            first.representation,
-            second.representation,
-            (_ranking(first), _ranking(second)),
-            tuple(_overlaps(first, second, earlier)),
+    kept = {name: {"filtered": _train_rows(one, kept=True)} for name, one in by_name.items()}
+    for one in read_control_sets(controls) if pairs else []:
+        if one.split == "train" and is_filtered_set(one.name):
+            kept[one.representation][one.name] = one.row_ids
+    for pair in pairs:
+        first, second = (one.representation for one in pair)
+        both = np.intersect1d(_train_rows(pair[0], kept=False), _train_rows(pair[1], kept=False))
+        overlaps = tuple(
+            RankingOverlap(first, second, name, len(both), *overlap(both, row_ids, kept[second][name]))
+            for name, row_ids in kept[first].items()
+            if name in kept[second]
         )
-        for first, second in pairs
-    )
+        rankings = [str(one.settings.get("ranking", "predictability")) for one in pair]
+        yield RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
 
 
-def _ranking(filtered: FilteredSet) -> str:
-    return str(filtered.settings.get("ranking", "predictability"))
+def overlap(
+    rows: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[int, int, int, float | None, float | None]:
+    """Return how many of the `rows` (ids) are in either set and in both, and the Jaccard index: found, and by chance.
 
-
-def _overlaps(first: FilteredSet, second: FilteredSet, earlier: Sequence[ControlSet]) -> Iterator[KeptOverlap]:
-    """Of the filtered sets, then of what both had left at the same earlier size."""
-    common = np.intersect1d(_train_rows(first, kept=False), _train_rows(second, kept=False))
-    yield _overlap("filtered", common, _train_rows(first, kept=True), _train_rows(second, kept=True))
-    sets = {(one.representation, one.name): one.row_ids for one in earlier}
-    for (representation, name), row_ids in sets.items():
-        other = sets.get((second.representation, name))
-        if representation == first.representation and other is not None:
-            yield _overlap(name, common, row_ids, other)
+    By chance is the mean over two random sets of these sizes. Both are None if the sets are empty.
+    """
+    in_first, in_second = np.isin(rows, first), np.isin(rows, second)
+    sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second
+    jaccard = float(shared.sum() / either.sum()) if either.any() else None
+    return (*sizes, int(shared.sum()), jaccard, expected_jaccard(len(rows), *sizes))
 
 
 def _train_rows(filtered: FilteredSet, *, kept: bool) -> np.ndarray:
@@ -53,12 +56,3 @@ def _train_rows(filtered: FilteredSet, *, kept: bool) -> np.ndarray:
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     ids: np.ndarray = (train.filter(train["kept"]) if kept else train)["row_id"].to_numpy()
     return ids
-
-
-def _overlap(train_set: str, common: np.ndarray, first: np.ndarray, second: np.ndarray) -> KeptOverlap:
-    left, also_left = (np.isin(common, one) for one in (first, second))
-    both, either = int((left & also_left).sum()), int((left | also_left).sum())
-    sizes = int(left.sum()), int(also_left.sum())
-    return KeptOverlap(
-        train_set, len(common), *sizes, both, both / either if either else None, expected_jaccard(len(common), *sizes)
-    )

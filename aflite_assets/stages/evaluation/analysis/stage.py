@@ -1,17 +1,10 @@
 """The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
@@ -23,59 +16,15 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
-from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_note
+from aflite_assets.stages.evaluation.analysis import model_families, rows
+from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_notes
 from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
-from aflite_assets.stages.evaluation.analysis.model_families import (
-    held_back_shares,
-    model_architectures,
-    model_families,
-)
 from aflite_assets.stages.evaluation.analysis.rankings import read_rankings
-from aflite_assets.stages.evaluation.analysis.rows import (
-    data_maps,
-    information_tables,
-    read_row_facts,
-    read_source_rows,
-    row_information,
-)
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
-from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets
-from aflite_assets.stages.shared.evaluator_roles import (
-    fine_tuned_evaluators,
-    is_apart,
-    partial_inputs,
-    second_phases,
-)
-from aflite_assets.stages.shared.published import (
-    challenge_examples,
-    full_rows,
-    read_challenge_sets,
-    read_control_sets,
-    read_learning_curves,
-    read_sample_curve,
-    read_train_sample,
-    representation_of,
-    test_examples,
-)
-from aflite_assets.stages.shared.report_inputs import (
-    annotations_note,
-    changed_rows_note,
-    check_scatter_features,
-    earlier_sets_note,
-    filtered_set,
-    read_evidence,
-    read_planted,
-    read_removal_cues,
-    read_similarities,
-    score_counts,
-    test_sets,
-    trial_note,
-    undecodable_note,
-    unlabelled_note,
-    whole_earlier_sets,
-)
+from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
+from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -143,8 +92,8 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     write_analysis(analysis, draft.path)
     write_evidence(data.evidence, draft.path)
     write_row_tables(data, draft.path)
-    write_predictions(data, test_examples(data.examples, inputs.challenge_sets), draft.path)
-    context.tracker.log_metrics(mean_accuracies(analysis))
+    write_predictions(data, published.test_examples(data.examples, inputs.challenge_sets), draft.path)
+    context.tracker.log_metrics(_mean_accuracies(analysis))
     return {
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
@@ -153,7 +102,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     }
 
 
-def mean_accuracies(analysis: "Analysis") -> dict[str, float]:
+def _mean_accuracies(analysis: "Analysis") -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
     from aflite_assets.analysis.scores.accuracies import ACCURACIES
 
@@ -166,26 +115,27 @@ def mean_accuracies(analysis: "Analysis") -> dict[str, float]:
 
 
 def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str) -> BenchmarkData:
-    """Everything that the report of one dataset shows."""
-    raw = _checked_rows(settings, inputs.raw_dataset)
-    source = read_source_rows(inputs.raw_dataset, raw, settings.columns)
-    parts, primary = inputs.filtered_sets.parts, settings.report.primary
-    filtered = tuple(filtered_set(representation, part, raw.label_names) for representation, part in parts.items())
-    filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
-    encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
-    fine_tuned = fine_tuned_evaluators(settings.evaluators)
-    tests = _tests(settings, inputs, raw, filtered, fine_tuned)
-    every_cell = tests.cells(inputs.evaluator_models)
-    sample = read_train_sample(inputs.train_sample)
-    whole = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
-    phases = second_phases(settings.evaluators)
-    information = row_information(
-        inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
-    )
-    apart = whole_earlier_sets(inputs.control_sets)
-    cells = tuple(c for c in every_cell if not is_apart(c, phases) and (c.representation, c.train_set) not in apart)
-    forgettables = _forgettables(settings, inputs, every_cell, tests, phases, raw)
-    partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
+    """Return everything that the report of one dataset shows."""
+    raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
+    models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
+    challenges, forgettable = inputs.challenge_sets, inputs.forgettable_sets
+    if report.scatter_features is not None:
+        report_inputs.check_scatter_features(report.scatter_features, raw)
+    source = rows.read_source_rows(inputs.raw_dataset, raw, settings.columns)
+    filtered = tuple(report_inputs.filtered_set(one, part, raw.label_names) for one, part in parts.items())
+    encoders = dict(settings.representations)
+    encoders |= {one: encoders[published.representation_of(inputs.filtered_sets, one)] for one in parts}
+    fine_tuned = evaluator_roles.fine_tuned_evaluators(evaluators)
+    phases = evaluator_roles.second_phases(evaluators)
+    unreported, controls = validation_splits(evaluators), published.read_control_sets(inputs.control_sets)
+    specs = settings.challenge_sets
+    by_row = test_sets(raw, challenges, filtered, specs, unreported, fine_tuned, controls)
+    tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, specs)
+    cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
+    shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]
+    sample = published.read_train_sample(inputs.train_sample)
+    full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -193,106 +143,56 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         label_names=raw.label_names,
         split_rows=inputs.raw_dataset.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=(*_question_notes(tests.asked), *_notes(inputs)),
-        settings_done=changed_rows_note(inputs.raw_dataset),
+        notes=(
+            *question_notes(tests.asked),
+            *report_inputs.row_notes(inputs.raw_dataset),
+            *report_inputs.earlier_sets_note(inputs.control_sets),
+        ),
+        settings_done=report_inputs.changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
-        cells=cells,
+        cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
-        scatter_features=settings.report.scatter_features,
+        scatter_features=report.scatter_features,
         checks=_checks(settings, inputs),
-        row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
-        evidence=_evidence(inputs, source, tests, information, filtered),
+        row_facts=rows.read_row_facts(parts, evidence, raw),
+        evidence=(
+            *report_inputs.read_evidence(evidence, source.named),
+            *answer_tables(models, tests.answers),
+            *rows.information_tables(information, by_row, filtered),
+        ),
         row_information=information,
         source=source,
-        forgettables=forgettables,
-        data_maps=data_maps(inputs.evaluator_models, raw, filtered),
-        planted=read_planted(inputs.bias_evidence),
-        cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
+        forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
+        data_maps=rows.data_maps(models, raw, filtered),
+        planted=report_inputs.read_planted(evidence),
+        cues=report_inputs.read_removal_cues(evidence, source.named, published.challenge_examples(challenges)),
         provenance=_provenance(settings, inputs),
-        missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
-        families=model_families(encoders, settings.evaluators),
-        architectures=model_architectures(encoders, settings.evaluators),
-        held_back=held_back_shares(settings.evaluators),
-        published=settings.report.published,
+        missing_sets=published.read_challenge_sets(challenges).missing,
+        families=model_families.model_families(encoders, evaluators),
+        architectures=model_families.model_architectures(encoders, evaluators),
+        held_back=model_families.held_back_shares(evaluators),
+        published=report.published,
         fine_tuned=fine_tuned,
-        partial_inputs=partial,
-        warmup_curves=read_learning_curves(inputs.warmup_split),
-        sample_curve=read_sample_curve(inputs.train_sample),
-        similarities=read_similarities(inputs.bias_evidence),
+        partial_inputs=evaluator_roles.partial_inputs(evaluators) if "text_pair" in raw.table.column_names else (),
+        warmup_curves=published.read_learning_curves(inputs.warmup_split),
+        sample_curve=published.read_sample_curve(inputs.train_sample),
+        similarities=report_inputs.read_similarities(evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
-        primary=None if primary is None else (primary.evaluator, primary.test_set),
-        smallest_effect=settings.report.smallest_effect,
-        rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
-        score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
+        primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
+        smallest_effect=report.smallest_effect,
+        rankings=tuple(read_rankings(inputs.filtered_sets, inputs.control_sets, filtered)),
+        score_bins=tuple(row for one in parts.items() for row in report_inputs.score_bins(*one)),
     )
-
-
-def _checked_rows(settings: AnalysisSettings, raw_dataset: PublishedResult) -> Examples:
-    raw = load_examples(raw_dataset.path)
-    if settings.report.scatter_features is not None:
-        check_scatter_features(settings.report.scatter_features, raw)
-    return raw
-
-
-def _evidence(
-    inputs: AnalysisInputs,
-    source: SourceRows,
-    tests: AskedSets,
-    information: pa.Table | None,
-    filtered: tuple[FilteredSet, ...],
-) -> tuple[EvidenceTable, ...]:
-    return (
-        *read_evidence(inputs.bias_evidence, source.named),
-        *answer_tables(inputs.evaluator_models, tests.answers),
-        *information_tables(information, tests.by_row, filtered),
-    )
-
-
-def _forgettables(
-    settings: AnalysisSettings,
-    inputs: AnalysisInputs,
-    cells: tuple[Cell, ...],
-    tests: AskedSets,
-    phases: Mapping[str, SecondPhase],
-    raw: Examples,
-) -> Forgettables | None:
-    sets, models = inputs.forgettable_sets, inputs.evaluator_models
-    return read_forgettables(sets, models, cells, phases, tests.by_row, raw, settings.minorities)
-
-
-def _tests(
-    settings: AnalysisSettings,
-    inputs: AnalysisInputs,
-    raw: Examples,
-    filtered: tuple[FilteredSet, ...],
-    fine_tuned: Mapping[str, FineTuned],
-) -> AskedSets:
-    unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
-    by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
-    return asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
-
-
-def _question_notes(tested: tuple[TestSet, ...]) -> tuple[str, ...]:
-    """That accuracy is by question, and which questions of the dataset's own splits are left out."""
-    own = [one for one in tested if one.unit == "question" and not one.challenge]
-    return (*question_note(tested), *(note for one in own for note in one.notes))
-
-
-def _notes(inputs: AnalysisInputs) -> tuple[str, ...]:
-    """What must be read first."""
-    raw = inputs.raw_dataset
-    about_rows = (*trial_note(raw), *unlabelled_note(raw), *undecodable_note(raw), *annotations_note(raw))
-    return (*about_rows, *earlier_sets_note(inputs.control_sets))
 
 
 def _checks(settings: AnalysisSettings, inputs: AnalysisInputs) -> tuple[CheckOutcome, ...]:
     results = inputs.results
-    outcomes = (stage_checks(stage, results[stage.name], settings, results) for stage in CHECKED)
-    return tuple(chain.from_iterable(outcomes))
+    return tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results))
 
 
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
+    sampled = published.read_train_sample(inputs.train_sample) is not None
     return {
         "seed": str(settings.seed),
         "evaluator seeds": ", ".join(map(str, settings.seeds)),
@@ -300,14 +200,10 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
         **{
             f"data version of {name}": result.data_version
             for name, result in inputs.results.items()
-            if name != "train_sample" or read_train_sample(result) is not None
+            if name != "train_sample" or sampled
         },
-        **_libraries(inputs.evaluator_models),
+        **{name: str(version) for name, version in inputs.evaluator_models.manifest["environment"].items()},
     }
-
-
-def _libraries(result: PublishedResult) -> dict[str, str]:
-    return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
 ANALYSIS = Stage("analysis", "1", AnalysisSettings, AnalysisInputs, run)

@@ -1,6 +1,7 @@
 """Every table that a report shows, in their order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
@@ -30,11 +31,14 @@ def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
 
 def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
     """The tables of several specs, those of one name together, names in the order of the first spec."""
-    by_name: dict[str, list[Table]] = {}
-    for spec in specs:
-        for table in spec.tables(analysis):
-            by_name.setdefault(table.name, []).append(table)
-    return tuple(table for each in by_name.values() for table in each)
+    return tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
+
+
+def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]]:
+    found: dict[str, tuple[Table, ...]] = {}
+    for table in chain.from_iterable(tables):
+        found[table.name] = (*found.get(table.name, ()), table)
+    return found
 
 
 def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
@@ -77,8 +81,4 @@ def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    found: dict[str, list[Table]] = {}
-    for make in SHOWN.values():
-        for table in make(analysis):
-            found.setdefault(table.name, []).append(table)
-    return {name: tuple(each) for name, each in found.items()}
+    return _by_name(make(analysis) for make in SHOWN.values())

@@ -1,7 +1,8 @@
 """The tables of challenge sets: with their parts, zero-shot, by size of the train set, and after fine-tuning."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
@@ -9,48 +10,47 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.tables.cells import (
-    TRAIN_ROWS,
     difference_cell,
     is_of_filtering,
+    judged_cell,
     minus,
     part_name,
     part_text,
     points_cell,
     rows_heading,
     score_cell,
+    set_column,
     short,
+    short_score_cell,
     sizes_cell,
-    sizes_column,
-    trained,
 )
 from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import Column, Heading
+from aflite_assets.reports.tables.table import Column, Heading, TableCell
 
 _Any = Accuracy | Difference
-
-
-def _by_train_set(facts: DatasetFacts, one: Accuracy) -> tuple[str]:
-    return (one.train_set,)
+_TRAINED = ("evaluator", "train_set")
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
     return is_of_filtering(facts, one) and facts.test_set[one.test_set].challenge
 
 
-def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[tuple[object, ...]]:
-    """The tables that a score stands in: one for all parts, or those of each category column where there are several.
+def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
+    """The category columns of the test set that have a table each; none if there are fewer than two."""
+    names = [part.name[0] for part in facts.test_set[one.test_set].parts]
+    columns = [name for name in dict.fromkeys(names) if name is not None]
+    return columns if len(columns) > 1 else []
+
+
+def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
+    """The tables that a score stands in: one for all parts, or those of each category column if there are several.
 
     The first of several, without a column, has the gold labels; the whole set stands in each.
     """
-    columns = list(
-        dict.fromkeys(part.name[0] for part in facts.test_set[one.test_set].parts if part.name[0] is not None)
-    )
-    if len(columns) < 2:
-        columns, block = [], None
-    else:
-        block = one.column
-    for each in [None, *columns] if one.whole else [block]:
-        yield one.representation, one.test_set, each
+    columns = _columns_apart(facts, one)
+    for column in (None, *columns) if one.whole else (one.column if columns else None,):
+        of = one.test_set if column is None else f"{one.test_set}, by {short(column)}"
+        yield {"representation": one.representation, "test_set": one.test_set, "column": column, "of": of}
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
@@ -64,38 +64,21 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
     return Column(heading, line=one.column is not None and begins, key=part_name(one))
 
 
-def _block(records: Sequence[Accuracy], facts: DatasetFacts) -> str | None:
-    """The category column that a table is about; None where it is about several, or none."""
-    columns = {one.column for one in records if not one.whole}
-    several = len({part.name[0] for part in facts.test_set[records[0].test_set].parts} - {None}) > 1
-    return next(iter(columns)) if len(columns) == 1 and several else None
-
-
-def _challenge_title(facts: DatasetFacts, records: Sequence[Accuracy]) -> str:
-    column = _block(records, facts)
-    return records[0].test_set if column is None else f"{records[0].test_set}, by {short(column)}"
+def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
+    """The notes of the test set, above the first of its tables."""
+    if {one.column for one in records} & {*_columns_apart(facts, records[0])}:
+        return ()
+    return set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
 
 CHALLENGE_SETS = TableSpec(
     "challenge_sets_{representation}",
-    _challenge_title,
-    _challenge_title,
+    "{of}",
+    "{of}",
     ("evaluator", "trained on"),
     (
-        Cells(
-            ACCURACIES,
-            rows=trained,
-            where=lambda facts, one: _on_challenge_set(facts, one) and one.whole,
-            column=lambda facts, one: TRAIN_ROWS,
-            value=lambda facts, one: sizes_cell([one]),
-        ),
-        Cells(
-            ACCURACIES,
-            rows=trained,
-            where=_on_challenge_set,
-            column=_part_column,
-            value=lambda facts, one: score_cell(one),
-        ),
+        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell, _on_challenge_set),
+        Cells(ACCURACIES, _TRAINED, _part_column, score_cell, _on_challenge_set),
     ),
     each=_blocks,
     caption=lambda facts, records: (
@@ -107,10 +90,7 @@ CHALLENGE_SETS = TableSpec(
             else ""
         )
     ),
-    notes=lambda facts, records: (
-        () if _block(records, facts) is not None else set_notes(facts.test_set[records[0].test_set], facts.label_names)
-    ),
-    ruled=False,
+    notes=_notes,
 )
 
 
@@ -121,11 +101,11 @@ def _beside(facts: DatasetFacts, one: _Any) -> bool:
     return one.whole or facts.test_set[one.test_set].part[part_name(one)].side_by_side
 
 
-def _set_column(facts: DatasetFacts, one: _Any) -> Column:
-    natural = one.tested_on == "full"
-    text = "all rows" if natural else part_text(*part_name(one))
-    return Column(rows_heading(text, one.test_rows or 0), Heading(one.test_set), key=part_name(one))
+def _is_mean_beside(facts: DatasetFacts, one: Difference) -> bool:
+    return one.comparison == "means" and _beside(facts, one)
 
+
+_set_column = partial(set_column, whole_split="all rows")
 
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
@@ -133,23 +113,9 @@ ZERO_SHOT = TableSpec(
     "{evaluator}, zero-shot; train sets of representation {representation}",
     ("trained on",),
     (
-        sizes_column(_by_train_set, _beside),
-        Cells(
-            ACCURACIES,
-            rows=_by_train_set,
-            where=_beside,
-            column=_set_column,
-            value=lambda facts, one: score_cell(one, short=True),
-            order=lambda facts, one: (0,),
-        ),
-        Cells(
-            DIFFERENCES,
-            rows=minus,
-            where=lambda facts, one: one.comparison == "means" and _beside(facts, one),
-            column=_set_column,
-            value=lambda facts, one: points_cell(one.difference),
-            apart=True,
-        ),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _beside),
+        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell, _beside),
+        Cells(DIFFERENCES, minus, _set_column, points_cell, _is_mean_beside, apart=True),
     ),
     each=("representation", "evaluator"),
     caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Where a category has rows "
@@ -164,9 +130,8 @@ ZERO_SHOT = TableSpec(
 
 
 def _controls(facts: DatasetFacts, representation: str, filtered: str) -> tuple[str, ...]:
-    names = facts.filtering[representation].train_sets
-    of_size = ("random", control_of(filtered, names)) if filtered == "filtered" else (control_of(filtered, names),)
-    return tuple(dict.fromkeys(of_size))
+    control = control_of(filtered, facts.filtering[representation].train_sets)
+    return tuple(dict.fromkeys(["random", control] if filtered == "filtered" else [control]))
 
 
 def _by_size(facts: DatasetFacts, representation: str) -> list[str]:
@@ -178,13 +143,9 @@ def _by_size(facts: DatasetFacts, representation: str) -> list[str]:
 
 
 def _of_a_size(facts: DatasetFacts, one: _Any) -> bool:
-    if (
-        not is_of_filtering(facts, one)
-        or one.evaluator not in facts.plain_evaluators
-        or one.tested_on not in ("full", "all")
-    ):
+    if not is_of_filtering(facts, one) or one.evaluator not in facts.plain_evaluators:
         return False
-    if one.train_set not in _by_size(facts, str(one.representation)):
+    if one.tested_on not in ("full", "all") or one.train_set not in _by_size(facts, str(one.representation)):
         return False
     return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
 
@@ -201,7 +162,7 @@ def _against_control(facts: DatasetFacts, one: Difference) -> bool:
     return one.against == control_of(one.train_set, facts.filtering[str(one.representation)].train_sets)
 
 
-def _size_order(facts: DatasetFacts, one: Accuracy) -> int:
+def _size_order(facts: DatasetFacts, one: _Any) -> int:
     return _by_size(facts, str(one.representation)).index(one.train_set)
 
 
@@ -211,25 +172,9 @@ FINE_ACTION = TableSpec(
     "{evaluator} by size of the train set, representation {representation}",
     ("trained on",),
     (
-        sizes_column(_by_train_set, _of_a_size, row_order=_size_order),
-        Cells(
-            ACCURACIES,
-            rows=_by_train_set,
-            where=_of_a_size,
-            column=_set_column,
-            value=lambda facts, one: score_cell(one, short=True),
-            order=lambda facts, one: (0,),
-            row_order=_size_order,
-        ),
-        Cells(
-            DIFFERENCES,
-            rows=minus,
-            where=_against_control,
-            column=_set_column,
-            value=lambda facts, one: difference_cell(one, test_rows=one.test_rows, judged=True),
-            row_order=_size_order,
-            apart=True,
-        ),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _of_a_size, row_order=_size_order),
+        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell, _of_a_size, row_order=_size_order),
+        Cells(DIFFERENCES, minus, _set_column, judged_cell, _against_control, row_order=_size_order, apart=True),
     ),
     each=("representation", "evaluator"),
     when=_several_sizes,
@@ -244,89 +189,70 @@ FINE_ACTION = TableSpec(
 
 
 class _Tuned(NamedTuple):
-    """A column: the challenge set, the evaluator fine-tuned on it, and whether it or what it started from is asked."""
+    """A column: the challenge set, the evaluator fine-tuned on it, and which of it and its `start` is tested."""
 
     start: str
     evaluator: str
     test_set: str
-    training: Literal["fine_tuned", "zero_shot"]
+    training: str
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[_Tuned]:
-    """The columns that a score stands in, one for each evaluator that was fine-tuned on the set from what is asked."""
+    """The columns that a score stands in, one for each evaluator that was fine-tuned on the set from what is tested."""
     return [
-        _Tuned(tuned.start, name, test_set, training)
+        _Tuned(tuned.start, name, one.test_set, training)
         for name, tuned in facts.fine_tuned.items()
-        for test_set in tuned.sets
-        if test_set == one.test_set
-        for training in _TRAININGS
-        if one.evaluator == (name if training == "fine_tuned" else tuned.start)
+        if one.test_set in tuned.sets
+        for training, tested in (("fine-tuned", name), ("zero-shot", tuned.start))
+        if one.evaluator == tested
     ]
 
 
-_TRAININGS: tuple[Literal["fine_tuned", "zero_shot"], ...] = ("fine_tuned", "zero_shot")
-
-
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
-    """Under what was done before."""
+    """Each below the set and what the evaluator was fine-tuned on."""
     columns = []
     for tuned in _tuned(facts, one):
         after = f"{tuned.evaluator}, after {', then '.join(facts.fine_tuned[tuned.evaluator].sets)}"
         group = rows_heading(tuned.test_set, facts.test_set[tuned.test_set].rows, after)
-        columns.append(Column(Heading(tuned.training.replace("_", "-")), group))
+        columns.append(Column(Heading(tuned.training), group))
     return columns
 
 
-def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, int]:
+def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
     tuned = _tuned(facts, one)[0]
     sets = facts.fine_tuned[tuned.evaluator].sets
-    return list(facts.fine_tuned).index(tuned.evaluator), sets.index(one.test_set), _TRAININGS.index(tuned.training)
+    return list(facts.fine_tuned).index(tuned.evaluator), sets.index(one.test_set), tuned.training
 
 
 def _is_tuned(facts: DatasetFacts, one: _Any) -> bool:
     return is_of_filtering(facts, one) and one.whole and bool(_tuned(facts, one))
 
 
-def _starts(facts: DatasetFacts, one: _Any) -> Iterator[tuple[object, ...]]:
-    for start in dict.fromkeys(tuned.start for tuned in _tuned(facts, one)):
-        yield one.representation, start
+def _is_tuned_difference(facts: DatasetFacts, one: Difference) -> bool:
+    return one.comparison == "transfer" and _is_tuned(facts, one)
 
 
-def _start(facts: DatasetFacts, records: Sequence[_Any]) -> str:
-    return _tuned(facts, records[0])[0].start
+def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
+    papers = one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
+    return score_cell(facts, one, shaded=papers)
 
 
 TRANSFER = TableSpec(
     "transfer_{representation}",
-    lambda facts, records: f"{_start(facts, records)}, fine-tuned",
-    lambda facts, records: (
-        f"{_start(facts, records)}, fine-tuned on challenge sets; train sets of representation "
-        f"{records[0].representation}"
-    ),
+    "{start}, fine-tuned",
+    "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
     ("trained on",),
     (
-        sizes_column(_by_train_set, _is_tuned),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _is_tuned, merged=True),
+        Cells(ACCURACIES, ("train_set",), _tuned_columns, _tuned_score, _is_tuned, order=_tuned_order),
         Cells(
-            ACCURACIES,
-            rows=_by_train_set,
-            where=_is_tuned,
-            column=_tuned_columns,
-            value=lambda facts, one: score_cell(
-                one, shaded=one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
-            ),
-            order=_tuned_order,
-        ),
-        Cells(
-            DIFFERENCES,
-            rows=minus,
-            where=lambda facts, one: one.comparison == "transfer" and _is_tuned(facts, one),
-            column=_tuned_columns,
-            value=lambda facts, one: difference_cell(one),
-            order=_tuned_order,
-            apart=True,
+            DIFFERENCES, minus, _tuned_columns, difference_cell, _is_tuned_difference, order=_tuned_order, apart=True
         ),
     ),
-    each=_starts,
+    each=lambda facts, one: [
+        {"representation": one.representation, "start": start}
+        for start in dict.fromkeys(tuned.start for tuned in _tuned(facts, one))
+    ],
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
     "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Accuracy in per cent; mean, "
     "deviation over seeds, 95 % interval. Differences in points on the same test rows; in brackets their 95 % "

@@ -1,24 +1,20 @@
-"""The record of one table of the report, and how it is filled. Each table has a file of its own; `page` draws them."""
+"""The record of one table of the report, with its cells, columns and rows. How it is drawn is in `page`."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.text import DASH
-
-_Item = TypeVar("_Item")
-_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
 class TableCell:
     """One place of a table, in words.
 
-    `text` is read first, then `small`. `value`: what it is sorted by; None where it is not a number. `kind`: a missing
-    result says why there is none. `strong` and `shaded` single it out on the page. `form`: the table in long form that
-    it stands in too, with `record` as its keys and numbers there.
+    `text` is read first, then `small`. `value`: what it is sorted by; None if it is no number. `kind`: a missing result
+    says why there is none. `strong` and `shaded` single it out on the page.
     """
 
     text: str
@@ -27,8 +23,6 @@ class TableCell:
     kind: Literal["number", "text", "missing"] = "number"
     strong: bool = False
     shaded: bool = False
-    form: str | None = None
-    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def plain(self) -> str:
@@ -37,7 +31,7 @@ class TableCell:
 
 
 NOTHING = TableCell(DASH)
-"""Where nothing applies."""
+"""The cell where nothing applies."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading, with the heading that it shares with its neighbours; `line`: a line on its left.
+    """One column: its heading, with the `group` heading that it shares with its neighbours; `line`: a line on its left.
 
     `key` tells columns apart whose headings are cut to the same text.
     """
@@ -64,7 +58,7 @@ class Column:
     @property
     def plain(self) -> str:
         """All headings on one line: "test, full (n = 200)"."""
-        shared = Heading("") if self.group is None else self.group
+        shared = self.group or Heading("")
         name = ", ".join(filter(None, (shared.text, self.heading.text)))
         notes = ", ".join((*self.heading.notes, *shared.notes))
         return f"{name} ({notes})" if notes else name
@@ -72,8 +66,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a text per heading of the table's rows, then a cell per column. `apart`: it is no result like the
-    others and stands below them."""
+    """One row: a text per heading of the table's rows, then a cell per column; `apart`: it stands below the results."""
 
     headings: tuple[str, ...]
     cells: tuple[TableCell, ...]
@@ -112,10 +105,6 @@ class Table:
                     f"for {self.headings} and a cell for each of the {len(self.columns)} columns"
                 )
 
-    def records(self, form: str) -> list[Mapping[str, Any]]:
-        """What its cells stand for in a table in long form."""
-        return [cell.record for row in self.rows for cell in row.cells if cell.form == form]
-
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
         """Rows below each other that share all headings but the last, with these."""
@@ -125,11 +114,9 @@ class Table:
     @property
     def head(self) -> list[tuple[Heading | None, list[Column]]]:
         """Columns beside each other that share a heading, with it; each column without one by itself."""
-        by_group = groupby(enumerate(self.columns), lambda one: one[0] if one[1].group is None else one[1].group)
-        return [
-            (None if isinstance(group, int) else group, [column for _, column in columns])
-            for group, columns in by_group
-        ]
+        by_group = groupby(enumerate(self.columns), lambda one: one[1].group or one[0])
+        found = [[column for _, column in columns] for _, columns in by_group]
+        return [(columns[0].group, columns) for columns in found]
 
 
 def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -138,15 +125,3 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(
         replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
     )
-
-
-def pivot(
-    items: Iterable[_Item],
-    headings: Callable[[_Item], tuple[str, ...]],
-    keys: Sequence[_Key],
-    cell: Callable[[_Item, _Key], TableCell],
-    *,
-    apart: bool = False,
-) -> tuple[Row, ...]:
-    """A row per item, with its headings, and in it a cell per key, which stands for a column."""
-    return tuple(Row(headings(item), tuple(cell(item, key) for key in keys), apart) for item in items)

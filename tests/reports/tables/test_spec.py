@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.reports.tables.cells import short
-from aflite_assets.reports.tables.spec import Cells, TableSpec
+from aflite_assets.reports.tables.spec import Cells, TableSpec, columns
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, Table, TableCell
 from tests.planted_reports import shown_values
 
@@ -50,8 +50,8 @@ def analysis_of(planted: BenchmarkData) -> Callable[..., Analysis]:
 
 def cells(**changes: Any) -> Cells[Record]:
     given: dict[str, Any] = {
-        "rows": lambda facts, one: (one.row,),
-        "column": lambda facts, one: Column(Heading(one.column)),
+        "rows": ("row",),
+        "column": lambda facts, one: one.column,
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
     return Cells(RECORDS, **(given | changes))
@@ -60,7 +60,7 @@ def cells(**changes: Any) -> Cells[Record]:
 def totals(**changes: Any) -> Cells[Total]:
     given: dict[str, Any] = {
         "rows": lambda facts, one: ("all",),
-        "column": lambda facts, one: Column(Heading("total")),
+        "column": "total",
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
     return Cells(TOTALS, **(given | changes))
@@ -124,10 +124,12 @@ def test_there_is_a_table_for_each_value_of_fields(analysis_of: Callable[..., An
 def test_a_record_stands_in_several_tables(analysis_of: Callable[..., Analysis]) -> None:
     declared = spec(
         cells(),
-        each=lambda facts, one: [(one.column,), ("both",)],
-        of=lambda facts, records: "".join(one.column for one in records),
+        each=lambda facts, one: [{"key": one.column}, {"key": "both"}],
+        of="{key} in {group}",
+        caption=lambda facts, records: "".join(one.column for one in records),
     )
-    assert [one.of for one in declared.tables(analysis_of(*GIVEN[:3]))] == ["xx", "xxy", "y"]
+    found = declared.tables(analysis_of(*GIVEN[:3]))
+    assert [(one.of, one.caption) for one in found] == [("x in a", "xx"), ("both in a", "xxy"), ("y in a", "y")]
 
 
 def test_a_record_stands_in_several_columns(analysis_of: Callable[..., Analysis]) -> None:
@@ -141,7 +143,9 @@ def test_records_of_one_place_are_merged_or_the_first_is_shown(analysis_of: Call
     one_row = {"rows": lambda facts, one: ("all",)}
     (first,) = spec(cells(**one_row)).tables(analysis_of(*GIVEN[:3]))
     assert shown_values(first) == {("all",): [1, 3]}
-    summed = cells(**one_row, merged=lambda several: TableCell("", value=sum(one.value for one in several)))
+    summed = cells(
+        **one_row, merged=True, value=lambda facts, *several: TableCell("", value=sum(one.value for one in several))
+    )
     (merged,) = spec(summed).tables(analysis_of(*GIVEN[:3]))
     assert [cell.value for cell in merged.rows[0].cells] == [3, 3]
 
@@ -189,24 +193,35 @@ def test_a_table_is_shown_where_its_records_say_so(analysis_of: Callable[..., An
 def test_texts_are_functions_of_the_facts_and_the_records(analysis_of: Callable[..., Analysis]) -> None:
     declared = spec(
         cells(),
-        title=lambda facts, records: f"{facts.title}, {records[0].group}",
         caption=lambda facts, records: f"{len(records)} records of {facts.name}",
         notes=lambda facts, records: tuple(one.row for one in records),
-        style="free",
     )
     (table,) = declared.tables(analysis_of(*GIVEN[:2]))
-    assert (table.title, table.caption, table.style) == ("Toy NLI, a", "2 records of toy_nli", "free")
-    assert table.notes == ("second", "first")
+    assert (table.caption, table.notes) == ("2 records of toy_nli", ("second", "first"))
     (plain,) = spec(cells(), caption="Read it.").tables(analysis_of(*GIVEN))
-    assert (plain.caption, plain.notes, plain.style) == ("Read it.", (), "narrow")
+    assert (plain.caption, plain.notes) == ("Read it.", ())
 
 
 def test_a_line_stands_where_a_shared_heading_begins(analysis_of: Callable[..., Analysis]) -> None:
     grouped = cells(column=lambda facts, one: Column(Heading(one.column), Heading(one.row)))
-    (ruled,), (plain,) = (spec(grouped, ruled=one).tables(analysis_of(*GIVEN[:3])) for one in (True, False))
+    (ruled,), (plain,) = (spec(one).tables(analysis_of(*GIVEN[:3])) for one in (grouped, cells()))
     assert columns_of(ruled) == ["second, x", "first, x", "first, y"]
     assert [column.line for column in ruled.columns] == [True, True, False]
-    assert [column.line for column in plain.columns] == [False] * 3
+    assert [column.line for column in plain.columns] == [False, False]
+
+
+def test_columns_are_declared_with_their_values(analysis_of: Callable[..., Analysis]) -> None:
+    values = {
+        "value": lambda facts, one: TableCell("", value=one.value),
+        Heading("twice", ("the value",)): lambda facts, one: TableCell("", value=2 * one.value),
+        lambda facts, one: Column(Heading(f"of {one.group}"), kind="text"): lambda facts, one: TableCell(one.column),
+    }
+    declared = spec(*columns(RECORDS, ("row",), values, where=lambda facts, one: one.column == "x"))
+    (table,) = declared.tables(analysis_of(*GIVEN[:3]))
+    assert [(column.plain, column.kind) for column in table.columns] == [
+        ("value", "number"), ("twice (the value)", "number"), ("of a", "text"),
+    ]  # fmt: skip
+    assert [[cell.value for cell in row.cells[:2]] for row in table.rows] == [[1, 2], [2, 4]]
 
 
 def test_hostile_text_in_a_name_is_no_format(analysis_of: Callable[..., Analysis]) -> None:

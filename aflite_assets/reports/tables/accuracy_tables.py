@@ -8,14 +8,14 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.annotators import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.reports.tables.cells import is_of_filtering, points_cell, rows_heading, score_cell, sizes_cell
-from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import Column, Heading, TableCell
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import percent
 from aflite_assets.wording import counted
 
 
-def _is_natural(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    return is_of_filtering(facts, one) and not facts.test_set[one.test_set].challenge
+def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
+    """Whether it is about a split of the dataset, by the likeliest class alone."""
+    return not facts.test_set[one.test_set].challenge and getattr(one, "top", 1) == 1
 
 
 # Before and after filtering
@@ -43,7 +43,7 @@ def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
 
 
 def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
-    same_models = one.comparison == "means" and one.train_set == one.against and one.top == 1
+    same_models = one.comparison == "means" and one.train_set == one.against
     return same_models and (one.tested_on, one.against_tested_on) == ("full", "filtered")
 
 
@@ -54,11 +54,10 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 ACCURACY = TableSpec(
     "accuracy_{representation}",
-    "",
     "Accuracy in per cent, filtered with representation {representation}",
     ("evaluator", "trained on"),
     (
-        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell, is_of_filtering),
+        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell),
         Cells(ACCURACIES, _TRAINED, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
         Cells(
             DIFFERENCES,
@@ -70,6 +69,7 @@ ACCURACY = TableSpec(
         ),
     ),
     each=("representation",),
+    where=is_of_filtering,
     caption="Each place under a test set has the mean over seeds, its deviation over seeds, and Wilson's 95 % "
     "interval. The interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
     "worth. Shaded: full tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full "
@@ -115,8 +115,8 @@ def _is_compared(facts: DatasetFacts, one: Accuracy) -> bool:
     return _trained_and_tested(facts, one) in _compared(facts, one.test_set)
 
 
-def _is_natural_and_compared(facts: DatasetFacts, one: Accuracy) -> bool:
-    return _is_natural(facts, one) and _is_compared(facts, one)
+def _score(facts: DatasetFacts, one: Accuracy) -> TableCell:
+    return score_cell(facts, one, shaded=not one.train_set.startswith("random"))
 
 
 def _heading(one: Accuracy | AnnotatorAgreement) -> Heading:
@@ -158,6 +158,10 @@ def _has_evaluators(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
     return bool(facts.plain_evaluators)
 
 
+def _is_human_fall(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
+    return one.train_set == "filtered" and _has_evaluators(facts, one)
+
+
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
     if one.share is None:
         return TableCell("no annotators", kind="missing")
@@ -186,83 +190,47 @@ def _in_distribution_caption(facts: DatasetFacts, records: Sequence[object]) -> 
 
 IN_DISTRIBUTION = TableSpec(
     "in_distribution",
-    "{test_set}",
     "{test_set}: full, random and filtered",
     ("evaluator",),
     (
+        Cells(ACCURACIES, ("evaluator",), _column, _score, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, ("evaluator",), _fall_column, _fall, _is_fall, order=_fall_order),
+        Cells(ANNOTATORS, "human", _column, _agreement, _has_evaluators, order=_column_order, apart=True),
+        Cells(ANNOTATORS, "human", _fall_column, points_cell, _is_human_fall, order=_fall_order, apart=True),
         Cells(
             ACCURACIES,
-            ("evaluator",),
-            _column,
-            lambda facts, one: score_cell(facts, one, shaded=not one.train_set.startswith("random")),
-            _is_natural_and_compared,
-            order=_column_order,
-        ),
-        Cells(
-            DIFFERENCES,
-            ("evaluator",),
-            _fall_column,
-            _fall,
-            lambda facts, one: _is_natural(facts, one) and _is_fall(facts, one),
-            order=_fall_order,
-        ),
-        Cells(
-            ANNOTATORS,
-            lambda facts, one: ("human",),
-            _column,
-            _agreement,
-            _has_evaluators,
-            order=_column_order,
-            apart=True,
-        ),
-        Cells(
-            ANNOTATORS,
-            lambda facts, one: ("human",),
-            _fall_column,
-            points_cell,
-            lambda facts, one: _has_evaluators(facts, one) and one.train_set == "filtered",
-            order=_fall_order,
-            apart=True,
-        ),
-        Cells(
-            ACCURACIES,
-            lambda facts, one: ("train rows",),
+            "train rows",
             _column,
             sizes_cell,
-            _is_natural_and_compared,
+            _is_compared,
             merged=True,
             order=_column_order,
             apart=True,
         ),
     ),
+    of="{test_set}",
     each=("test_set",),
+    where=_is_natural,
     caption=_in_distribution_caption,
 )
 
+
+def _top_column(facts: DatasetFacts, one: Accuracy | Difference) -> Column:
+    group = _fall_heading(one) if isinstance(one, Difference) else _heading(one)
+    return Column(Heading(f"top-{one.top}"), group)
+
+
 TOP_5 = TableSpec(
     "top_5",
-    "{test_set}",
     "{test_set}: the likeliest class, and the five likeliest",
     ("evaluator",),
     (
-        Cells(
-            ACCURACIES,
-            ("evaluator",),
-            lambda facts, one: Column(Heading(f"top-{one.top}"), _heading(one)),
-            score_cell,
-            lambda facts, one: facts.test_set[one.test_set].ranked and _is_compared(facts, one),
-            order=_column_order,
-        ),
-        Cells(
-            DIFFERENCES,
-            ("evaluator",),
-            lambda facts, one: Column(Heading(f"top-{one.top}"), _fall_heading(one)),
-            _fall,
-            lambda facts, one: facts.test_set[one.test_set].ranked and _is_fall(facts, one),
-            order=_fall_order,
-        ),
+        Cells(ACCURACIES, ("evaluator",), _top_column, score_cell, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, ("evaluator",), _top_column, _fall, _is_fall, order=_fall_order),
     ),
+    of="{test_set}",
     each=("test_set",),
+    where=lambda facts, one: facts.test_set[one.test_set].ranked,
     caption=lambda facts, records: (
         "Accuracy in per cent; a row counts as right in top-5 when its class is among the five that the model finds "
         "likeliest. Difference: full minus filtered, in points, for each representation."

@@ -4,24 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
-from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
-from aflite_assets.reports.tables.difference_tables import FALL_TABLE, PAIRED, PAIRED_PARTS, RANKING_OVERLAPS, RANKINGS
-from aflite_assets.reports.tables.forgetting_tables import (
-    AGREEMENT_TABLE,
-    ALONE,
-    BY_OVERLAP,
-    CLASS_TABLE,
-    EVENT_TABLE,
-    MINORITY_TABLE,
-    TWO_PHASE,
-    TWO_PHASE_DIFFERENCES,
-    WEAK_MODEL_TABLE,
-)
 from aflite_assets.reports.tables.listings import sample_tables
 from aflite_assets.reports.tables.published import paper_tables
-from aflite_assets.reports.tables.spec import TableSpec
-from aflite_assets.reports.tables.table import Table
+from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
@@ -43,7 +30,7 @@ def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]
 
 def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
     """Those of each representation, then which sets are missing."""
-    tables, missing = CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
+    tables, missing = challenge_tables.CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
     return tuple(
         table
         for name in (f"challenge_sets_{each}" for each in analysis.facts.representations)
@@ -55,18 +42,18 @@ def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
-    "falls": declared(FALL_TABLE),
+    "falls": declared(difference_tables.FALL_TABLE),
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),
-    "zero_shot": declared(ZERO_SHOT),
-    "fine_action": declared(FINE_ACTION),
-    "rankings": declared(RANKINGS, RANKING_OVERLAPS),
-    "transfer": declared(TRANSFER),
-    "paired": declared(PAIRED, PAIRED_PARTS),
-    "forgettables": declared(WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE),
-    "two_phase": declared(TWO_PHASE, TWO_PHASE_DIFFERENCES),
-    "by_overlap": declared(BY_OVERLAP),
-    "forgettables_alone": declared(ALONE),
+    "zero_shot": declared(challenge_tables.ZERO_SHOT),
+    "fine_action": declared(challenge_tables.FINE_ACTION),
+    "rankings": declared(difference_tables.RANKINGS, difference_tables.RANKING_OVERLAPS),
+    "transfer": declared(challenge_tables.TRANSFER),
+    "paired": declared(difference_tables.PAIRED, difference_tables.PAIRED_PARTS),
+    "forgettables": declared(*forgetting_tables.OF_WEAK_MODELS),
+    "two_phase": declared(forgetting_tables.TWO_PHASE, forgetting_tables.TWO_PHASE_DIFFERENCES),
+    "by_overlap": declared(forgetting_tables.BY_OVERLAP),
+    "forgettables_alone": declared(forgetting_tables.ALONE),
     "top_5": declared(TOP_5),
     "published": paper_tables,
     "challenge_sets": _challenge_tables,

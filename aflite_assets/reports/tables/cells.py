@@ -4,9 +4,10 @@ The functions that declarations name get the dataset's facts and a record, as `C
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.comparisons.differences import Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
@@ -31,6 +32,11 @@ def field_cell(
     return cell
 
 
+def decimal(number: float) -> str:
+    """An index with three decimals."""
+    return f"{number:.3f}"
+
+
 points_cell = field_cell("difference", signed_points)
 """A difference in points; a dash for None."""
 
@@ -48,9 +54,7 @@ def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, sho
     return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
 
 
-def short_score_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
-    """`score_cell` for tables with many columns."""
-    return score_cell(facts, one, short=True)
+short_score_cell = partial(score_cell, short=True)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -76,9 +80,7 @@ def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged:
     return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=found)
 
 
-def judged_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    """A difference in points with its bounds and its verdict."""
-    return difference_cell(facts, one, judged=True)
+judged_cell = partial(difference_cell, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
@@ -144,6 +146,11 @@ def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split:
 def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
     """Whether it belongs to a filtering, by the likeliest class alone."""
     return one.representation is not None and one.top == 1
+
+
+def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:
+    """Whether a difference is of this kind."""
+    return lambda facts, one: one.comparison == name
 
 
 def minus(_facts: DatasetFacts, one: Difference) -> tuple[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
@@ -11,6 +10,7 @@ from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.tables.cells import (
     difference_cell,
+    is_comparison,
     is_of_filtering,
     judged_cell,
     minus,
@@ -24,8 +24,7 @@ from aflite_assets.reports.tables.cells import (
     short_score_cell,
     sizes_cell,
 )
-from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import Column, Heading, TableCell
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 
 _Any = Accuracy | Difference
 _TRAINED = ("evaluator", "train_set")
@@ -74,13 +73,14 @@ def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
 CHALLENGE_SETS = TableSpec(
     "challenge_sets_{representation}",
     "{of}",
-    "{of}",
     ("evaluator", "trained on"),
     (
-        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell, _on_challenge_set),
-        Cells(ACCURACIES, _TRAINED, _part_column, score_cell, _on_challenge_set),
+        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell),
+        Cells(ACCURACIES, _TRAINED, _part_column, score_cell),
     ),
+    of="{of}",
     each=_blocks,
+    where=_on_challenge_set,
     caption=lambda facts, records: (
         f"Accuracy in per cent; train sets of representation {records[0].representation}."
         + (
@@ -101,23 +101,20 @@ def _beside(facts: DatasetFacts, one: _Any) -> bool:
     return one.whole or facts.test_set[one.test_set].part[part_name(one)].side_by_side
 
 
-def _is_mean_beside(facts: DatasetFacts, one: Difference) -> bool:
-    return one.comparison == "means" and _beside(facts, one)
-
-
 _set_column = partial(set_column, whole_split="all rows")
 
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
-    "{evaluator}",
     "{evaluator}, zero-shot; train sets of representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _beside),
-        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell, _beside),
-        Cells(DIFFERENCES, minus, _set_column, points_cell, _is_mean_beside, apart=True),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell),
+        Cells(DIFFERENCES, minus, _set_column, points_cell, is_comparison("means"), apart=True),
     ),
+    of="{evaluator}",
     each=("representation", "evaluator"),
+    where=_beside,
     caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Where a category has rows "
     "of several gold labels, each stands beside the whole. Last rows: differences of these means in points; their "
     "intervals and verdicts are in the tables of filtered against its control. Of a set with several category columns, "
@@ -157,7 +154,7 @@ def _several_sizes(facts: DatasetFacts, records: Sequence[_Any]) -> bool:
 
 
 def _against_control(facts: DatasetFacts, one: Difference) -> bool:
-    if one.comparison != "control" or not is_filtered_set(one.train_set) or not _of_a_size(facts, one):
+    if one.comparison != "control" or not is_filtered_set(one.train_set):
         return False
     return one.against == control_of(one.train_set, facts.filtering[str(one.representation)].train_sets)
 
@@ -168,15 +165,17 @@ def _size_order(facts: DatasetFacts, one: _Any) -> int:
 
 FINE_ACTION = TableSpec(
     "fine_action_{representation}",
-    "{evaluator}",
     "{evaluator} by size of the train set, representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _of_a_size, row_order=_size_order),
-        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell, _of_a_size, row_order=_size_order),
-        Cells(DIFFERENCES, minus, _set_column, judged_cell, _against_control, row_order=_size_order, apart=True),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell),
+        Cells(DIFFERENCES, minus, _set_column, judged_cell, _against_control, apart=True),
     ),
+    of="{evaluator}",
     each=("representation", "evaluator"),
+    where=_of_a_size,
+    row_order=_size_order,
     when=_several_sizes,
     caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Natural test sets with all "
     "their rows, challenge sets whole and by category. Judge a filtered set by the random rows of its size: full and "
@@ -188,48 +187,32 @@ FINE_ACTION = TableSpec(
 # Transfer (ICML 2020, Table 2): after fine-tuning on challenge sets' own train rows
 
 
-class _Tuned(NamedTuple):
-    """A column: the challenge set, the evaluator fine-tuned on it, and which of it and its `start` is tested."""
-
-    start: str
-    evaluator: str
-    test_set: str
-    training: str
-
-
-def _tuned(facts: DatasetFacts, one: _Any) -> list[_Tuned]:
-    """The columns that a score stands in, one for each evaluator that was fine-tuned on the set from what is tested."""
+def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
+    """The evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their start."""
     return [
-        _Tuned(tuned.start, name, one.test_set, training)
+        (name, training)
         for name, tuned in facts.fine_tuned.items()
-        if one.test_set in tuned.sets
         for training, tested in (("fine-tuned", name), ("zero-shot", tuned.start))
-        if one.evaluator == tested
+        if one.test_set in tuned.sets and one.evaluator == tested
     ]
 
 
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
     """Each below the set and what the evaluator was fine-tuned on."""
     columns = []
-    for tuned in _tuned(facts, one):
-        after = f"{tuned.evaluator}, after {', then '.join(facts.fine_tuned[tuned.evaluator].sets)}"
-        group = rows_heading(tuned.test_set, facts.test_set[tuned.test_set].rows, after)
-        columns.append(Column(Heading(tuned.training), group))
+    for name, training in _tuned(facts, one):
+        after = f"{name}, after {', then '.join(facts.fine_tuned[name].sets)}"
+        group = rows_heading(one.test_set, facts.test_set[one.test_set].rows, after)
+        columns.append(Column(Heading(training), group))
     return columns
 
 
 def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
-    tuned = _tuned(facts, one)[0]
-    sets = facts.fine_tuned[tuned.evaluator].sets
-    return list(facts.fine_tuned).index(tuned.evaluator), sets.index(one.test_set), tuned.training
+    name, training = _tuned(facts, one)[0]
+    return list(facts.fine_tuned).index(name), facts.fine_tuned[name].sets.index(one.test_set), training
 
 
-def _is_tuned(facts: DatasetFacts, one: _Any) -> bool:
-    return is_of_filtering(facts, one) and one.whole and bool(_tuned(facts, one))
-
-
-def _is_tuned_difference(facts: DatasetFacts, one: Difference) -> bool:
-    return one.comparison == "transfer" and _is_tuned(facts, one)
+_is_transfer = is_comparison("transfer")
 
 
 def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
@@ -239,20 +222,19 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 TRANSFER = TableSpec(
     "transfer_{representation}",
-    "{start}, fine-tuned",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _is_tuned, merged=True),
-        Cells(ACCURACIES, ("train_set",), _tuned_columns, _tuned_score, _is_tuned, order=_tuned_order),
-        Cells(
-            DIFFERENCES, minus, _tuned_columns, difference_cell, _is_tuned_difference, order=_tuned_order, apart=True
-        ),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, merged=True),
+        Cells(ACCURACIES, ("train_set",), _tuned_columns, _tuned_score, order=_tuned_order),
+        Cells(DIFFERENCES, minus, _tuned_columns, difference_cell, _is_transfer, order=_tuned_order, apart=True),
     ),
+    of="{start}, fine-tuned",
     each=lambda facts, one: [
         {"representation": one.representation, "start": start}
-        for start in dict.fromkeys(tuned.start for tuned in _tuned(facts, one))
+        for start in dict.fromkeys(facts.fine_tuned[name].start for name, _ in _tuned(facts, one))
     ],
+    where=lambda facts, one: is_of_filtering(facts, one) and one.whole,
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
     "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Accuracy in per cent; mean, "
     "deviation over seeds, 95 % interval. Differences in points on the same test rows; in brackets their 95 % "

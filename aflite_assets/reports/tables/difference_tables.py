@@ -7,14 +7,16 @@ from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
+from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables.cells import (
+    decimal,
     difference_cell,
     field_cell,
+    is_comparison,
     judged_cell,
     part_name,
     part_text,
@@ -25,17 +27,18 @@ from aflite_assets.reports.tables.cells import (
     units_text,
     verdict_text,
 )
-from aflite_assets.reports.tables.spec import Cells, TableSpec, columns
-from aflite_assets.reports.tables.table import Column, Heading, TableCell
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import listed, percent
 
-_ENDS = {"start": "full on all rows", "end": "filtered on filtered rows"}
+_ENDS = {
+    "start": Column(Heading("full on all rows", ("%",)), line=True),
+    "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
+}
 _end_cell = field_cell("accuracy", percent, strong=True)
 
 
-def _fall_column(facts: DatasetFacts, one: FallTerm) -> Column:
-    end = _ENDS.get(one.change)
-    return Column(Heading(one.change)) if end is None else Column(Heading(end, ("%",)), line=True)
+def _fall_column(facts: DatasetFacts, one: FallTerm) -> Column | str:
+    return _ENDS.get(one.change, one.change)
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
@@ -49,10 +52,10 @@ def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
 
 FALL_TABLE = TableSpec(
     "falls_{representation}",
-    "{test_set}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
     ("evaluator",),
     (Cells(FALLS, ("evaluator",), _fall_column, _fall_cell),),
+    of="{test_set}",
     each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
     caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "
@@ -67,12 +70,9 @@ def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return text_cell(words, strong=one.primary, shaded=one.found)
 
 
-_NO_CONTROL = ("not the control", "about weights")
-
-
 def _paired_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[str, ...]:
     """How the intervals and verdicts of differences are to be read."""
-    against = list(dict.fromkeys(one.against for one in records if one.why not in _NO_CONTROL))
+    against = list(dict.fromkeys(one.against for one in records if one.why not in ("not the control", "about weights")))
     weighted = (
         " weighted minus full is what the weights do on the same rows; against the control it has more rows as well. "
         "Verdicts are about removal, so there is none on weights."
@@ -93,46 +93,46 @@ def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return TableCell(f"{one.seeds} and {one.seeds_against}")
 
 
+def _paired_rows(facts: DatasetFacts, one: Difference) -> tuple[str, str, str]:
+    return one.evaluator, f"{one.train_set} minus {one.against}", f"{one.test_set}, {one.tested_on} rows"
+
+
 PAIRED = TableSpec(
     "paired_{representation}",
-    "",
     "Filtered minus its control, representation {representation}",
     ("evaluator", "trained on", "tested on"),
-    columns(
-        DIFFERENCES,
-        lambda facts, one: (
-            one.evaluator,
-            f"{one.train_set} minus {one.against}",
-            f"{one.test_set}, {one.tested_on} rows",
-        ),
-        {
-            units_text: rows_cell,
-            Heading("difference", ("points",)): difference_cell,
-            Column(Heading("verdict"), kind="text"): _verdict_cell,
-            "seeds": _seeds_cell,
-        },
-        where=lambda facts, one: one.comparison == "control" and one.whole,
+    (
+        Cells(DIFFERENCES, _paired_rows, units_text, rows_cell),
+        Cells(DIFFERENCES, _paired_rows, Heading("difference", ("points",)), difference_cell),
+        Cells(DIFFERENCES, _paired_rows, Column(Heading("verdict"), kind="text"), _verdict_cell),
+        Cells(DIFFERENCES, _paired_rows, "seeds", _seeds_cell),
     ),
     each=("representation",),
+    where=lambda facts, one: one.comparison == "control" and one.whole,
     notes=_paired_note,
 )
 
+
+def _part_rows(facts: DatasetFacts, one: Difference) -> tuple[str]:
+    return (short(part_text(*part_name(one))),)
+
+
+def _evaluator_column(facts: DatasetFacts, one: Difference) -> Column:
+    return Column(Heading(one.evaluator, ("points",)), line=True)
+
+
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
-    "{test_set}, {train_set} minus {against}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
     ("part",),
-    columns(
-        DIFFERENCES,
-        lambda facts, one: (short(part_text(*part_name(one))),),
-        {
-            "rows": rows_cell,
-            lambda facts, one: Column(Heading(one.evaluator, ("points",)), line=True): judged_cell,
-        },
-        where=lambda facts, one: one.comparison == "control" and not one.whole,
-        row_key=part_name,
+    (
+        Cells(DIFFERENCES, _part_rows, "rows", rows_cell),
+        Cells(DIFFERENCES, _part_rows, _evaluator_column, judged_cell),
     ),
+    of="{test_set}, {train_set} minus {against}",
     each=("representation", "test_set", "train_set", "against"),
+    where=lambda facts, one: one.comparison == "control" and not one.whole,
+    row_key=part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),
     caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
     "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions are a "
@@ -183,15 +183,15 @@ def _is_ranked(facts: DatasetFacts, one: Accuracy, side: int) -> bool:
     return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
 
 
+def _ranking_heading(facts: DatasetFacts, one: Accuracy, side: int) -> Heading:
+    name = str(_compared_with(facts, one, side))
+    return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
+
+
 def _by_ranking(side: int) -> Cells[Accuracy]:
     """The column of one side's accuracies."""
-
-    def heading(facts: DatasetFacts, one: Accuracy) -> Heading:
-        ranking = facts.rankings[str(_compared_with(facts, one, side))].rankings[side]
-        return Heading(f"by {ranking}", ("per cent",))
-
-    where = partial(_is_ranked, side=side)
-    return Cells(ACCURACIES, _ranked_rows, heading, short_score_cell, where, row_key=part_name)
+    heading, where = partial(_ranking_heading, side=side), partial(_is_ranked, side=side)
+    return Cells(ACCURACIES, _ranked_rows, heading, short_score_cell, where)
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
@@ -225,43 +225,48 @@ def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return text_cell(ranking_text(facts, one), strong=one.found)
 
 
-_ranked = partial(
-    columns, DIFFERENCES, _ranked_rows, where=lambda facts, one: one.comparison == "ranking", row_key=part_name
-)
+_is_ranking = is_comparison("ranking")
 
 RANKINGS = TableSpec(
     "rankings_{representation}",
-    "",
     "Ranked by {first} and by {second}, representation {representation}",
     ("evaluator", "trained on", "tested on"),
     (
-        *_ranked({units_text: rows_cell}),
+        Cells(DIFFERENCES, _ranked_rows, units_text, rows_cell, _is_ranking),
         _by_ranking(0),
         _by_ranking(1),
-        *_ranked({Heading("difference", ("points",)): _ranked_difference}),
-        *_ranked({Column(Heading("what it says"), kind="text"): _ranking_cell, "seeds": _seeds_cell}),
+        Cells(DIFFERENCES, _ranked_rows, Heading("difference", ("points",)), _ranked_difference, _is_ranking),
+        Cells(DIFFERENCES, _ranked_rows, Column(Heading("what it says"), kind="text"), _ranking_cell, _is_ranking),
+        Cells(DIFFERENCES, _ranked_rows, "seeds", _seeds_cell, _is_ranking),
     ),
     each=_pairs,
+    row_key=part_name,
     notes=_ranking_note,
 )
 
+
+def _kept_by(facts: DatasetFacts, one: RankingOverlap, side: int) -> str:
+    return f"by {facts.rankings[one.representation].rankings[side]}"
+
+
 RANKING_OVERLAPS = TableSpec(
     "rankings_{representation}",
-    "rows kept",
     "Train rows kept by {first} and by {second}, representation {representation}",
     ("kept",),
-    columns(
-        RANKING_OVERLAP,
-        ("train_set",),
-        {
-            Heading("rows", ("that both filtered",)): field_cell("rows"),
-            lambda facts, one: f"by {facts.rankings[one.representation].rankings[0]}": field_cell("first_rows"),
-            lambda facts, one: f"by {facts.rankings[one.representation].rankings[1]}": field_cell("second_rows"),
-            "by both": field_cell("shared"),
-            Heading("overlap", ("Jaccard",)): field_cell("jaccard", "{:.3f}".format),
-            Heading("by chance", ("Jaccard",)): field_cell("jaccard_by_chance", "{:.3f}".format),
-        },
+    (
+        Cells(RANKING_OVERLAP, ("train_set",), Heading("rows", ("that both filtered",)), field_cell("rows")),
+        Cells(RANKING_OVERLAP, ("train_set",), partial(_kept_by, side=0), field_cell("first_rows")),
+        Cells(RANKING_OVERLAP, ("train_set",), partial(_kept_by, side=1), field_cell("second_rows")),
+        Cells(RANKING_OVERLAP, ("train_set",), "by both", field_cell("shared")),
+        Cells(RANKING_OVERLAP, ("train_set",), Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
+        Cells(
+            RANKING_OVERLAP,
+            ("train_set",),
+            Heading("by chance", ("Jaccard",)),
+            field_cell("jaccard_by_chance", decimal),
+        ),
     ),
+    of="rows kept",
     each=_pairs,
     caption="Overlap: rows that both kept over rows that either kept, from 0 to 1. By chance: its mean over two random "
     "sets of these sizes. Neither ranking takes rows under the threshold, and many such rows alone make it more than "

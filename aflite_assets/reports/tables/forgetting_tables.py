@@ -1,6 +1,7 @@
 """The tables of rows that weak models forget, and of what training on them changes (EACL 2021, Tables 1 to 11)."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import zip_longest
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
@@ -18,18 +19,20 @@ from aflite_assets.analysis.forgettables import (
     Minority,
     PhaseAverage,
     WeakModel,
+    WeakModelAccuracy,
 )
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
 from aflite_assets.reports.tables.cells import (
+    decimal,
     difference_cell,
     field_cell,
+    is_comparison,
     rows_heading,
     set_column,
     short_score_cell,
     sizes_cell,
 )
-from aflite_assets.reports.tables.spec import Cells, TableSpec, columns
-from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
+from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import count, percent
 
 _OF_WEAK_MODEL = ("weak_model",)
@@ -45,30 +48,22 @@ def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | Forgettable
     return cell
 
 
+def _split_heading(facts: DatasetFacts, one: WeakModelAccuracy) -> str:
+    return f"accuracy on {one.split} (%)"
+
+
 WEAK_MODEL_TABLE = TableSpec(
     "forgettables",
-    "",
     "Forgettable rows of each weak model",
     ("weak model",),
     (
-        *columns(
-            WEAK_MODELS,
-            _OF_WEAK_MODEL,
-            {
-                "train rows": field_cell("rows"),
-                "forgettable": _share_of_rows("forgettable"),
-                "of these never learnt": _share_of_rows("never_learnt"),
-                "taken": _share_of_rows("taken"),
-                "largest class (%)": field_cell("largest_class", percent),
-                "train accuracy (%)": field_cell("train_accuracy", percent),
-            },
-        ),
-        Cells(
-            WEAK_MODEL_ACCURACIES,
-            _OF_WEAK_MODEL,
-            lambda facts, one: f"accuracy on {one.split} (%)",
-            field_cell("accuracy", percent),
-        ),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "train rows", field_cell("rows")),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "forgettable", _share_of_rows("forgettable")),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "of these never learnt", _share_of_rows("never_learnt")),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "taken", _share_of_rows("taken")),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "largest class (%)", field_cell("largest_class", percent)),
+        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "train accuracy (%)", field_cell("train_accuracy", percent)),
+        Cells(WEAK_MODEL_ACCURACIES, _OF_WEAK_MODEL, _split_heading, field_cell("accuracy", percent)),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
     "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
@@ -80,22 +75,28 @@ WEAK_MODEL_TABLE = TableSpec(
 )
 
 
-def _of_class(what: str) -> Cells[ForgettableClass]:
-    return Cells(
-        FORGETTABLE_CLASSES,
-        _OF_WEAK_MODEL,
-        lambda facts, one: Column(Heading(what), Heading(one.label)),
-        _share_of_rows(what),
-        order=lambda facts, one: (facts.label_names.index(one.label), what),
-    )
+def _class_column(facts: DatasetFacts, one: ForgettableClass, what: str) -> Column:
+    return Column(Heading(what), Heading(one.label))
+
+
+def _class_order(facts: DatasetFacts, one: ForgettableClass) -> int:
+    return facts.label_names.index(one.label)
 
 
 CLASS_TABLE = TableSpec(
     "forgettables_by_class",
-    "",
     "Forgettable rows by class",
     ("weak model",),
-    (_of_class("forgettable"), _of_class("taken")),
+    tuple(
+        Cells(
+            FORGETTABLE_CLASSES,
+            _OF_WEAK_MODEL,
+            partial(_class_column, what=what),
+            _share_of_rows(what),
+            order=_class_order,
+        )
+        for what in ("forgettable", "taken")
+    ),
     caption="Shares are of the class's train rows.",
 )
 
@@ -110,7 +111,6 @@ def _events_cell(facts: DatasetFacts, one: ForgettingEvents) -> TableCell:
 
 EVENT_TABLE = TableSpec(
     "forgetting_events",
-    "",
     "How often rows were forgotten",
     ("weak model",),
     (Cells(EVENTS, _OF_WEAK_MODEL, _events_heading, _events_cell),),
@@ -120,27 +120,26 @@ EVENT_TABLE = TableSpec(
 
 AGREEMENT_TABLE = TableSpec(
     "forgettable_agreement",
-    "",
     "Whether trainings forget the same rows",
     ("first", "second"),
-    columns(
-        AGREEMENT,
-        ("first", "second"),
-        {
-            "Jaccard": field_cell("jaccard", "{:.3f}".format, strong=True),
-            "of random rows": field_cell("jaccard_by_chance", "{:.3f}".format),
-            "rows in both": field_cell("shared"),
-            "rows of the first": field_cell("first_rows"),
-            "rows of the second": field_cell("second_rows"),
-        },
+    (
+        Cells(AGREEMENT, ("first", "second"), "Jaccard", field_cell("jaccard", decimal, strong=True)),
+        Cells(AGREEMENT, ("first", "second"), "of random rows", field_cell("jaccard_by_chance", decimal)),
+        Cells(AGREEMENT, ("first", "second"), "rows in both", field_cell("shared")),
+        Cells(AGREEMENT, ("first", "second"), "rows of the first", field_cell("first_rows")),
+        Cells(AGREEMENT, ("first", "second"), "rows of the second", field_cell("second_rows")),
     ),
     caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
     "sizes.",
 )
 
 
+def _minority_column(facts: DatasetFacts, one: Minority) -> Column:
+    return Column(Heading(one.group), Heading(one.measure))
+
+
 def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
-    form = "{:.3f}".format if one.measure == "overlap" else percent
+    form = decimal if one.measure == "overlap" else percent
     if one.mean is None:
         return NOTHING
     bounds = () if one.low is None or one.high is None else (f"[{form(one.low)}, {form(one.high)}]",)
@@ -149,21 +148,16 @@ def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
 
 MINORITY_TABLE = TableSpec(
     "minorities",
-    "",
     "What is rarer or more frequent among forgettable rows",
     ("weak model", "rows"),
-    (
-        Cells(
-            MINORITIES,
-            ("weak_model", "set"),
-            lambda facts, one: Column(Heading(one.group), Heading(one.measure)),
-            _minority,
-        ),
-    ),
+    (Cells(MINORITIES, ("weak_model", "set"), _minority_column, _minority),),
     caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
     "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
     "size alone does.",
 )
+
+
+OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE)
 
 
 # Second phases, and training on forgettable rows alone
@@ -179,7 +173,7 @@ def _starts(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> Iterable[dict[
 
 
 def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
-    return one.representation is None and one.train_set == "full" and any(_starts(facts, one))
+    return one.representation is None and one.train_set == "full" and one.column != OVERLAP
 
 
 def _phase_rows(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> tuple[str, str]:
@@ -205,22 +199,16 @@ def _average(facts: DatasetFacts, one: PhaseAverage) -> TableCell:
 
 TWO_PHASE = TableSpec(
     "two_phase",
-    "{start}",
     "{start}, then a second phase",
     ("evaluator", "then trained on"),
     (
-        Cells(ACCURACIES, _phase_rows, "train rows of full", sizes_cell, _in_phases, row_order=_phase_order),
-        Cells(PHASE_AVERAGES, _phase_rows, "average", _average, row_order=_phase_order),
-        Cells(
-            ACCURACIES,
-            _phase_rows,
-            set_column,
-            short_score_cell,
-            lambda facts, one: _in_phases(facts, one) and one.column != OVERLAP,
-            row_order=_phase_order,
-        ),
+        Cells(ACCURACIES, _phase_rows, "train rows of full", sizes_cell, _in_phases),
+        Cells(PHASE_AVERAGES, _phase_rows, "average", _average),
+        Cells(ACCURACIES, _phase_rows, set_column, short_score_cell, _in_phases),
     ),
+    of="{start}",
     each=_starts,
+    row_order=_phase_order,
     caption="Accuracy in per cent after all phases; mean over seeds, its deviation, 95 % interval. Every phase starts "
     "from the same model, trained on full. Average: of the mean over the dataset's own splits and the mean over "
     "challenge sets, as in the paper.",
@@ -233,41 +221,35 @@ def _phase_difference(facts: DatasetFacts, one: Difference) -> TableCell:
 
 TWO_PHASE_DIFFERENCES = TableSpec(
     "two_phase_differences",
-    "{start}",
     "{start}: what the second phase changes",
     ("evaluator", "minus"),
-    (
-        Cells(
-            DIFFERENCES,
-            ("evaluator", "against_evaluator"),
-            set_column,
-            _phase_difference,
-            lambda facts, one: one.comparison == "second phase",
-        ),
-    ),
+    (Cells(DIFFERENCES, ("evaluator", "against_evaluator"), set_column, _phase_difference),),
+    of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
+    where=is_comparison("second phase"),
     caption="Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
     "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
     "forgettable rows.",
 )
 
 
+def _is_by_overlap(facts: DatasetFacts, one: Accuracy) -> bool:
+    return one.representation is None and one.train_set == "full" and one.column == OVERLAP
+
+
+def _overlap_column(facts: DatasetFacts, one: Accuracy) -> Column:
+    return Column(rows_heading(str(one.category), one.test_rows), Heading(str(one.label)))
+
+
 BY_OVERLAP = TableSpec(
     "by_overlap",
-    "{start}, {test_set}",
     "{start} on {test_set}, by overlap of the texts",
     ("evaluator",),
-    (
-        Cells(
-            ACCURACIES,
-            ("evaluator",),
-            lambda facts, one: Column(rows_heading(str(one.category), one.test_rows), Heading(str(one.label))),
-            short_score_cell,
-            lambda facts, one: _in_phases(facts, one) and one.column == OVERLAP,
-            row_order=_phase_order,
-        ),
-    ),
+    (Cells(ACCURACIES, ("evaluator",), _overlap_column, short_score_cell),),
+    of="{start}, {test_set}",
     each=lambda facts, one: [{**start, "test_set": one.test_set} for start in _starts(facts, one)],
+    where=_is_by_overlap,
+    row_order=_phase_order,
     caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. High: the texts share more words "
     "than the mean of the test set (Jaccard); low: the other rows.",
 )
@@ -285,13 +267,15 @@ def _is_alone(facts: DatasetFacts, one: Accuracy) -> bool:
 
 ALONE = TableSpec(
     "forgettables_alone",
-    "{evaluator}",
     "{evaluator}, trained on forgettable rows alone",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, _is_alone, row_order=_alone_order),
-        Cells(ACCURACIES, ("train_set",), set_column, short_score_cell, _is_alone, row_order=_alone_order),
+        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("train_set",), set_column, short_score_cell),
     ),
+    of="{evaluator}",
     each=("evaluator",),
+    where=_is_alone,
+    row_order=_alone_order,
     caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. The random rows are as many.",
 )

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import FilterRow
@@ -123,33 +122,29 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
 
     Rows of the dataset are named by file and line if `source` knows them.
     """
-    shown, left_out = evidence.table.slice(0, MAX_EVIDENCE_ROWS), max(0, evidence.table.num_rows - MAX_EVIDENCE_ROWS)
+    shown = evidence.table.slice(0, MAX_EVIDENCE_ROWS)
+    left_out = evidence.table.num_rows - shown.num_rows
     more = f" The first {shown.num_rows} rows; {count(left_out)} more are in the JSON file." if left_out else ""
     marks = set(shown.column_names) >= _MARKS
     if marks:
         shown = shown.drop_columns([name for name in shown.column_names if name in _LEFT_OUT])
-        if "classes" in shown.column_names:
-            whole = pc.replace_substring(shown["classes"], " %", "\N{NO-BREAK SPACE}%")
-            shown = shown.set_column(shown.column_names.index("classes"), "classes", whole)
     if shown.column_names[:1] == ["row_id"]:
         shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
-    names = [short(_in_words(name)) for name in shown.column_names]
+    columns = [
+        Column(Heading(short(_in_words(field.name))), kind="number" if _is_number(field.type) else "text")
+        for field in shown.schema
+    ]
+    rows = (
+        [_mark_cell(name, value) if marks else value_cell(value) for name, value in row.items()]
+        for row in shown.to_pylist()
+    )
     return Table(
         "evidence",
         evidence.title,
         evidence.title,
-        tuple(names[:1]),
-        tuple(
-            Column(Heading(name), kind="number" if _is_number(field.type) else "text")
-            for name, field in zip(names, shown.schema, strict=True)
-        )[1:],
-        tuple(
-            Row(
-                (value_cell(first).text,),
-                tuple(_mark_cell(name, value) if marks else value_cell(value) for name, value in rest),
-            )
-            for (_, first), *rest in (row.items() for row in shown.to_pylist())
-        ),
+        tuple(column.heading.text for column in columns[:1]),
+        tuple(columns[1:]),
+        tuple(Row((first.text,), tuple(others)) for first, *others in rows),
         f"{_caption_in_words(evidence, marks)}{more}",
         style="free",
     )
@@ -158,6 +153,8 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
 def _mark_cell(name: str, value: object) -> TableCell:
     """A cell of the marks, of which there are many columns: shares in per cent, p with two digits."""
     cell = value_cell(value)
+    if name == "classes":
+        return replace(cell, text=cell.text.replace(" %", "\N{NO-BREAK SPACE}%"))
     if not isinstance(value, float) or value != value:
         return cell
     if name == "adjusted_p":

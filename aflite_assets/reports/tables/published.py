@@ -25,7 +25,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 def paper_table(table: PublishedTable) -> Table:
     """Values as printed there, with the deviation over seeds if there is one."""
-    forms = table.forms or ("per cent",) * len(table.columns)
+    forms = table.forms or (None,) * len(table.columns)
     return Table(
         "published",
         f"{table.source}: {table.caption}",
@@ -41,7 +41,7 @@ def paper_table(table: PublishedTable) -> Table:
     )
 
 
-def _cell(value: float | None, deviation: float | None, form: Form, decimals: int) -> TableCell:
+def _cell(value: float | None, deviation: float | None, form: Form | None, decimals: int) -> TableCell:
     if value is None:
         text = DASH
     elif form == "rows":

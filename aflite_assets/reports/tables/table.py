@@ -1,10 +1,13 @@
-"""The record of one table of the report, with its cells, columns and rows. How it is drawn is in `page`."""
+"""The record of one table of the report, and how tables are declared over tidy tables. What draws them is in `page`."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.text import DASH
 
@@ -125,3 +128,143 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(
         replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
     )
+
+
+# Declared over tidy tables
+
+_Record = TypeVar("_Record")
+_Key = TypeVar("_Key")
+_Head = str | Heading | Column
+_Rows = str | tuple[str, ...] | Callable[[DatasetFacts, _Record], tuple[str, ...]]
+_RowKey = tuple[bool, tuple[str, ...], Hashable]
+"""Whether a row stands apart, the texts before it, and what tells it from others with these."""
+
+
+def _always(_facts: DatasetFacts, _one: object) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Cells(Generic[_Record]):
+    """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
+
+    Every function gets the dataset's facts and a record. `rows`: the text before the row, the fields that give it, or
+    their function; `column`: the column or its heading, equal for records below each other, or several columns that the
+    record stands in; `value`: the cell of the first record of a place, or, if `merged`, of all of them. `order`: what
+    columns are sorted by; those without it come first, in the order of the records. `apart`: the rows stand below the
+    others.
+    """
+
+    source: TidyTable[_Record]
+    rows: _Rows[_Record]
+    column: _Head | Callable[[DatasetFacts, _Record], _Head | list[Column]]
+    value: Callable[..., TableCell]
+    where: Callable[[DatasetFacts, _Record], bool] = _always
+    merged: bool = False
+    order: Callable[[DatasetFacts, _Record], Any] | None = None
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table over tidy tables, or one for each combination of values of the fields `each`.
+
+    If `each` is a function, it gives for a record the values that name each of the tables that it stands in. `name`,
+    `title` and `of` are filled with the fields of a table's first record and these values, as in "{evaluator},
+    zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by; without it they
+    stand in the order of the records. `row_key` tells rows apart whose texts are cut. `caption` and `notes` may be
+    functions of the facts and the table's records, and so is `when`, whether the table is shown.
+    """
+
+    name: str
+    title: str
+    headings: tuple[str, ...]
+    cells: tuple[Cells[Any], ...]
+    of: str = ""
+    each: tuple[str, ...] | Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = ()
+    where: Callable[[DatasetFacts, Any], bool] = _always
+    row_order: Callable[[DatasetFacts, Any], Any] | None = None
+    row_key: Callable[[Any], Hashable] = lambda one: None
+    caption: str | Callable[[DatasetFacts, Sequence[Any]], str] = ""
+    notes: Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] | None = None
+    when: Callable[[DatasetFacts, Sequence[Any]], bool] = _always
+
+    def tables(self, analysis: Analysis) -> tuple[Table, ...]:
+        """The tables in the order of their first records; none without a record."""
+        facts, found = analysis.facts, dict[tuple[tuple[str, object], ...], list[_Placed]]()
+        for block in self.cells:
+            for one in analysis.of(block.source):
+                if self.where(facts, one) and block.where(facts, one):
+                    for names in self._names(facts, one):
+                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one))
+        return tuple(
+            self._table(facts, dict(names), placed)
+            for names, placed in found.items()
+            if self.when(facts, [each.one for each in placed])
+        )
+
+    def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
+        return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
+
+    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any) -> "Iterator[_Placed]":
+        row = (block.apart, _texts(facts, block.rows, one), self.row_key(one))
+        found = block.column(facts, one) if callable(block.column) else block.column
+        for column in found if isinstance(found, list) else [found]:
+            heading = Heading(column) if isinstance(column, str) else column
+            yield _Placed(block, one, row, Column(heading) if isinstance(heading, Heading) else heading)
+
+    def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
+        records = [each.one for each in placed]
+        columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
+        rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
+        places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
+        for each in placed:
+            places.setdefault((each.row, each.column), []).append(each)
+        name, of, title = (text.format_map({**vars(records[0]), **names}) for text in (self.name, self.of, self.title))
+        return Table(
+            name,
+            of,
+            title,
+            self.headings,
+            columns=ruled(columns),
+            rows=tuple(
+                Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
+                for row in sorted(rows, key=lambda row: row[0])
+            ),
+            caption=self.caption if isinstance(self.caption, str) else self.caption(facts, records),
+            notes=() if self.notes is None else self.notes(facts, records),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A record in a row and column where its block puts it."""
+
+    block: Cells[Any]
+    one: Any
+    row: _RowKey
+    column: Column
+
+
+def _texts(facts: DatasetFacts, rows: _Rows[Any], one: Any) -> tuple[str, ...]:
+    if callable(rows):
+        return rows(facts, one)
+    return (rows,) if isinstance(rows, str) else tuple(getattr(one, name) for name in rows)
+
+
+def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
+    if not there:
+        return NOTHING
+    block, records = there[0].block, [each.one for each in there]
+    return block.value(facts, *(records if block.merged else records[:1]))
+
+
+def _ordered(
+    facts: DatasetFacts, found: Iterable[tuple[_Key, Callable[[DatasetFacts, Any], Any] | None, object]]
+) -> list[_Key]:
+    """Each once: those without an order as they came, then the others by the order of their first record."""
+    firsts: dict[_Key, Any] = {}
+    for key, order, one in found:
+        if key not in firsts:
+            firsts[key] = (0,) if order is None else (1, order(facts, one))
+    return sorted(firsts, key=firsts.__getitem__)

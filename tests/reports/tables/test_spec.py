@@ -10,8 +10,7 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.reports.tables.cells import short
-from aflite_assets.reports.tables.spec import Cells, TableSpec, columns
-from aflite_assets.reports.tables.table import NOTHING, Column, Heading, Table, TableCell
+from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, Table, TableCell, TableSpec
 from tests.planted_reports import shown_values
 
 
@@ -86,8 +85,8 @@ def test_rows_and_columns_stand_as_their_records_come(analysis_of: Callable[...,
 
 
 def test_rows_and_columns_are_sorted_where_an_order_is_given(analysis_of: Callable[..., Analysis]) -> None:
-    ordered = cells(order=lambda facts, one: -ord(one.column), row_order=lambda facts, one: one.row)
-    (table,) = spec(ordered).tables(analysis_of(*GIVEN[:3]))
+    ordered = cells(order=lambda facts, one: -ord(one.column))
+    (table,) = spec(ordered, row_order=lambda facts, one: one.row).tables(analysis_of(*GIVEN[:3]))
     assert (rows_of(table), columns_of(table)) == ([("first",), ("second",)], ["y", "x"])
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[3, 2], [None, 1]]
 
@@ -159,10 +158,9 @@ def test_cut_texts_that_look_alike_stay_two_rows_and_two_columns(analysis_of: Ca
     cut = {"rows": lambda facts, one: (short(one.row),)}
     told_apart = cells(
         **cut,
-        row_key=lambda one: one.row,
         column=lambda facts, one: Column(Heading(short(one.column)), key=one.column),
     )
-    (table,) = spec(told_apart).tables(analysis_of(*records))
+    (table,) = spec(told_apart, row_key=lambda one: one.row).tables(analysis_of(*records))
     assert len(set(rows_of(table))) == len(set(columns_of(table))) == 1
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2], [3, 4]]
     (mixed,) = spec(cells(**cut, column=lambda facts, one: Column(Heading(short(one.column))))).tables(
@@ -210,18 +208,23 @@ def test_a_line_stands_where_a_shared_heading_begins(analysis_of: Callable[..., 
     assert [column.line for column in plain.columns] == [False, False]
 
 
-def test_columns_are_declared_with_their_values(analysis_of: Callable[..., Analysis]) -> None:
-    values = {
-        "value": lambda facts, one: TableCell("", value=one.value),
-        Heading("twice", ("the value",)): lambda facts, one: TableCell("", value=2 * one.value),
-        lambda facts, one: Column(Heading(f"of {one.group}"), kind="text"): lambda facts, one: TableCell(one.column),
-    }
-    declared = spec(*columns(RECORDS, ("row",), values, where=lambda facts, one: one.column == "x"))
-    (table,) = declared.tables(analysis_of(*GIVEN[:3]))
+def test_columns_are_texts_headings_or_columns(analysis_of: Callable[..., Analysis]) -> None:
+    blocks = (
+        cells(column="value"),
+        cells(column=Heading("twice", ("the value",)), value=lambda facts, one: TableCell("", value=2 * one.value)),
+        cells(column=lambda facts, one: Column(Heading(f"of {one.group}"), kind="text")),
+    )
+    (table,) = spec(*blocks, where=lambda facts, one: one.column == "x").tables(analysis_of(*GIVEN[:3]))
     assert [(column.plain, column.kind) for column in table.columns] == [
         ("value", "number"), ("twice (the value)", "number"), ("of a", "text"),
     ]  # fmt: skip
-    assert [[cell.value for cell in row.cells[:2]] for row in table.rows] == [[1, 2], [2, 4]]
+    assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2, 1], [2, 4, 2]]
+
+
+def test_rows_have_one_text_or_those_of_fields(analysis_of: Callable[..., Analysis]) -> None:
+    (one,) = spec(cells(rows="all")).tables(analysis_of(*GIVEN[:3]))
+    (two,) = spec(cells(rows=("group", "row")), headings=("group", "row")).tables(analysis_of(*GIVEN[:3]))
+    assert (rows_of(one), rows_of(two)) == ([("all",)], [("a", "second"), ("a", "first")])
 
 
 def test_hostile_text_in_a_name_is_no_format(analysis_of: Callable[..., Analysis]) -> None:

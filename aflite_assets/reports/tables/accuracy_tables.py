@@ -20,7 +20,7 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 
 # Before and after filtering
 
-_TRAINED = ("evaluator", "train_set")
+_TRAINED = ("{evaluator}", "{train_set}")
 _THE_PAPERS = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
 _TESTED = ("full", "filtered", "drop", "own")
 
@@ -52,6 +52,8 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return score_cell(facts, one, shaded=filtered and (one.train_set, one.tested_on) in _THE_PAPERS)
 
 
+_DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
+
 ACCURACY = TableSpec(
     "accuracy_{representation}",
     "Accuracy in per cent, filtered with representation {representation}",
@@ -59,14 +61,7 @@ ACCURACY = TableSpec(
     (
         Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell),
         Cells(ACCURACIES, _TRAINED, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
-        Cells(
-            DIFFERENCES,
-            _TRAINED,
-            lambda facts, one: Column(Heading("drop", ("points",)), Heading(one.test_set)),
-            points_cell,
-            _is_drop,
-            order=_place,
-        ),
+        Cells(DIFFERENCES, _TRAINED, _DROP_COLUMN, points_cell, _is_drop, order=_place),
     ),
     each=("representation",),
     where=is_of_filtering,
@@ -146,16 +141,12 @@ def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tu
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
 
 
-def _fall_heading(one: Difference | AnnotatorAgreement) -> Heading:
-    return Heading("full minus filtered", (str(one.representation), "points"))
-
-
-def _fall_column(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> Column:
-    return Column(_fall_heading(one), line=True)
-
-
 def _has_evaluators(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
     return bool(facts.plain_evaluators)
+
+
+_FALL = Heading("full minus filtered", ("{representation}", "points"))
+_FALL_COLUMN = Column(_FALL, line=True)
 
 
 def _is_human_fall(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
@@ -193,19 +184,12 @@ IN_DISTRIBUTION = TableSpec(
     "{test_set}: full, random and filtered",
     ("evaluator",),
     (
-        Cells(ACCURACIES, ("evaluator",), _column, _score, _is_compared, order=_column_order),
-        Cells(DIFFERENCES, ("evaluator",), _fall_column, _fall, _is_fall, order=_fall_order),
-        Cells(ANNOTATORS, "human", _column, _agreement, _has_evaluators, order=_column_order, apart=True),
-        Cells(ANNOTATORS, "human", _fall_column, points_cell, _is_human_fall, order=_fall_order, apart=True),
+        Cells(ACCURACIES, ("{evaluator}",), _column, _score, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, ("{evaluator}",), _FALL_COLUMN, _fall, _is_fall, order=_fall_order),
+        Cells(ANNOTATORS, ("human",), _column, _agreement, _has_evaluators, order=_column_order, apart=True),
+        Cells(ANNOTATORS, ("human",), _FALL_COLUMN, points_cell, _is_human_fall, order=_fall_order, apart=True),
         Cells(
-            ACCURACIES,
-            "train rows",
-            _column,
-            sizes_cell,
-            _is_compared,
-            merged=True,
-            order=_column_order,
-            apart=True,
+            ACCURACIES, ("train rows",), _column, sizes_cell, _is_compared, merged=True, order=_column_order, apart=True
         ),
     ),
     of="{test_set}",
@@ -215,9 +199,8 @@ IN_DISTRIBUTION = TableSpec(
 )
 
 
-def _top_column(facts: DatasetFacts, one: Accuracy | Difference) -> Column:
-    group = _fall_heading(one) if isinstance(one, Difference) else _heading(one)
-    return Column(Heading(f"top-{one.top}"), group)
+def _top_column(facts: DatasetFacts, one: Accuracy) -> Column:
+    return Column(Heading(f"top-{one.top}"), _heading(one))
 
 
 TOP_5 = TableSpec(
@@ -225,8 +208,8 @@ TOP_5 = TableSpec(
     "{test_set}: the likeliest class, and the five likeliest",
     ("evaluator",),
     (
-        Cells(ACCURACIES, ("evaluator",), _top_column, score_cell, _is_compared, order=_column_order),
-        Cells(DIFFERENCES, ("evaluator",), _top_column, _fall, _is_fall, order=_fall_order),
+        Cells(ACCURACIES, ("{evaluator}",), _top_column, score_cell, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, ("{evaluator}",), Column(Heading("top-{top}"), _FALL), _fall, _is_fall, order=_fall_order),
     ),
     of="{test_set}",
     each=("test_set",),

@@ -16,6 +16,9 @@ from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCe
 from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
+MINUS = ("{train_set} minus {against}, points",)
+"""The text before a row that has the difference between two train sets."""
+
 _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
@@ -148,14 +151,16 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
     return one.representation is not None and one.top == 1
 
 
+def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+    """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
+    if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
+        return False
+    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
+
+
 def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:
     """Whether a difference is of this kind."""
     return lambda facts, one: one.comparison == name
-
-
-def minus(_facts: DatasetFacts, one: Difference) -> tuple[str]:
-    """The texts before a row that has the difference between two train sets."""
-    return (f"{one.train_set} minus {one.against}, points",)
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:

@@ -9,11 +9,12 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.tables.cells import (
+    MINUS,
     difference_cell,
     is_comparison,
     is_of_filtering,
+    is_whole_or_category,
     judged_cell,
-    minus,
     part_name,
     part_text,
     points_cell,
@@ -27,7 +28,7 @@ from aflite_assets.reports.tables.cells import (
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 
 _Any = Accuracy | Difference
-_TRAINED = ("evaluator", "train_set")
+_TRAINED = ("{evaluator}", "{train_set}")
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
@@ -108,9 +109,9 @@ ZERO_SHOT = TableSpec(
     "{evaluator}, zero-shot; train sets of representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell),
-        Cells(DIFFERENCES, minus, _set_column, points_cell, is_comparison("means"), apart=True),
+        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("{train_set}",), _set_column, short_score_cell),
+        Cells(DIFFERENCES, MINUS, _set_column, points_cell, is_comparison("means"), apart=True),
     ),
     of="{evaluator}",
     each=("representation", "evaluator"),
@@ -140,11 +141,8 @@ def _by_size(facts: DatasetFacts, representation: str) -> list[str]:
 
 
 def _of_a_size(facts: DatasetFacts, one: _Any) -> bool:
-    if not is_of_filtering(facts, one) or one.evaluator not in facts.plain_evaluators:
-        return False
-    if one.tested_on not in ("full", "all") or one.train_set not in _by_size(facts, str(one.representation)):
-        return False
-    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
+    known = is_of_filtering(facts, one) and one.train_set in _by_size(facts, str(one.representation))
+    return known and is_whole_or_category(facts, one)
 
 
 def _several_sizes(facts: DatasetFacts, records: Sequence[_Any]) -> bool:
@@ -168,9 +166,9 @@ FINE_ACTION = TableSpec(
     "{evaluator} by size of the train set, representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("train_set",), _set_column, short_score_cell),
-        Cells(DIFFERENCES, minus, _set_column, judged_cell, _against_control, apart=True),
+        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("{train_set}",), _set_column, short_score_cell),
+        Cells(DIFFERENCES, MINUS, _set_column, judged_cell, _against_control, apart=True),
     ),
     of="{evaluator}",
     each=("representation", "evaluator"),
@@ -225,9 +223,9 @@ TRANSFER = TableSpec(
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell, merged=True),
-        Cells(ACCURACIES, ("train_set",), _tuned_columns, _tuned_score, order=_tuned_order),
-        Cells(DIFFERENCES, minus, _tuned_columns, difference_cell, _is_transfer, order=_tuned_order, apart=True),
+        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell, merged=True),
+        Cells(ACCURACIES, ("{train_set}",), _tuned_columns, _tuned_score, order=_tuned_order),
+        Cells(DIFFERENCES, MINUS, _tuned_columns, difference_cell, _is_transfer, order=_tuned_order, apart=True),
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [

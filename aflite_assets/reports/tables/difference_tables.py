@@ -17,6 +17,7 @@ from aflite_assets.reports.tables.cells import (
     difference_cell,
     field_cell,
     is_comparison,
+    is_whole_or_category,
     judged_cell,
     part_name,
     part_text,
@@ -54,7 +55,7 @@ FALL_TABLE = TableSpec(
     "falls_{representation}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
     ("evaluator",),
-    (Cells(FALLS, ("evaluator",), _fall_column, _fall_cell),),
+    (Cells(FALLS, ("{evaluator}",), _fall_column, _fall_cell),),
     of="{test_set}",
     each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
@@ -93,19 +94,17 @@ def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return TableCell(f"{one.seeds} and {one.seeds_against}")
 
 
-def _paired_rows(facts: DatasetFacts, one: Difference) -> tuple[str, str, str]:
-    return one.evaluator, f"{one.train_set} minus {one.against}", f"{one.test_set}, {one.tested_on} rows"
-
+_PAIRED_ROWS = ("{evaluator}", "{train_set} minus {against}", "{test_set}, {tested_on} rows")
 
 PAIRED = TableSpec(
     "paired_{representation}",
     "Filtered minus its control, representation {representation}",
     ("evaluator", "trained on", "tested on"),
     (
-        Cells(DIFFERENCES, _paired_rows, units_text, rows_cell),
-        Cells(DIFFERENCES, _paired_rows, Heading("difference", ("points",)), difference_cell),
-        Cells(DIFFERENCES, _paired_rows, Column(Heading("verdict"), kind="text"), _verdict_cell),
-        Cells(DIFFERENCES, _paired_rows, "seeds", _seeds_cell),
+        Cells(DIFFERENCES, _PAIRED_ROWS, units_text, rows_cell),
+        Cells(DIFFERENCES, _PAIRED_ROWS, Heading("difference", ("points",)), difference_cell),
+        Cells(DIFFERENCES, _PAIRED_ROWS, Column(Heading("verdict"), kind="text"), _verdict_cell),
+        Cells(DIFFERENCES, _PAIRED_ROWS, "seeds", _seeds_cell),
     ),
     each=("representation",),
     where=lambda facts, one: one.comparison == "control" and one.whole,
@@ -117,17 +116,13 @@ def _part_rows(facts: DatasetFacts, one: Difference) -> tuple[str]:
     return (short(part_text(*part_name(one))),)
 
 
-def _evaluator_column(facts: DatasetFacts, one: Difference) -> Column:
-    return Column(Heading(one.evaluator, ("points",)), line=True)
-
-
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
     ("part",),
     (
         Cells(DIFFERENCES, _part_rows, "rows", rows_cell),
-        Cells(DIFFERENCES, _part_rows, _evaluator_column, judged_cell),
+        Cells(DIFFERENCES, _part_rows, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
     ),
     of="{test_set}, {train_set} minus {against}",
     each=("representation", "test_set", "train_set", "against"),
@@ -176,11 +171,8 @@ def _compared_with(facts: DatasetFacts, one: Accuracy, side: int) -> str | None:
 
 
 def _is_ranked(facts: DatasetFacts, one: Accuracy, side: int) -> bool:
-    if _compared_with(facts, one, side) is None or not is_filtered_set(one.train_set) or one.top > 1:
-        return False
-    if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
-        return False
-    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
+    compared = one.top == 1 and is_filtered_set(one.train_set) and _compared_with(facts, one, side) is not None
+    return compared and is_whole_or_category(facts, one)
 
 
 def _ranking_heading(facts: DatasetFacts, one: Accuracy, side: int) -> Heading:
@@ -249,22 +241,19 @@ def _kept_by(facts: DatasetFacts, one: RankingOverlap, side: int) -> str:
     return f"by {facts.rankings[one.representation].rankings[side]}"
 
 
+_KEPT = ("{train_set}",)
+
 RANKING_OVERLAPS = TableSpec(
     "rankings_{representation}",
     "Train rows kept by {first} and by {second}, representation {representation}",
     ("kept",),
     (
-        Cells(RANKING_OVERLAP, ("train_set",), Heading("rows", ("that both filtered",)), field_cell("rows")),
-        Cells(RANKING_OVERLAP, ("train_set",), partial(_kept_by, side=0), field_cell("first_rows")),
-        Cells(RANKING_OVERLAP, ("train_set",), partial(_kept_by, side=1), field_cell("second_rows")),
-        Cells(RANKING_OVERLAP, ("train_set",), "by both", field_cell("shared")),
-        Cells(RANKING_OVERLAP, ("train_set",), Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
-        Cells(
-            RANKING_OVERLAP,
-            ("train_set",),
-            Heading("by chance", ("Jaccard",)),
-            field_cell("jaccard_by_chance", decimal),
-        ),
+        Cells(RANKING_OVERLAP, _KEPT, Heading("rows", ("that both filtered",)), field_cell("rows")),
+        Cells(RANKING_OVERLAP, _KEPT, partial(_kept_by, side=0), field_cell("first_rows")),
+        Cells(RANKING_OVERLAP, _KEPT, partial(_kept_by, side=1), field_cell("second_rows")),
+        Cells(RANKING_OVERLAP, _KEPT, "by both", field_cell("shared")),
+        Cells(RANKING_OVERLAP, _KEPT, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
+        Cells(RANKING_OVERLAP, _KEPT, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),
     ),
     of="rows kept",
     each=_pairs,

@@ -1,7 +1,6 @@
 """The tables of rows that weak models forget, and of what training on them changes (EACL 2021, Tables 1 to 11)."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import zip_longest
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
@@ -19,7 +18,6 @@ from aflite_assets.analysis.forgettables import (
     Minority,
     PhaseAverage,
     WeakModel,
-    WeakModelAccuracy,
 )
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
 from aflite_assets.reports.tables.cells import (
@@ -35,7 +33,7 @@ from aflite_assets.reports.tables.cells import (
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import count, percent
 
-_OF_WEAK_MODEL = ("weak_model",)
+_OF_WEAK_MODEL = ("{weak_model}",)
 
 
 def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | ForgettableClass], TableCell]:
@@ -46,10 +44,6 @@ def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | Forgettable
         return TableCell(count(number), (f"{percent(number / max(one.rows, 1))} %",), number)
 
     return cell
-
-
-def _split_heading(facts: DatasetFacts, one: WeakModelAccuracy) -> str:
-    return f"accuracy on {one.split} (%)"
 
 
 WEAK_MODEL_TABLE = TableSpec(
@@ -63,7 +57,7 @@ WEAK_MODEL_TABLE = TableSpec(
         Cells(WEAK_MODELS, _OF_WEAK_MODEL, "taken", _share_of_rows("taken")),
         Cells(WEAK_MODELS, _OF_WEAK_MODEL, "largest class (%)", field_cell("largest_class", percent)),
         Cells(WEAK_MODELS, _OF_WEAK_MODEL, "train accuracy (%)", field_cell("train_accuracy", percent)),
-        Cells(WEAK_MODEL_ACCURACIES, _OF_WEAK_MODEL, _split_heading, field_cell("accuracy", percent)),
+        Cells(WEAK_MODEL_ACCURACIES, _OF_WEAK_MODEL, "accuracy on {split} (%)", field_cell("accuracy", percent)),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
     "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
@@ -73,10 +67,6 @@ WEAK_MODEL_TABLE = TableSpec(
         f"{name} was not trained: {reason}." for name, reason in facts.untrained_weak_models.items()
     ),
 )
-
-
-def _class_column(facts: DatasetFacts, one: ForgettableClass, what: str) -> Column:
-    return Column(Heading(what), Heading(one.label))
 
 
 def _class_order(facts: DatasetFacts, one: ForgettableClass) -> int:
@@ -91,7 +81,7 @@ CLASS_TABLE = TableSpec(
         Cells(
             FORGETTABLE_CLASSES,
             _OF_WEAK_MODEL,
-            partial(_class_column, what=what),
+            Column(Heading(what), Heading("{label}")),
             _share_of_rows(what),
             order=_class_order,
         )
@@ -123,19 +113,15 @@ AGREEMENT_TABLE = TableSpec(
     "Whether trainings forget the same rows",
     ("first", "second"),
     (
-        Cells(AGREEMENT, ("first", "second"), "Jaccard", field_cell("jaccard", decimal, strong=True)),
-        Cells(AGREEMENT, ("first", "second"), "of random rows", field_cell("jaccard_by_chance", decimal)),
-        Cells(AGREEMENT, ("first", "second"), "rows in both", field_cell("shared")),
-        Cells(AGREEMENT, ("first", "second"), "rows of the first", field_cell("first_rows")),
-        Cells(AGREEMENT, ("first", "second"), "rows of the second", field_cell("second_rows")),
+        Cells(AGREEMENT, ("{first}", "{second}"), "Jaccard", field_cell("jaccard", decimal, strong=True)),
+        Cells(AGREEMENT, ("{first}", "{second}"), "of random rows", field_cell("jaccard_by_chance", decimal)),
+        Cells(AGREEMENT, ("{first}", "{second}"), "rows in both", field_cell("shared")),
+        Cells(AGREEMENT, ("{first}", "{second}"), "rows of the first", field_cell("first_rows")),
+        Cells(AGREEMENT, ("{first}", "{second}"), "rows of the second", field_cell("second_rows")),
     ),
     caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
     "sizes.",
 )
-
-
-def _minority_column(facts: DatasetFacts, one: Minority) -> Column:
-    return Column(Heading(one.group), Heading(one.measure))
 
 
 def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
@@ -150,7 +136,7 @@ MINORITY_TABLE = TableSpec(
     "minorities",
     "What is rarer or more frequent among forgettable rows",
     ("weak model", "rows"),
-    (Cells(MINORITIES, ("weak_model", "set"), _minority_column, _minority),),
+    (Cells(MINORITIES, ("{weak_model}", "{set}"), Column(Heading("{group}"), Heading("{measure}")), _minority),),
     caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
     "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
     "size alone does.",
@@ -223,7 +209,7 @@ TWO_PHASE_DIFFERENCES = TableSpec(
     "two_phase_differences",
     "{start}: what the second phase changes",
     ("evaluator", "minus"),
-    (Cells(DIFFERENCES, ("evaluator", "against_evaluator"), set_column, _phase_difference),),
+    (Cells(DIFFERENCES, ("{evaluator}", "{against_evaluator}"), set_column, _phase_difference),),
     of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
     where=is_comparison("second phase"),
@@ -245,7 +231,7 @@ BY_OVERLAP = TableSpec(
     "by_overlap",
     "{start} on {test_set}, by overlap of the texts",
     ("evaluator",),
-    (Cells(ACCURACIES, ("evaluator",), _overlap_column, short_score_cell),),
+    (Cells(ACCURACIES, ("{evaluator}",), _overlap_column, short_score_cell),),
     of="{start}, {test_set}",
     each=lambda facts, one: [{**start, "test_set": one.test_set} for start in _starts(facts, one)],
     where=_is_by_overlap,
@@ -270,8 +256,8 @@ ALONE = TableSpec(
     "{evaluator}, trained on forgettable rows alone",
     ("trained on",),
     (
-        Cells(ACCURACIES, ("train_set",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("train_set",), set_column, short_score_cell),
+        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
+        Cells(ACCURACIES, ("{train_set}",), set_column, short_score_cell),
     ),
     of="{evaluator}",
     each=("evaluator",),

@@ -32,14 +32,13 @@ _ITERATION = {
 def iteration_table(representation: str, rows: Sequence[FilterRow]) -> Table:
     """The iterations of one filtering, in order; without the columns of scored rows if there are none."""
     scored = any(row.scored_rows_in for row in rows)
-    return _record_table(
-        rows,
-        lambda row: str(row.iteration),
-        {name: text for name, text in _ITERATION.items() if scored or not name.startswith("scored_")},
-        name=f"iterations_{representation}",
-        of="",
-        title=f"Iterations, representation {representation}",
-        headings=("iteration",),
+    fields = {name: text for name, text in _ITERATION.items() if scored or not name.startswith("scored_")}
+    return Table(
+        f"iterations_{representation}",
+        "",
+        f"Iterations, representation {representation}",
+        ("iteration",),
+        *_columns_and_rows(rows, lambda row: str(row.iteration), fields),
         caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is "
         "about them, and target and stop about the train rows among them."
         + (" Scored rows are never trained on and leave by the same law." if scored else ""),
@@ -56,15 +55,9 @@ _CHOICE = {"elbow": "elbow", "chosen": "chosen"}
 
 def curve_table(points: Sequence[CurvePoint]) -> Table:
     """The points of the learning curves that chose the warm-up rows."""
-    return _record_table(
-        points,
-        lambda point: point.representation,
-        {"rows": "rows trained on", **_POINT, **_CHOICE},
-        name="warmup_curve",
-        of="",
-        title="Points of the learning curves",
-        headings=("representation",),
-    )
+    fields = {"rows": "rows trained on", **_POINT, **_CHOICE}
+    columns, rows = _columns_and_rows(points, lambda point: point.representation, fields)
+    return Table("warmup_curve", "", "Points of the learning curves", ("representation",), columns, rows)
 
 
 def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
@@ -72,30 +65,24 @@ def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
     points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
     if stop is None:
         return ()
-    table = _record_table(
-        points,
-        lambda point: count(point.rows),
-        {**_POINT, **_REPEATED, **_CHOICE},
-        name="sample_curve",
-        of="How large a sample is enough",
-        title="Accuracy by the size of the sample",
-        headings=("rows trained on",),
-        caption=sample_text(points, stop),
+    table = Table(
+        "sample_curve",
+        "How large a sample is enough",
+        "Accuracy by the size of the sample",
+        ("rows trained on",),
+        *_columns_and_rows(points, lambda point: count(point.rows), {**_POINT, **_REPEATED, **_CHOICE}),
+        sample_text(points, stop),
     )
     return (table,)
 
 
-def _record_table(
-    records: Sequence[Any], first: Callable[[Any], str], columns: Mapping[str, str], **texts: Any
-) -> Table:
-    """A row per record, with a column per field, named by its heading."""
-    return Table(
-        columns=tuple(
-            Column(Heading(text), kind="text" if field in _CHOICE else "number") for field, text in columns.items()
-        ),
-        rows=tuple(Row((first(one),), tuple(value_cell(getattr(one, field)) for field in columns)) for one in records),
-        **texts,
-    )
+def _columns_and_rows(
+    records: Sequence[Any], first: Callable[[Any], str], fields: Mapping[str, str]
+) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
+    """A row per record, after its `first` text, and a column per field, with its heading."""
+    columns = (Column(Heading(text), kind="text" if name in _CHOICE else "number") for name, text in fields.items())
+    rows = (Row((first(one),), tuple(value_cell(getattr(one, name)) for name in fields)) for one in records)
+    return tuple(columns), tuple(rows)
 
 
 _IN_WORDS = {
@@ -199,7 +186,6 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
 
 def check_table(checks: Sequence[CheckOutcome]) -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
-    in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     return Table(
         "checks",
         "",
@@ -209,15 +195,14 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
         tuple(
             Row(
                 (check.title.replace("_", " "),),
-                (
-                    text_cell(check.about),
-                    text_cell(check.outcome, strong=check.outcome == "failed"),
-                    text_cell(check.asks),
-                    text_cell(check.said or DASH),
-                ),
+                tuple(text_cell(text, strong=text == "failed") for text in _texts(check)),
             )
-            for check in in_order
+            for check in sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
         ),
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
         style="free",
     )
+
+
+def _texts(check: CheckOutcome) -> tuple[str, ...]:
+    return check.about, check.outcome, check.asks, check.said or DASH

@@ -135,7 +135,7 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
-_Rows = str | tuple[str, ...] | Callable[[DatasetFacts, _Record], tuple[str, ...]]
+_Rows = tuple[str, ...] | Callable[[DatasetFacts, _Record], tuple[str, ...]]
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
 """Whether a row stands apart, the texts before it, and what tells it from others with these."""
 
@@ -148,11 +148,11 @@ def _always(_facts: DatasetFacts, _one: object) -> bool:
 class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
 
-    Every function gets the dataset's facts and a record. `rows`: the text before the row, the fields that give it, or
-    their function; `column`: the column or its heading, equal for records below each other, or several columns that the
-    record stands in; `value`: the cell of the first record of a place, or, if `merged`, of all of them. `order`: what
-    columns are sorted by; those without it come first, in the order of the records. `apart`: the rows stand below the
-    others.
+    Every function gets the dataset's facts and a record. `rows`: the texts before the row; `column`: the column or its
+    heading, equal for records below each other, or several columns that the record stands in. Both are functions, or
+    are filled with the fields of the record, as in "accuracy on {split}". `value`: the cell of the first record of a
+    place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come first, in the
+    order of the records. `apart`: the rows stand below the others.
     """
 
     source: TidyTable[_Record]
@@ -207,11 +207,10 @@ class TableSpec:
         return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
 
     def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any) -> "Iterator[_Placed]":
-        row = (block.apart, _texts(facts, block.rows, one), self.row_key(one))
-        found = block.column(facts, one) if callable(block.column) else block.column
+        texts = block.rows(facts, one) if callable(block.rows) else _filled(block.rows, one)
+        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, one)
         for column in found if isinstance(found, list) else [found]:
-            heading = Heading(column) if isinstance(column, str) else column
-            yield _Placed(block, one, row, Column(heading) if isinstance(heading, Heading) else heading)
+            yield _Placed(block, one, (block.apart, texts, self.row_key(one)), _as_column(column))
 
     def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
         records = [each.one for each in placed]
@@ -246,10 +245,23 @@ class _Placed:
     column: Column
 
 
-def _texts(facts: DatasetFacts, rows: _Rows[Any], one: Any) -> tuple[str, ...]:
-    if callable(rows):
-        return rows(facts, one)
-    return (rows,) if isinstance(rows, str) else tuple(getattr(one, name) for name in rows)
+def _filled(texts: tuple[str, ...], one: object) -> tuple[str, ...]:
+    return tuple(text.format_map(vars(one)) for text in texts)
+
+
+def _filled_heading(heading: Heading, one: object) -> Heading:
+    return Heading(*_filled((heading.text,), one), _filled(heading.notes, one))
+
+
+def _filled_column(head: _Head, one: object) -> Column:
+    column = _as_column(head)
+    group = None if column.group is None else _filled_heading(column.group, one)
+    return replace(column, heading=_filled_heading(column.heading, one), group=group)
+
+
+def _as_column(head: _Head) -> Column:
+    heading = Heading(head) if isinstance(head, str) else head
+    return Column(heading) if isinstance(heading, Heading) else heading
 
 
 def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:

@@ -49,7 +49,7 @@ def analysis_of(planted: BenchmarkData) -> Callable[..., Analysis]:
 
 def cells(**changes: Any) -> Cells[Record]:
     given: dict[str, Any] = {
-        "rows": ("row",),
+        "rows": ("{row}",),
         "column": lambda facts, one: one.column,
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
@@ -221,12 +221,16 @@ def test_columns_are_texts_headings_or_columns(analysis_of: Callable[..., Analys
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2, 1], [2, 4, 2]]
 
 
-def test_rows_have_one_text_or_those_of_fields(analysis_of: Callable[..., Analysis]) -> None:
-    (one,) = spec(cells(rows="all")).tables(analysis_of(*GIVEN[:3]))
-    (two,) = spec(cells(rows=("group", "row")), headings=("group", "row")).tables(analysis_of(*GIVEN[:3]))
-    assert (rows_of(one), rows_of(two)) == ([("all",)], [("a", "second"), ("a", "first")])
+def test_texts_are_filled_with_the_fields_of_the_record(analysis_of: Callable[..., Analysis]) -> None:
+    column = Column(Heading("in {column}", ("of {group}",)), Heading("group {group}"), kind="text")
+    (table,) = spec(cells(rows=("{row} of {group}",), column=column)).tables(analysis_of(*GIVEN[:3]))
+    assert rows_of(table) == [("second of a",), ("first of a",)]
+    assert [(one.plain, one.kind) for one in table.columns] == [
+        ("group a, in x (of a)", "text"), ("group a, in y (of a)", "text"),
+    ]  # fmt: skip
 
 
 def test_hostile_text_in_a_name_is_no_format(analysis_of: Callable[..., Analysis]) -> None:
-    (table,) = spec(cells(), of="{row}").tables(analysis_of(Record("a", "{group} {0} {x!r}", "x", 1.0)))
-    assert table.of == "{group} {0} {x!r}"
+    hostile = "{group} {0} {x!r}"
+    (table,) = spec(cells(column="{row}"), of="{row}").tables(analysis_of(Record("a", hostile, "x", 1.0)))
+    assert (table.of, rows_of(table), columns_of(table)) == (hostile, [(hostile,)], [hostile])

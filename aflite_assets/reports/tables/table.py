@@ -250,7 +250,7 @@ def _filled(texts: tuple[str, ...], one: object) -> tuple[str, ...]:
 
 
 def _filled_heading(heading: Heading, one: object) -> Heading:
-    return Heading(*_filled((heading.text,), one), _filled(heading.notes, one))
+    return Heading(heading.text.format_map(vars(one)), _filled(heading.notes, one))
 
 
 def _filled_column(head: _Head, one: object) -> Column:

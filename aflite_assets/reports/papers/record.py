@@ -1,5 +1,6 @@
 """The record of one table of a paper; no numbers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +32,8 @@ class PublishedTable:
     forms: tuple[Form, ...] | None = None
     decimals: int = 1
 
-    def form(self, column: int) -> Form:
-        """What the values of a column are."""
-        return "per cent" if self.forms is None else self.forms[column]
+    def printed(self) -> Iterator[tuple[str, list[tuple[float | None, float | None]]]]:
+        """Each row's name, with a pair per column: the value and its deviation, None if the paper has none."""
+        for place, (name, values) in enumerate(self.rows):
+            deviations = (None,) * len(values) if self.deviations is None else self.deviations[place]
+            yield name, list(zip(values, deviations, strict=True))

@@ -1,26 +1,14 @@
 """Every table that a report shows, in their order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
-from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS, FINE_ACTION, TRANSFER, ZERO_SHOT
-from aflite_assets.reports.tables.difference_tables import FALL_TABLE, PAIRED, PAIRED_PARTS, RANKING_OVERLAPS, RANKINGS
-from aflite_assets.reports.tables.forgetting_tables import (
-    AGREEMENT_TABLE,
-    ALONE,
-    BY_OVERLAP,
-    CLASS_TABLE,
-    EVENT_TABLE,
-    MINORITY_TABLE,
-    TWO_PHASE,
-    TWO_PHASE_DIFFERENCES,
-    WEAK_MODEL_TABLE,
-)
 from aflite_assets.reports.tables.listings import sample_tables
 from aflite_assets.reports.tables.published import paper_tables
-from aflite_assets.reports.tables.spec import TableSpec
-from aflite_assets.reports.tables.table import Table
+from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
@@ -30,16 +18,19 @@ def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
 
 def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
     """The tables of several specs, those of one name together, names in the order of the first spec."""
-    by_name: dict[str, list[Table]] = {}
-    for spec in specs:
-        for table in spec.tables(analysis):
-            by_name.setdefault(table.name, []).append(table)
-    return tuple(table for each in by_name.values() for table in each)
+    return tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
+
+
+def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]]:
+    found: dict[str, tuple[Table, ...]] = {}
+    for table in chain.from_iterable(tables):
+        found[table.name] = (*found.get(table.name, ()), table)
+    return found
 
 
 def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
     """Those of each representation, then which sets are missing."""
-    tables, missing = CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
+    tables, missing = challenge_tables.CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
     return tuple(
         table
         for name in (f"challenge_sets_{each}" for each in analysis.facts.representations)
@@ -51,18 +42,18 @@ def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
-    "falls": declared(FALL_TABLE),
+    "falls": declared(difference_tables.FALL_TABLE),
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),
-    "zero_shot": declared(ZERO_SHOT),
-    "fine_action": declared(FINE_ACTION),
-    "rankings": declared(RANKINGS, RANKING_OVERLAPS),
-    "transfer": declared(TRANSFER),
-    "paired": declared(PAIRED, PAIRED_PARTS),
-    "forgettables": declared(WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE),
-    "two_phase": declared(TWO_PHASE, TWO_PHASE_DIFFERENCES),
-    "by_overlap": declared(BY_OVERLAP),
-    "forgettables_alone": declared(ALONE),
+    "zero_shot": declared(challenge_tables.ZERO_SHOT),
+    "fine_action": declared(challenge_tables.FINE_ACTION),
+    "rankings": declared(difference_tables.RANKINGS, difference_tables.RANKING_OVERLAPS),
+    "transfer": declared(challenge_tables.TRANSFER),
+    "paired": declared(difference_tables.PAIRED, difference_tables.PAIRED_PARTS),
+    "forgettables": declared(*forgetting_tables.OF_WEAK_MODELS),
+    "two_phase": declared(forgetting_tables.TWO_PHASE, forgetting_tables.TWO_PHASE_DIFFERENCES),
+    "by_overlap": declared(forgetting_tables.BY_OVERLAP),
+    "forgettables_alone": declared(forgetting_tables.ALONE),
     "top_5": declared(TOP_5),
     "published": paper_tables,
     "challenge_sets": _challenge_tables,
@@ -77,8 +68,4 @@ def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    found: dict[str, list[Table]] = {}
-    for make in SHOWN.values():
-        for table in make(analysis):
-            found.setdefault(table.name, []).append(table)
-    return {name: tuple(each) for name, each in found.items()}
+    return _by_name(make(analysis) for make in SHOWN.values())

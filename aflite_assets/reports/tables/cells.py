@@ -1,28 +1,53 @@
-"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share."""
+"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share.
 
-from collections.abc import Callable, Sequence
+The functions that declarations name get the dataset's facts and a record, as `Cells` says.
+"""
+
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.comparisons.differences import Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.tables.spec import Cells
+from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
 from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
-TRAIN_ROWS = Column(Heading("train rows"))
+MINUS = ("{train_set} minus {against}, points",)
+"""The text before a row that has the difference between two train sets."""
 
 _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
-def score_cell(one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
+def field_cell(
+    name: str, form: Callable[[Any], str] = count, *, strong: bool = False
+) -> Callable[[DatasetFacts, Any], TableCell]:
+    """A cell with the number of one field of its record, written by `form`; a dash for None."""
+
+    def cell(_facts: DatasetFacts, one: Any) -> TableCell:
+        number = getattr(one, name)
+        return TableCell(DASH if number is None else form(number), value=number, strong=strong and number is not None)
+
+    return cell
+
+
+def decimal(number: float) -> str:
+    """An index with three decimals."""
+    return f"{number:.3f}"
+
+
+points_cell = field_cell("difference", signed_points)
+"""A difference in points; a dash for None."""
+
+
+def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
     """Accuracy in per cent, its deviation over seeds and its interval, or why there is none.
 
-    `short`: without the number of seeds where all of several finished.
+    `short`: without the number of seeds if all of several finished.
     """
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
@@ -30,6 +55,9 @@ def score_cell(one: Accuracy, *, shaded: bool = False, short: bool = False) -> T
     bounds = f"[{percent(one.interval_low)}, {percent(one.interval_high)}]"
     seeds = _seeds_text(one.seeds_deviation, one.seeds or 0, one.unfinished_seeds, short=short)
     return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
+
+
+short_score_cell = partial(score_cell, short=True)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -40,18 +68,13 @@ def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, shor
     return f"±{percent(deviation)}" if short and not unfinished else f"±{percent(deviation)} over {seeds}"
 
 
-def points_cell(points: float | None) -> TableCell:
-    """A difference in points; a dash for None."""
-    return NOTHING if points is None else TableCell(signed_points(points), value=points)
+def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
+    """A difference in points with its bounds; if it is `judged` with its verdict, shaded if it found a difference.
 
-
-def difference_cell(one: Difference | FallTerm, *, test_rows: int | None = None, judged: bool = False) -> TableCell:
-    """A difference in points with its bounds, and where it is `judged` with its verdict, shaded if it found one.
-
-    Without an interval it says why: there are no `test_rows`, or a side has no result.
+    Without an interval it says why: there are no test rows, or a side has no result.
     """
     if one.difference is None or one.low is None or one.high is None:
-        return TableCell("no rows" if test_rows == 0 else "not run", kind="missing")
+        return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
     small += () if one.counts_training else ("rows alone",)
     found = False
@@ -60,13 +83,16 @@ def difference_cell(one: Difference | FallTerm, *, test_rows: int | None = None,
     return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=found)
 
 
+judged_cell = partial(difference_cell, judged=True)
+
+
 def verdict_text(verdict: Verdict | Difference) -> str:
     """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
-def sizes_cell(trained: Sequence[Accuracy]) -> TableCell:
+def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
     known = [one for one in trained if one.train_rows is not None]
     if not known:
@@ -75,9 +101,9 @@ def sizes_cell(trained: Sequence[Accuracy]) -> TableCell:
     return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
-def count_cell(number: int) -> TableCell:
-    """A count."""
-    return TableCell(count(number), value=number)
+def rows_cell(_facts: DatasetFacts, one: Difference) -> TableCell:
+    """How many test rows or questions are compared."""
+    return TableCell(count(one.test_rows or 0), value=one.test_rows or 0)
 
 
 def text_cell(text: str, *, strong: bool = False, shaded: bool = False) -> TableCell:
@@ -114,40 +140,29 @@ def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str |
     return one.column, one.category, one.label
 
 
-def is_of_filtering(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
+    """A test set, or a part of it, below the set's name; `whole_split`: the heading of all rows of a split."""
+    text = whole_split if one.tested_on == "full" else part_text(*part_name(one))
+    return Column(rows_heading(text, one.test_rows or 0), Heading(one.test_set), key=part_name(one))
+
+
+def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
     """Whether it belongs to a filtering, by the likeliest class alone."""
     return one.representation is not None and one.top == 1
 
 
-def trained(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[str, str]:
-    """Headings of a row that has one training."""
-    return one.evaluator, one.train_set
+def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+    """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
+    if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
+        return False
+    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
 
 
-def minus(facts: DatasetFacts, one: Difference) -> tuple[str]:
-    """Headings of a row that has the difference between two train sets."""
-    return (f"{one.train_set} minus {one.against}, points",)
+def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:
+    """Whether a difference is of this kind."""
+    return lambda facts, one: one.comparison == name
 
 
-def units_text(facts: DatasetFacts) -> str:
+def units_text(facts: DatasetFacts, _one: object = None) -> str:
     """What the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
-    units = sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)
-    return " or ".join(units) or "rows"
-
-
-def sizes_column(
-    rows: Callable[[DatasetFacts, Accuracy], tuple[str, ...]],
-    where: Callable[[DatasetFacts, Accuracy], bool],
-    row_order: Callable[[DatasetFacts, Accuracy], Any] | None = None,
-) -> Cells[Accuracy]:
-    """The column of train rows, before the columns of other cells with these rows."""
-    return Cells(
-        ACCURACIES,
-        rows=rows,
-        where=where,
-        column=lambda facts, one: TRAIN_ROWS,
-        value=lambda facts, one: sizes_cell([one]),
-        merged=sizes_cell,
-        order=lambda facts, one: (-1,),
-        row_order=row_order,
-    )
+    return " or ".join(sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)) or "rows"

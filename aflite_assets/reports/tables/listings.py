@@ -1,12 +1,11 @@
-"""Tables of records that are no scores: iterations, learning curves, evidence, settings, planted rows."""
+"""Tables of records that are no scores: iterations, learning curves, evidence, settings, checks."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import FilterRow
@@ -16,7 +15,7 @@ from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, bri
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
-from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
+from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
 from aflite_assets.text import DASH, count, one_line, percent, value_text
 
 MAX_EVIDENCE_ROWS = 50
@@ -31,57 +30,38 @@ _ITERATION = {
 
 
 def iteration_table(representation: str, rows: Sequence[FilterRow]) -> Table:
-    """The iterations of one filtering, in order; without the columns of scored rows where there are none."""
+    """The iterations of one filtering, in order; without the columns of scored rows if there are none."""
     scored = any(row.scored_rows_in for row in rows)
-    names = [name for name in _ITERATION if scored or not name.startswith("scored_")]
+    fields = {name: text for name, text in _ITERATION.items() if scored or not name.startswith("scored_")}
     return Table(
         f"iterations_{representation}",
         "",
         f"Iterations, representation {representation}",
         ("iteration",),
-        tuple(Column(Heading(_ITERATION[name])) for name in names),
-        pivot(rows, lambda row: (str(row.iteration),), names, lambda row, name: value_cell(getattr(row, name))),
-        "Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about them, "
-        "and target and stop about the train rows among them."
+        *_columns_and_rows(rows, lambda row: str(row.iteration), fields),
+        caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is "
+        "about them, and target and stop about the train rows among them."
         + (" Scored rows are never trained on and leave by the same law." if scored else ""),
     )
 
 
 _POINT = {
-    "rows": "rows trained on", "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy",
-    "interval_low": "interval from", "interval_high": "to", "elbow": "elbow", "chosen": "chosen",
+    "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy", "interval_low": "interval from",
+    "interval_high": "to",
 }  # fmt: skip
+_REPEATED = {"repeats": "trainings", "lowest": "lowest", "highest": "highest"}
+_CHOICE = {"elbow": "elbow", "chosen": "chosen"}
 
 
 def curve_table(points: Sequence[CurvePoint]) -> Table:
     """The points of the learning curves that chose the warm-up rows."""
-    return Table(
-        "warmup_curve",
-        "",
-        "Points of the learning curves",
-        ("representation",),
-        tuple(
-            Column(Heading(text), kind="text" if name in ("elbow", "chosen") else "number")
-            for name, text in _POINT.items()
-        ),
-        pivot(
-            points,
-            lambda point: (point.representation,),
-            list(_POINT),
-            lambda point, name: value_cell(getattr(point, name)),
-        ),
-    )
-
-
-_SAMPLE_POINT = {
-    "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy", "interval_low": "interval from",
-    "interval_high": "to", "repeats": "trainings", "lowest": "lowest", "highest": "highest", "elbow": "elbow",
-    "chosen": "chosen",
-}  # fmt: skip
+    fields = {"rows": "rows trained on", **_POINT, **_CHOICE}
+    columns, rows = _columns_and_rows(points, lambda point: point.representation, fields)
+    return Table("warmup_curve", "", "Points of the learning curves", ("representation",), columns, rows)
 
 
 def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """The points of the curve that chose the sample of the train rows; none where all are filtered."""
+    """The points of the curve that chose the sample of the train rows; none if all are filtered."""
     points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
     if stop is None:
         return ()
@@ -90,24 +70,19 @@ def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
         "How large a sample is enough",
         "Accuracy by the size of the sample",
         ("rows trained on",),
-        tuple(
-            Column(Heading(text), kind="text" if name in ("elbow", "chosen") else "number")
-            for name, text in _SAMPLE_POINT.items()
-        ),
-        pivot(
-            points,
-            lambda point: (count(point.rows),),
-            list(_SAMPLE_POINT),
-            lambda point, name: value_cell(_whole(getattr(point, name))),
-        ),
+        *_columns_and_rows(points, lambda point: count(point.rows), {**_POINT, **_REPEATED, **_CHOICE}),
         sample_text(points, stop),
     )
     return (table,)
 
 
-def _whole(value: object) -> object:
-    """A mean of counts that is a count, as one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _columns_and_rows(
+    records: Sequence[Any], first: Callable[[Any], str], fields: Mapping[str, str]
+) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
+    """A row per record, after its `first` text, and a column per field, with its heading."""
+    columns = (Column(Heading(text), kind="text" if name in _CHOICE else "number") for name, text in fields.items())
+    rows = (Row((first(one),), tuple(value_cell(getattr(one, name)) for name in fields)) for one in records)
+    return tuple(columns), tuple(rows)
 
 
 _IN_WORDS = {
@@ -126,48 +101,47 @@ _MARKS_CAPTION = (
     "the task."
 )
 _LEFT_OUT = {"p_value", "class_share"}
-"""Of marks: the adjusted p and the shares of all classes say them; the JSON file has both."""
+"""Columns of marks that the adjusted p and the shares of all classes repeat; the JSON file has both."""
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
     """A table of statistics with headings in words, at most `MAX_EVIDENCE_ROWS` of its rows.
 
-    Rows of the dataset are named by file and line where `source` knows them.
+    Rows of the dataset are named by file and line if `source` knows them.
     """
-    shown, left_out = evidence.table.slice(0, MAX_EVIDENCE_ROWS), max(0, evidence.table.num_rows - MAX_EVIDENCE_ROWS)
+    shown = evidence.table.slice(0, MAX_EVIDENCE_ROWS)
+    left_out = evidence.table.num_rows - shown.num_rows
     more = f" The first {shown.num_rows} rows; {count(left_out)} more are in the JSON file." if left_out else ""
-    caption = _caption_in_words(evidence)
     marks = set(shown.column_names) >= _MARKS
     if marks:
         shown = shown.drop_columns([name for name in shown.column_names if name in _LEFT_OUT])
-        if "classes" in shown.column_names:
-            whole = pc.replace_substring(shown["classes"], " %", "\N{NO-BREAK SPACE}%")
-            shown = shown.set_column(shown.column_names.index("classes"), "classes", whole)
     if shown.column_names[:1] == ["row_id"]:
         shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
-    kinds = [_kind(field.type) for field in shown.schema]
-    names = [short(_in_words(name)) for name in shown.column_names]
-    rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
+    columns = [
+        Column(Heading(short(_in_words(field.name))), kind="number" if _is_number(field.type) else "text")
+        for field in shown.schema
+    ]
+    rows = (
+        [_mark_cell(name, value) if marks else value_cell(value) for name, value in row.items()]
+        for row in shown.to_pylist()
+    )
     return Table(
         "evidence",
         evidence.title,
         evidence.title,
-        tuple(names[:1]),
-        tuple(Column(Heading(name), kind=kind) for name, kind in zip(names, kinds, strict=True))[1:],
-        pivot(
-            rows,
-            lambda row: (value_cell(row[0]).text,),
-            range(1, len(names)),
-            lambda row, place: _brief_cell(row[place], shown.column_names[place]) if marks else value_cell(row[place]),
-        ),
-        f"{caption}{more}",
+        tuple(column.heading.text for column in columns[:1]),
+        tuple(columns[1:]),
+        tuple(Row((first.text,), tuple(others)) for first, *others in rows),
+        f"{_caption_in_words(evidence, marks)}{more}",
         style="free",
     )
 
 
-def _brief_cell(value: object, name: str) -> TableCell:
+def _mark_cell(name: str, value: object) -> TableCell:
     """A cell of the marks, of which there are many columns: shares in per cent, p with two digits."""
     cell = value_cell(value)
+    if name == "classes":
+        return replace(cell, text=cell.text.replace(" %", "\N{NO-BREAK SPACE}%"))
     if not isinstance(value, float) or value != value:
         return cell
     if name == "adjusted_p":
@@ -179,45 +153,35 @@ def _in_words(name: str) -> str:
     return _IN_WORDS.get(name, name.replace("_", " "))
 
 
-def _caption_in_words(evidence: EvidenceTable) -> str:
+def _caption_in_words(evidence: EvidenceTable, marks: bool) -> str:
     """The caption with the names of columns as their headings; of marks with its own words about them."""
-    caption, names = evidence.caption, evidence.table.column_names
-    if set(names) >= _MARKS and _MARKS_SAID in caption:
+    caption = evidence.caption
+    if marks and _MARKS_SAID in caption:
         return caption.partition(_MARKS_SAID)[0] + _MARKS_CAPTION
-    named = [name for name in names if "_" in name]
-    if not named:
-        return caption
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, named))})\b")
-    return pattern.sub(lambda found: f"“{_in_words(found[0])}”", caption)
+    for name in evidence.table.column_names:
+        if "_" in name:
+            caption = re.sub(rf"\b{re.escape(name)}\b", f"“{_in_words(name)}”", caption)
+    return caption
 
 
 def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
     """Of each row "train.csv, line 9 (row 7)", or "row 7"."""
-    places = source.of(row_ids.to_numpy()).to_pylist()
     return [
         f"row {place['row_id']}"
         if place["source_file"] is None
         else f"{one_line(brief_place(place))} (row {place['row_id']})"
-        for place in places
+        for place in source.of(row_ids.to_numpy()).to_pylist()
     ]
 
 
-def _kind(type_: pa.DataType) -> Literal["number", "text"]:
-    number = pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
-    return "number" if number else "text"
+def _is_number(type_: pa.DataType) -> bool:
+    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
 
 
 def settings_table(title: str, values: Mapping[str, object]) -> Table:
     """Names and their values."""
-    return Table(
-        "settings",
-        title,
-        title,
-        ("name",),
-        (Column(Heading("value"), kind="text"),),
-        pivot(values, lambda name: (name,), [None], lambda name, _: text_cell(value_text(values[name]))),
-        style="free",
-    )
+    rows = tuple(Row((name,), (text_cell(value_text(value)),)) for name, value in values.items())
+    return Table("settings", title, title, ("name",), (Column(Heading("value"), kind="text"),), rows, style="free")
 
 
 def check_table(checks: Sequence[CheckOutcome]) -> Table:
@@ -228,17 +192,17 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
         "All checks",
         ("check",),
         tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
-        pivot(
-            sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
-            lambda check: (check.title.replace("_", " "),),
-            [
-                lambda check: check.about,
-                lambda check: check.outcome,
-                lambda check: check.asks,
-                lambda check: check.said or DASH,
-            ],
-            lambda check, say: text_cell(say(check), strong=check.outcome == "failed" and say(check) == "failed"),
+        tuple(
+            Row(
+                (check.title.replace("_", " "),),
+                tuple(text_cell(text, strong=text == "failed") for text in _texts(check)),
+            )
+            for check in sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
         ),
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
         style="free",
     )
+
+
+def _texts(check: CheckOutcome) -> tuple[str, ...]:
+    return check.about, check.outcome, check.asks, check.said or DASH

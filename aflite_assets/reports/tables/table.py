@@ -1,24 +1,23 @@
-"""The record of one table of the report, and how it is filled. Each table has a file of its own; `page` draws them."""
+"""The record of one table of the report, and how tables are declared over tidy tables. What draws them is in `page`."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.text import DASH
-
-_Item = TypeVar("_Item")
-_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
 class TableCell:
     """One place of a table, in words.
 
-    `text` is read first, then `small`. `value`: what it is sorted by; None where it is not a number. `kind`: a missing
-    result says why there is none. `strong` and `shaded` single it out on the page. `form`: the table in long form that
-    it stands in too, with `record` as its keys and numbers there.
+    `text` is read first, then `small`. `value`: what it is sorted by; None if it is no number. `kind`: a missing result
+    says why there is none. `strong` and `shaded` single it out on the page.
     """
 
     text: str
@@ -27,8 +26,6 @@ class TableCell:
     kind: Literal["number", "text", "missing"] = "number"
     strong: bool = False
     shaded: bool = False
-    form: str | None = None
-    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def plain(self) -> str:
@@ -37,7 +34,7 @@ class TableCell:
 
 
 NOTHING = TableCell(DASH)
-"""Where nothing applies."""
+"""The cell where nothing applies."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading, with the heading that it shares with its neighbours; `line`: a line on its left.
+    """One column: its heading, with the `group` heading that it shares with its neighbours; `line`: a line on its left.
 
     `key` tells columns apart whose headings are cut to the same text.
     """
@@ -64,7 +61,7 @@ class Column:
     @property
     def plain(self) -> str:
         """All headings on one line: "test, full (n = 200)"."""
-        shared = Heading("") if self.group is None else self.group
+        shared = self.group or Heading("")
         name = ", ".join(filter(None, (shared.text, self.heading.text)))
         notes = ", ".join((*self.heading.notes, *shared.notes))
         return f"{name} ({notes})" if notes else name
@@ -72,8 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a text per heading of the table's rows, then a cell per column. `apart`: it is no result like the
-    others and stands below them."""
+    """One row: a text per heading of the table's rows, then a cell per column; `apart`: it stands below the results."""
 
     headings: tuple[str, ...]
     cells: tuple[TableCell, ...]
@@ -112,10 +108,6 @@ class Table:
                     f"for {self.headings} and a cell for each of the {len(self.columns)} columns"
                 )
 
-    def records(self, form: str) -> list[Mapping[str, Any]]:
-        """What its cells stand for in a table in long form."""
-        return [cell.record for row in self.rows for cell in row.cells if cell.form == form]
-
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
         """Rows below each other that share all headings but the last, with these."""
@@ -125,11 +117,9 @@ class Table:
     @property
     def head(self) -> list[tuple[Heading | None, list[Column]]]:
         """Columns beside each other that share a heading, with it; each column without one by itself."""
-        by_group = groupby(enumerate(self.columns), lambda one: one[0] if one[1].group is None else one[1].group)
-        return [
-            (None if isinstance(group, int) else group, [column for _, column in columns])
-            for group, columns in by_group
-        ]
+        by_group = groupby(enumerate(self.columns), lambda one: one[1].group or one[0])
+        found = [[column for _, column in columns] for _, columns in by_group]
+        return [(columns[0].group, columns) for columns in found]
 
 
 def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -140,13 +130,153 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     )
 
 
-def pivot(
-    items: Iterable[_Item],
-    headings: Callable[[_Item], tuple[str, ...]],
-    keys: Sequence[_Key],
-    cell: Callable[[_Item, _Key], TableCell],
-    *,
-    apart: bool = False,
-) -> tuple[Row, ...]:
-    """A row per item, with its headings, and in it a cell per key, which stands for a column."""
-    return tuple(Row(headings(item), tuple(cell(item, key) for key in keys), apart) for item in items)
+# Declared over tidy tables
+
+_Record = TypeVar("_Record")
+_Key = TypeVar("_Key")
+_Head = str | Heading | Column
+_Rows = tuple[str, ...] | Callable[[DatasetFacts, _Record], tuple[str, ...]]
+_RowKey = tuple[bool, tuple[str, ...], Hashable]
+"""Whether a row stands apart, the texts before it, and what tells it from others with these."""
+
+
+def _always(_facts: DatasetFacts, _one: object) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Cells(Generic[_Record]):
+    """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
+
+    Every function gets the dataset's facts and a record. `rows`: the texts before the row; `column`: the column or its
+    heading, equal for records below each other, or several columns that the record stands in. Both are functions, or
+    are filled with the fields of the record, as in "accuracy on {split}". `value`: the cell of the first record of a
+    place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come first, in the
+    order of the records. `apart`: the rows stand below the others.
+    """
+
+    source: TidyTable[_Record]
+    rows: _Rows[_Record]
+    column: _Head | Callable[[DatasetFacts, _Record], _Head | list[Column]]
+    value: Callable[..., TableCell]
+    where: Callable[[DatasetFacts, _Record], bool] = _always
+    merged: bool = False
+    order: Callable[[DatasetFacts, _Record], Any] | None = None
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table over tidy tables, or one for each combination of values of the fields `each`.
+
+    If `each` is a function, it gives for a record the values that name each of the tables that it stands in. `name`,
+    `title` and `of` are filled with the fields of a table's first record and these values, as in "{evaluator},
+    zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by; without it they
+    stand in the order of the records. `row_key` tells rows apart whose texts are cut. `caption` and `notes` may be
+    functions of the facts and the table's records, and so is `when`, whether the table is shown.
+    """
+
+    name: str
+    title: str
+    headings: tuple[str, ...]
+    cells: tuple[Cells[Any], ...]
+    of: str = ""
+    each: tuple[str, ...] | Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = ()
+    where: Callable[[DatasetFacts, Any], bool] = _always
+    row_order: Callable[[DatasetFacts, Any], Any] | None = None
+    row_key: Callable[[Any], Hashable] = lambda one: None
+    caption: str | Callable[[DatasetFacts, Sequence[Any]], str] = ""
+    notes: Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] | None = None
+    when: Callable[[DatasetFacts, Sequence[Any]], bool] = _always
+
+    def tables(self, analysis: Analysis) -> tuple[Table, ...]:
+        """The tables in the order of their first records; none without a record."""
+        facts, found = analysis.facts, dict[tuple[tuple[str, object], ...], list[_Placed]]()
+        for block in self.cells:
+            for one in analysis.of(block.source):
+                if self.where(facts, one) and block.where(facts, one):
+                    for names in self._names(facts, one):
+                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one))
+        return tuple(
+            self._table(facts, dict(names), placed)
+            for names, placed in found.items()
+            if self.when(facts, [each.one for each in placed])
+        )
+
+    def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
+        return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
+
+    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any) -> "Iterator[_Placed]":
+        texts = block.rows(facts, one) if callable(block.rows) else _filled(block.rows, one)
+        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, one)
+        for column in found if isinstance(found, list) else [found]:
+            yield _Placed(block, one, (block.apart, texts, self.row_key(one)), _as_column(column))
+
+    def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
+        records = [each.one for each in placed]
+        columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
+        rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
+        places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
+        for each in placed:
+            places.setdefault((each.row, each.column), []).append(each)
+        name, of, title = (text.format_map({**vars(records[0]), **names}) for text in (self.name, self.of, self.title))
+        return Table(
+            name,
+            of,
+            title,
+            self.headings,
+            columns=ruled(columns),
+            rows=tuple(
+                Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
+                for row in sorted(rows, key=lambda row: row[0])
+            ),
+            caption=self.caption if isinstance(self.caption, str) else self.caption(facts, records),
+            notes=() if self.notes is None else self.notes(facts, records),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A record in a row and column where its block puts it."""
+
+    block: Cells[Any]
+    one: Any
+    row: _RowKey
+    column: Column
+
+
+def _filled(texts: tuple[str, ...], one: object) -> tuple[str, ...]:
+    return tuple(text.format_map(vars(one)) for text in texts)
+
+
+def _filled_heading(heading: Heading, one: object) -> Heading:
+    return Heading(heading.text.format_map(vars(one)), _filled(heading.notes, one))
+
+
+def _filled_column(head: _Head, one: object) -> Column:
+    column = _as_column(head)
+    group = None if column.group is None else _filled_heading(column.group, one)
+    return replace(column, heading=_filled_heading(column.heading, one), group=group)
+
+
+def _as_column(head: _Head) -> Column:
+    heading = Heading(head) if isinstance(head, str) else head
+    return Column(heading) if isinstance(heading, Heading) else heading
+
+
+def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
+    if not there:
+        return NOTHING
+    block, records = there[0].block, [each.one for each in there]
+    return block.value(facts, *(records if block.merged else records[:1]))
+
+
+def _ordered(
+    facts: DatasetFacts, found: Iterable[tuple[_Key, Callable[[DatasetFacts, Any], Any] | None, object]]
+) -> list[_Key]:
+    """Each once: those without an order as they came, then the others by the order of their first record."""
+    firsts: dict[_Key, Any] = {}
+    for key, order, one in found:
+        if key not in firsts:
+            firsts[key] = (0,) if order is None else (1, order(facts, one))
+    return sorted(firsts, key=firsts.__getitem__)

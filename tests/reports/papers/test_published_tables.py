@@ -27,8 +27,8 @@ def test_rows_are_as_long_as_the_heading(name: str, table: PublishedTable) -> No
     assert table.deviations is None or [len(one) for one in table.deviations] == [len(table.columns)] * len(table.rows)
     assert table.forms is None or len(table.forms) == len(table.columns)
     for _, values in table.rows:
-        for column, one in enumerate(values):
-            least, most = {"per cent": (-100, 100), "rows": (1000, 100_000), "index": (0, 1)}[table.form(column)]
+        for form, one in zip(table.forms or ["per cent"] * len(values), values, strict=True):
+            least, most = {"per cent": (-100, 100), "rows": (1000, 100_000), "index": (0, 1)}[form]
             assert one is None or least <= one <= most
 
 

@@ -10,8 +10,7 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.reports.tables.cells import short
-from aflite_assets.reports.tables.spec import Cells, TableSpec
-from aflite_assets.reports.tables.table import NOTHING, Column, Heading, Table, TableCell
+from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, Table, TableCell, TableSpec
 from tests.planted_reports import shown_values
 
 
@@ -50,8 +49,8 @@ def analysis_of(planted: BenchmarkData) -> Callable[..., Analysis]:
 
 def cells(**changes: Any) -> Cells[Record]:
     given: dict[str, Any] = {
-        "rows": lambda facts, one: (one.row,),
-        "column": lambda facts, one: Column(Heading(one.column)),
+        "rows": ("{row}",),
+        "column": lambda facts, one: one.column,
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
     return Cells(RECORDS, **(given | changes))
@@ -60,7 +59,7 @@ def cells(**changes: Any) -> Cells[Record]:
 def totals(**changes: Any) -> Cells[Total]:
     given: dict[str, Any] = {
         "rows": lambda facts, one: ("all",),
-        "column": lambda facts, one: Column(Heading("total")),
+        "column": "total",
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
     return Cells(TOTALS, **(given | changes))
@@ -86,8 +85,8 @@ def test_rows_and_columns_stand_as_their_records_come(analysis_of: Callable[...,
 
 
 def test_rows_and_columns_are_sorted_where_an_order_is_given(analysis_of: Callable[..., Analysis]) -> None:
-    ordered = cells(order=lambda facts, one: -ord(one.column), row_order=lambda facts, one: one.row)
-    (table,) = spec(ordered).tables(analysis_of(*GIVEN[:3]))
+    ordered = cells(order=lambda facts, one: -ord(one.column))
+    (table,) = spec(ordered, row_order=lambda facts, one: one.row).tables(analysis_of(*GIVEN[:3]))
     assert (rows_of(table), columns_of(table)) == ([("first",), ("second",)], ["y", "x"])
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[3, 2], [None, 1]]
 
@@ -124,10 +123,12 @@ def test_there_is_a_table_for_each_value_of_fields(analysis_of: Callable[..., An
 def test_a_record_stands_in_several_tables(analysis_of: Callable[..., Analysis]) -> None:
     declared = spec(
         cells(),
-        each=lambda facts, one: [(one.column,), ("both",)],
-        of=lambda facts, records: "".join(one.column for one in records),
+        each=lambda facts, one: [{"key": one.column}, {"key": "both"}],
+        of="{key} in {group}",
+        caption=lambda facts, records: "".join(one.column for one in records),
     )
-    assert [one.of for one in declared.tables(analysis_of(*GIVEN[:3]))] == ["xx", "xxy", "y"]
+    found = declared.tables(analysis_of(*GIVEN[:3]))
+    assert [(one.of, one.caption) for one in found] == [("x in a", "xx"), ("both in a", "xxy"), ("y in a", "y")]
 
 
 def test_a_record_stands_in_several_columns(analysis_of: Callable[..., Analysis]) -> None:
@@ -141,7 +142,9 @@ def test_records_of_one_place_are_merged_or_the_first_is_shown(analysis_of: Call
     one_row = {"rows": lambda facts, one: ("all",)}
     (first,) = spec(cells(**one_row)).tables(analysis_of(*GIVEN[:3]))
     assert shown_values(first) == {("all",): [1, 3]}
-    summed = cells(**one_row, merged=lambda several: TableCell("", value=sum(one.value for one in several)))
+    summed = cells(
+        **one_row, merged=True, value=lambda facts, *several: TableCell("", value=sum(one.value for one in several))
+    )
     (merged,) = spec(summed).tables(analysis_of(*GIVEN[:3]))
     assert [cell.value for cell in merged.rows[0].cells] == [3, 3]
 
@@ -155,10 +158,9 @@ def test_cut_texts_that_look_alike_stay_two_rows_and_two_columns(analysis_of: Ca
     cut = {"rows": lambda facts, one: (short(one.row),)}
     told_apart = cells(
         **cut,
-        row_key=lambda one: one.row,
         column=lambda facts, one: Column(Heading(short(one.column)), key=one.column),
     )
-    (table,) = spec(told_apart).tables(analysis_of(*records))
+    (table,) = spec(told_apart, row_key=lambda one: one.row).tables(analysis_of(*records))
     assert len(set(rows_of(table))) == len(set(columns_of(table))) == 1
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2], [3, 4]]
     (mixed,) = spec(cells(**cut, column=lambda facts, one: Column(Heading(short(one.column))))).tables(
@@ -189,26 +191,46 @@ def test_a_table_is_shown_where_its_records_say_so(analysis_of: Callable[..., An
 def test_texts_are_functions_of_the_facts_and_the_records(analysis_of: Callable[..., Analysis]) -> None:
     declared = spec(
         cells(),
-        title=lambda facts, records: f"{facts.title}, {records[0].group}",
         caption=lambda facts, records: f"{len(records)} records of {facts.name}",
         notes=lambda facts, records: tuple(one.row for one in records),
-        style="free",
     )
     (table,) = declared.tables(analysis_of(*GIVEN[:2]))
-    assert (table.title, table.caption, table.style) == ("Toy NLI, a", "2 records of toy_nli", "free")
-    assert table.notes == ("second", "first")
+    assert (table.caption, table.notes) == ("2 records of toy_nli", ("second", "first"))
     (plain,) = spec(cells(), caption="Read it.").tables(analysis_of(*GIVEN))
-    assert (plain.caption, plain.notes, plain.style) == ("Read it.", (), "narrow")
+    assert (plain.caption, plain.notes) == ("Read it.", ())
 
 
 def test_a_line_stands_where_a_shared_heading_begins(analysis_of: Callable[..., Analysis]) -> None:
     grouped = cells(column=lambda facts, one: Column(Heading(one.column), Heading(one.row)))
-    (ruled,), (plain,) = (spec(grouped, ruled=one).tables(analysis_of(*GIVEN[:3])) for one in (True, False))
+    (ruled,), (plain,) = (spec(one).tables(analysis_of(*GIVEN[:3])) for one in (grouped, cells()))
     assert columns_of(ruled) == ["second, x", "first, x", "first, y"]
     assert [column.line for column in ruled.columns] == [True, True, False]
-    assert [column.line for column in plain.columns] == [False] * 3
+    assert [column.line for column in plain.columns] == [False, False]
+
+
+def test_columns_are_texts_headings_or_columns(analysis_of: Callable[..., Analysis]) -> None:
+    blocks = (
+        cells(column="value"),
+        cells(column=Heading("twice", ("the value",)), value=lambda facts, one: TableCell("", value=2 * one.value)),
+        cells(column=lambda facts, one: Column(Heading(f"of {one.group}"), kind="text")),
+    )
+    (table,) = spec(*blocks, where=lambda facts, one: one.column == "x").tables(analysis_of(*GIVEN[:3]))
+    assert [(column.plain, column.kind) for column in table.columns] == [
+        ("value", "number"), ("twice (the value)", "number"), ("of a", "text"),
+    ]  # fmt: skip
+    assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2, 1], [2, 4, 2]]
+
+
+def test_texts_are_filled_with_the_fields_of_the_record(analysis_of: Callable[..., Analysis]) -> None:
+    column = Column(Heading("in {column}", ("of {group}",)), Heading("group {group}"), kind="text")
+    (table,) = spec(cells(rows=("{row} of {group}",), column=column)).tables(analysis_of(*GIVEN[:3]))
+    assert rows_of(table) == [("second of a",), ("first of a",)]
+    assert [(one.plain, one.kind) for one in table.columns] == [
+        ("group a, in x (of a)", "text"), ("group a, in y (of a)", "text"),
+    ]  # fmt: skip
 
 
 def test_hostile_text_in_a_name_is_no_format(analysis_of: Callable[..., Analysis]) -> None:
-    (table,) = spec(cells(), of="{row}").tables(analysis_of(Record("a", "{group} {0} {x!r}", "x", 1.0)))
-    assert table.of == "{group} {0} {x!r}"
+    hostile = "{group} {0} {x!r}"
+    (table,) = spec(cells(column="{row}"), of="{row}").tables(analysis_of(Record("a", hostile, "x", 1.0)))
+    assert (table.of, rows_of(table), columns_of(table)) == (hostile, [(hostile,)], [hostile])

@@ -126,12 +126,6 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
             yield ForgettingEvents(model, name, rows, rows / max(one.rows, 1))
 
 
-def agreement(data: BenchmarkData) -> tuple[Agreement, ...]:
-    """Return a row per pair of trainings."""
-    forgettables = data.forgettables
-    return forgettables.agreement if forgettables.models else ()
-
-
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
     """Yield all rows once, and every set with its interval; for random rows the draw of the first seed."""
     forgettables = data.forgettables
@@ -156,11 +150,6 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
         return interval.low, interval.high
     half = upper_quantile(rows - 1) * line["deviation"] / math.sqrt(rows)
     return max(mean - half, 0.0), min(mean + half, 1.0)
-
-
-def thresholds(data: BenchmarkData) -> tuple[Threshold, ...]:
-    """Return a row per evaluator, challenge set of two classes, and threshold."""
-    return data.forgettables.thresholds
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:

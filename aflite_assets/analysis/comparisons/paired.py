@@ -133,7 +133,7 @@ def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple
     for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
-        yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[whole.representation])
+        yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[str(whole.representation)])
 
 
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:

@@ -1,9 +1,9 @@
 """Input records of an analysis: test sets, filtered sets, and everything that one report shows; no statistics."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -313,20 +313,6 @@ class BenchmarkData:
         """The plain ones that see whole inputs; all plain ones if none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
-
-
-class HasUnit(Protocol):
-    """A test set, or its facts."""
-
-    @property
-    def unit(self) -> Unit:
-        """What its numbers count."""
-
-
-def units_text(test_sets: Iterable[HasUnit]) -> str:
-    """Return what the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
-    units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
-    return " or ".join(units) or "rows"
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:

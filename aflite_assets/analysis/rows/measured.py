@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.filtering import only_train
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
-from aflite_assets.analysis.scores.groups import natural_columns
+from aflite_assets.analysis.scores.groups import control
 from aflite_assets.analysis.scores.questions import PICKED
 from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.data.examples import Examples
@@ -26,6 +26,9 @@ _SHOWN = 0.995
 """Share of the texts that have a place for their length; the longer ones share the last place."""
 
 _Side = Literal["kept", "removed"]
+
+
+_TestedOn = Literal["full", "filtered"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class AnnotatorAgreement:
     test_set: str
     train_set: str
     representation: str | None
-    tested_on: Literal["full", "filtered"]
+    tested_on: _TestedOn
     test_rows: int
     rows: int
     share: float | None
@@ -109,21 +112,25 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
         if shares is None:
             continue
         full = float(shares[~np.isnan(shares)].mean())
-        for one in natural_columns(data, test_set):
-            is_part = one.tested_on == "filtered" and one.representation is not None
-            chosen = shares[test_set.kept[str(one.representation)]] if is_part else shares
+        for train_set, representation, tested_on in _compared_columns(data, test_set):
+            chosen = shares[test_set.kept[str(representation)]] if tested_on == "filtered" else shares
             annotated = chosen[~np.isnan(chosen)]
             share = float(annotated.mean()) if len(annotated) else None
-            difference = None if share is None or one.train_set != "filtered" else 100 * (full - share)
-            yield record_of(
-                AnnotatorAgreement,
-                one,
-                test_set=test_set.name,
-                test_rows=len(chosen),
-                rows=len(annotated),
-                share=share,
-                difference=difference,
-            )
+            difference = None if share is None or train_set != "filtered" else 100 * (full - share)
+            compared = (test_set.name, train_set, representation, tested_on)
+            yield AnnotatorAgreement(*compared, len(chosen), len(annotated), share, difference)
+
+
+def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
+    """Yield train sets with their filtering and test rows: full, random on full rows, then the control and filtered.
+
+    The last two are tested on full rows if the filtering left the test set alone.
+    """
+    yield "full", None, "full"
+    for name in data.representations:
+        tested_on: _TestedOn = "filtered" if name in test_set.kept else "full"
+        pair = ((control(data, name), name, tested_on), ("filtered", name, tested_on))
+        yield from dict.fromkeys((("random", name, "full"), *pair))
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:

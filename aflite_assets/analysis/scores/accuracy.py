@@ -102,6 +102,12 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     return np.concatenate([_ranks(probabilities[one], test_set.labels[one], test_set) for one in blocks])
 
 
+def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
+    """Return which rows have their own class among the `top` likeliest (`gold_ranks`), bool, or why that is unknown."""
+    ranks = gold_ranks(cell, test_set)
+    return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
+
+
 def _dataset_classes(test_set: TestSet) -> int:
     return len(test_set.label_names if test_set.class_map is None else test_set.class_map)
 
@@ -150,8 +156,7 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
 def _correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     if test_set.adds_probabilities:
-        ranks = gold_ranks(cell, test_set)
-        return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)
+        return in_top(cell, test_set, 1)
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
         return table

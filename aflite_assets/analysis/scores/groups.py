@@ -1,24 +1,10 @@
-"""The cells of one row of a table, and the columns that compare train sets. No scores."""
+"""Which cells are one row of a table, and which train set and test set comparisons are about. No scores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.errors import InvalidInputError
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A column of a table that compares train sets: what is trained on, and which rows it is tested on.
-
-    `representation`: the filtering that the train set and the filtered rows belong to; None for full.
-    """
-
-    train_set: str
-    representation: str | None
-    tested_on: Literal["full", "filtered"]
 
 
 def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
@@ -56,16 +42,3 @@ def headline_split(names: list[str]) -> str | None:
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
     """Return each distinct number of train rows over finished seeds, ascending."""
     return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
-
-
-def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, ...]:
-    """Return full, then per representation random on full rows, its control and filtered on filtered rows.
-
-    If the representation filtered no test rows, the control and filtered are tested on full rows.
-    """
-    columns = [Compared("full", None, "full")]
-    for name in data.representations:
-        tested_on: Literal["full", "filtered"] = "filtered" if name in test_set.kept else "full"
-        pair = [Compared(train_set, name, tested_on) for train_set in (control(data, name), "filtered")]
-        columns += dict.fromkeys((Compared("random", name, "full"), *pair))
-    return tuple(columns)

@@ -7,11 +7,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.accuracy import TOP, MissingScore, Score, correct_rows, gold_ranks, is_ranked, score
+from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, gold_ranks, in_top, is_ranked, score
 from aflite_assets.analysis.scores.groups import cell_groups
-from aflite_assets.analysis.scores.subsets import Subset, subsets_of, whole_set
+from aflite_assets.analysis.scores.subsets import Subset, subsets_of, tested_parts, whole_set
 
 TestedOn = Literal["full", "filtered", "own", "all"]
+
+OVERLAP = "overlap"
+"""The column of the parts by overlap of both texts."""
 
 
 class Place(NamedTuple):
@@ -19,11 +22,13 @@ class Place(NamedTuple):
 
     `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
     train set; "all" of a challenge set or of the part that `column`, `category` and `label` name (`subsets.Subset`).
-    `representation`: which filtering train set and rows belong to; `full` has a score with each. `top`: 1, or
+    `representation`: the filtering that train set and filtered rows belong to, which full has one of each with; None of
+    second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of second phases has the
+    categories all, high and low of the rows with gold label `label` ("others" for the other classes). `top`: 1, or
     `accuracy.TOP` for whole sets with many classes.
     """
 
-    representation: str
+    representation: str | None
     evaluator: str
     train_set: str
     test_set: str
@@ -39,33 +44,68 @@ class Place(NamedTuple):
         return self.column is None and self.label is None
 
 
+class ScoredGroup(NamedTuple):
+    """The cells of one evaluator and train set over the seeds, and per test set the parts that they are scored on.
+
+    `representation`: None for second phases, what they start from, and sets of forgettable rows.
+    """
+
+    representation: str | None
+    evaluator: str
+    train_set: str
+    cells: list[Cell]
+    tested: list[tuple[TestSet, list[tuple[TestedOn, Subset]]]]
+
+
+def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
+    """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
+    for name in data.representations:
+        for evaluator, train_set, cells in cell_groups(data, name):
+            tested = [(one, list(tested_subsets(name, train_set, one))) for one in data.test_sets]
+            yield ScoredGroup(name, evaluator, train_set, cells, tested)
+    wholes = [(one, [(_all_rows(one), part)]) for one, part in tested_parts(data)]
+    by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
+    for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.forgettables.cells):
+        cells = data.forgettables.cells_of(evaluator, train_set)
+        yield ScoredGroup(None, evaluator, train_set, cells, wholes + (by_overlap if train_set == "full" else []))
+
+
+def _all_rows(test_set: TestSet) -> TestedOn:
+    return "all" if test_set.challenge else "full"
+
+
+def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """Yield the rows of each class by overlap of the texts: high is over the mean of the test set, low the rest."""
+    positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
+    if overlap is not None and positive is not None:
+        high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
+        is_positive = test_set.labels == positive
+        for name, inside in ((data.label_names[positive], is_positive), ("others", ~is_positive)):
+            for category, mask in (("all", inside), ("high", inside & high), ("low", inside & ~high)):
+                yield "full", Subset(OVERLAP, category, name, mask)
+
+
 @lru_cache(maxsize=1)
 def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
     """Return every score of a report, by evaluator, train set and test set in the order of the tables."""
     ranked = ranked_sets(data)
     scores: dict[Place, Score] = {}
-    for representation in data.representations:
-        for evaluator, train_set, cells in cell_groups(data, representation):
-            for test_set in data.test_sets:
-                by_top = {1: [correct_rows(cell, test_set) for cell in cells]}
-                if test_set.name in ranked:
-                    by_top[TOP] = [_in_top(cell, test_set) for cell in cells]
-                for top, right in by_top.items():
-                    for tested_on, part in tested_subsets(representation, train_set, test_set):
-                        place = Place(representation, evaluator, train_set, test_set.name, tested_on, *part.name, top)
-                        if top == 1 or place.whole:
-                            scores[place] = score(right, part.mask, test_set.groups)
+    for representation, evaluator, train_set, cells, tested in scored_groups(data):
+        for test_set, parts in tested:
+            by_top = {1: [correct_rows(cell, test_set) for cell in cells]}
+            if representation is not None and test_set.name in ranked:
+                by_top[TOP] = [in_top(cell, test_set, TOP) for cell in cells]
+            for top, right in by_top.items():
+                for tested_on, part in parts:
+                    place = Place(representation, evaluator, train_set, test_set.name, tested_on, *part.name, top)
+                    if top == 1 or place.whole:
+                        scores[place] = score(right, part.mask, test_set.groups)
     return scores
-
-
-def _in_top(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    ranks = gold_ranks(cell, test_set)
-    return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < TOP)
 
 
 def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
     """Yield the rows of a test set that a train set of a filtering is scored on, the whole set first."""
-    yield ("all" if test_set.challenge else "full"), whole_set(test_set)
+    yield _all_rows(test_set), whole_set(test_set)
     if test_set.challenge:
         yield from (("all", part) for part in subsets_of(test_set))
         return

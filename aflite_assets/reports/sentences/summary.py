@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.planted import PLANTED
-from aflite_assets.analysis.inputs.records import units_text
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
 from aflite_assets.checks import CheckOutcome
@@ -13,6 +12,7 @@ from aflite_assets.reports.sentences import comparisons
 from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
+from aflite_assets.reports.tables.cells import units_text
 from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
@@ -193,7 +193,7 @@ def _size_cautions(analysis: Analysis) -> Iterator[str]:
     sizes = [(one.name, one.rows) for one in tests]
     sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]
     if small := listed([f"{name} ({count(rows)})" for name, rows in sizes if rows < SMALL_TEST_SET]):
-        yield f"Under {SMALL_TEST_SET} test {units_text(tests)}, so wide intervals: {small}."
+        yield f"Under {SMALL_TEST_SET} test {units_text(analysis.facts)}, so wide intervals: {small}."
     small_parts = ((one, sum(part.rows < SMALL_TEST_SET for part in one.parts)) for one in tests)
     if parts := [f"{one.name} ({count(few)} of {counted(len(one.parts), 'part')})" for one, few in small_parts if few]:
         yield f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}."

@@ -6,20 +6,14 @@ from itertools import chain
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
-from aflite_assets.reports.tables.class_tables import BY_CLASS
 from aflite_assets.reports.tables.listings import sample_tables
 from aflite_assets.reports.tables.published import paper_tables
 from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """The tables of these specs; of several, those of one representation after the other."""
-    return lambda analysis: in_turn(analysis, *specs)
-
-
-def in_turn(analysis: Analysis, *specs: TableSpec) -> tuple[Table, ...]:
     """The tables of several specs, those of one name together, names in the order of the first spec."""
-    return tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
+    return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 
 def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]]:
@@ -47,7 +41,7 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),
     "zero_shot": declared(challenge_tables.ZERO_SHOT),
-    "by_class": declared(BY_CLASS),
+    "by_class": declared(challenge_tables.BY_CLASS),
     "fine_action": declared(challenge_tables.FINE_ACTION),
     "rankings": declared(difference_tables.RANKINGS, difference_tables.RANKING_OVERLAPS),
     "transfer": declared(challenge_tables.TRANSFER),

@@ -19,7 +19,8 @@ from aflite_assets.analysis.forgettables import (
     PhaseAverage,
     WeakModel,
 )
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_table import OVERLAP
 from aflite_assets.reports.tables.cells import (
     decimal,
     difference_cell,

@@ -6,8 +6,8 @@ import numpy as np
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.accuracy import cell_accuracy
-from aflite_assets.reports.tables.class_tables import BY_CLASS
+from aflite_assets.reports.tables.challenge_tables import BY_CLASS
+from tests.planted_comparisons import cell_accuracy
 
 
 def test_every_class_has_a_row_per_train_set(by_hand: BenchmarkData, values: Any) -> None:

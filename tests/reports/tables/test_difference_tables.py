@@ -12,7 +12,7 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap, RankingPair
 from aflite_assets.reports.page.markdown import tables_markdown
-from aflite_assets.reports.tables.all_tables import in_turn, shown_tables
+from aflite_assets.reports.tables.all_tables import declared, shown_tables
 from aflite_assets.reports.tables.difference_tables import (
     FALL_TABLE,
     PAIRED,
@@ -33,11 +33,11 @@ DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
 def paired_tables(analysis: Analysis) -> tuple[Table, ...]:
-    return in_turn(analysis, PAIRED, PAIRED_PARTS)
+    return declared(PAIRED, PAIRED_PARTS)(analysis)
 
 
 def ranking_tables(analysis: Analysis) -> tuple[Table, ...]:
-    return in_turn(analysis, RANKINGS, RANKING_OVERLAPS)
+    return declared(RANKINGS, RANKING_OVERLAPS)(analysis)
 
 
 def test_whole_sets_are_listed_with_their_verdicts(by_hand: BenchmarkData, values: Any) -> None:

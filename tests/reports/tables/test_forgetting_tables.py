@@ -8,7 +8,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures.model_figures import forgettable_pictures
-from aflite_assets.reports.tables.all_tables import in_turn
+from aflite_assets.reports.tables.all_tables import declared
 from aflite_assets.reports.tables.forgetting_tables import (
     AGREEMENT_TABLE,
     ALONE,
@@ -28,12 +28,12 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 def test_without_weak_models_there_is_nothing(planted: BenchmarkData) -> None:
     specs = (*OF_WEAK_MODELS, TWO_PHASE, TWO_PHASE_DIFFERENCES, ALONE, BY_OVERLAP)
-    assert in_turn(analyse(planted), *specs) == ()
+    assert declared(*specs)(analyse(planted)) == ()
     assert forgettable_pictures(analyse(planted)) == {}
 
 
 def test_weak_models_stand_with_their_sizes(forgotten: BenchmarkData) -> None:
-    sizes, classes, events, agreement, minorities = in_turn(analyse(forgotten), *OF_WEAK_MODELS)
+    sizes, classes, events, agreement, minorities = declared(*OF_WEAK_MODELS)(analyse(forgotten))
     assert sizes.notes == ("lstm was not trained: ModelError: it diverged.",)
     assert [cell.text for cell in sizes.rows[0].cells] == ["1,000", "200", "40", "150", "50.0", "90.0", "80.0"]
     assert [column.plain for column in sizes.columns][-1] == "accuracy on test (%)"
@@ -52,7 +52,7 @@ def test_weak_models_stand_with_their_sizes(forgotten: BenchmarkData) -> None:
 
 
 def test_accuracies_stand_beside_the_start(forgotten: BenchmarkData) -> None:
-    accuracies, differences = in_turn(analyse(forgotten), TWO_PHASE, TWO_PHASE_DIFFERENCES)
+    accuracies, differences = declared(TWO_PHASE, TWO_PHASE_DIFFERENCES)(analyse(forgotten))
     assert (accuracies.name, accuracies.of, differences.name) == ("two_phase", "net", "two_phase_differences")
     assert [row.headings for row in accuracies.rows] == [
         ("net", "nothing more"),

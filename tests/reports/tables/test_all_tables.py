@@ -33,6 +33,6 @@ def test_nothing_trained_is_no_table(make_by_hand: Any) -> None:
 
 def test_all_shown_tables_by_name(by_hand: BenchmarkData) -> None:
     found = shown_tables(analyse(by_hand))
-    names = ["falls", "accuracy", "zero_shot", "paired", "challenge_sets"]
+    names = ["falls", "accuracy", "zero_shot", "by_class", "paired", "challenge_sets"]
     assert set(found) == {"in_distribution", *(f"{name}_{one}" for name in names for one in ("a", "b"))}
     assert [one.of for one in found["zero_shot_a"]] == ["p", "q"]

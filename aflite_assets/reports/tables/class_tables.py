@@ -1,0 +1,19 @@
+"""The table of accuracies by class: the gold labels of the test sets that are scored by gold label."""
+
+from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.reports.tables.cells import is_of_filtering, short, short_score_cell
+from aflite_assets.reports.tables.table import Cells, TableSpec
+
+BY_CLASS = TableSpec(
+    "by_class_{representation}",
+    "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
+    ("class", "trained on"),
+    (Cells(ACCURACIES, lambda facts, one: (short(str(one.label)), one.train_set), "{test_set}", short_score_cell),),
+    of="{evaluator}",
+    each=("representation", "evaluator"),
+    where=lambda facts, one: is_of_filtering(facts, one) and one.column is None and one.label is not None,
+    row_order=lambda facts, one: one.label,
+    row_key=lambda one: one.label,
+    caption="Accuracy in per cent on the test rows of each gold label; mean over seeds, its deviation over them, 95 % "
+    "interval. Test sets that are scored by gold label: challenge sets of few classes.",
+)

@@ -14,8 +14,9 @@ from aflite_assets.wording import counted
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
-    """Whether it is about a split of the dataset, by the likeliest class alone."""
-    return not facts.test_set[one.test_set].challenge and getattr(one, "top", 1) == 1
+    """Whether it is about all classes of a split of the dataset, by the likeliest class alone."""
+    of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
+    return of_all and not facts.test_set[one.test_set].challenge
 
 
 # Before and after filtering

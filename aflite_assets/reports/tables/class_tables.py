@@ -1,6 +1,7 @@
 """The table of accuracies by class: the gold labels of the test sets that are scored by gold label."""
 
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables.cells import is_of_filtering, short, short_score_cell
 from aflite_assets.reports.tables.table import Cells, TableSpec
 
@@ -14,6 +15,6 @@ BY_CLASS = TableSpec(
     where=lambda facts, one: is_of_filtering(facts, one) and one.column is None and one.label is not None,
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,
-    caption="Accuracy in per cent on the test rows of each gold label; mean over seeds, its deviation over them, 95 % "
-    "interval. Test sets that are scored by gold label: challenge sets of few classes.",
+    caption="Accuracy in per cent on all test rows of each gold label; mean over seeds, its deviation over them, 95 % "
+    f"interval. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of up to {MAX_LABELS_APART}.",
 )

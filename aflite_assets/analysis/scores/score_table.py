@@ -9,7 +9,14 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, gold_ranks, in_top, is_ranked, score
 from aflite_assets.analysis.scores.groups import cell_groups
-from aflite_assets.analysis.scores.subsets import Subset, subsets_of, tested_parts, whole_set
+from aflite_assets.analysis.scores.subsets import (
+    MAX_CLASSES_APART,
+    Subset,
+    gold_labels,
+    subsets_of,
+    tested_parts,
+    whole_set,
+)
 
 TestedOn = Literal["full", "filtered", "own", "all"]
 
@@ -109,6 +116,7 @@ def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> It
     if test_set.challenge:
         yield from (("all", part) for part in subsets_of(test_set))
         return
+    yield from (("full", part) for part in gold_labels(test_set, most=MAX_CLASSES_APART))
     kept = test_set.kept.get(representation)
     if kept is not None:
         yield "filtered", Subset(None, None, None, kept)

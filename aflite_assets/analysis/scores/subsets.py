@@ -9,6 +9,9 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 MAX_LABELS_APART = 4
 """Challenge sets with more gold labels than this are split by category alone."""
 
+MAX_CLASSES_APART = 20
+"""Natural test sets with more gold labels than this are scored as a whole alone."""
+
 PartName = tuple[str | None, str | None, str | None]
 """The category column, category and gold label of a part of a challenge set; None for any."""
 
@@ -33,16 +36,20 @@ def whole_set(test_set: TestSet) -> Subset:
     return Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
 
 
+def gold_labels(test_set: TestSet, *, most: int) -> list[Subset]:
+    """Return the rows of each gold label, if the set has two to `most` of them."""
+    masks = [(name, test_set.labels == number) for number, name in enumerate(test_set.label_names)]
+    labels = [Subset(None, None, name, mask) for name, mask in masks if mask.any()]
+    return labels if 2 <= len(labels) <= most else []
+
+
 def subsets_of(test_set: TestSet) -> list[Subset]:
     """Return the gold labels, then per category column its rows with any value, if some have none, then each value.
 
     Each of these is followed by its gold labels, if the set has two to `MAX_LABELS_APART` of them.
     """
-    masks = [(name, test_set.labels == number) for number, name in enumerate(test_set.label_names)]
-    labels = [(name, mask) for name, mask in masks if mask.any()]
-    if not 2 <= len(labels) <= MAX_LABELS_APART:
-        labels = []
-    subsets = [Subset(None, None, name, mask) for name, mask in labels]
+    labels = gold_labels(test_set, most=MAX_LABELS_APART)
+    subsets = list(labels)
     for column, values in test_set.categories.items():
         texts = np.array([value or "" for value in values.tolist()], dtype=object)
         filled = texts != ""
@@ -51,7 +58,7 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
             categories[None] = filled
         categories |= {text: np.asarray(texts == text) for text in sorted(set(texts[filled].tolist()))}
         for category, inside in categories.items():
-            halves = [Subset(column, category, name, inside & mask) for name, mask in labels]
+            halves = [Subset(column, category, each.label, inside & each.mask) for each in labels]
             halves = [half for half in halves if half.mask.any()]
             # a category with one gold label is that half already
             subsets += halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]

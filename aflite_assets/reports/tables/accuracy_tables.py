@@ -1,4 +1,4 @@
-"""The tables of accuracies before and after filtering: each test set, all of them side by side, and top-5."""
+"""The tables of accuracies before and after filtering: each test set, side by side, top-5, and by class."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,15 +7,25 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Differen
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.tables.cells import is_of_filtering, points_cell, rows_heading, score_cell, sizes_cell
+from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
+from aflite_assets.reports.tables.cells import (
+    is_of_filtering,
+    points_cell,
+    rows_heading,
+    score_cell,
+    short,
+    short_score_cell,
+    sizes_cell,
+)
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import percent
 from aflite_assets.wording import counted
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
-    """Whether it is about a split of the dataset, by the likeliest class alone."""
-    return not facts.test_set[one.test_set].challenge and getattr(one, "top", 1) == 1
+    """Whether it is about all classes of a split of the dataset, by the likeliest class alone."""
+    of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
+    return of_all and not facts.test_set[one.test_set].challenge
 
 
 # Before and after filtering
@@ -224,4 +234,25 @@ TOP_5 = TableSpec(
             else ""
         )
     ),
+)
+
+
+def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
+    if one.representation is None or not is_of_filtering(facts, one) or one.column is not None or one.label is None:
+        return False
+    return one.train_set in ("full", facts.filtering[one.representation].control, "filtered")
+
+
+BY_CLASS = TableSpec(
+    "by_class_{representation}",
+    "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
+    ("class", "trained on"),
+    (Cells(ACCURACIES, lambda facts, one: (short(str(one.label)), one.train_set), "{test_set}", short_score_cell),),
+    of="{evaluator}",
+    each=("representation", "evaluator"),
+    where=_is_compared_by_class,
+    row_order=lambda facts, one: one.label,
+    row_key=lambda one: one.label,
+    caption="Accuracy in per cent on all test rows of each gold label; mean over seeds, its deviation over them, 95 % "
+    f"interval. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of up to {MAX_LABELS_APART}.",
 )

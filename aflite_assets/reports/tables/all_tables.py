@@ -5,7 +5,7 @@ from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
-from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION, TOP_5
+from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.listings import sample_tables
 from aflite_assets.reports.tables.published import paper_tables
 from aflite_assets.reports.tables.table import Table, TableSpec
@@ -41,7 +41,7 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),
     "zero_shot": declared(challenge_tables.ZERO_SHOT),
-    "by_class": declared(challenge_tables.BY_CLASS),
+    "by_class": declared(BY_CLASS),
     "fine_action": declared(challenge_tables.FINE_ACTION),
     "rankings": declared(difference_tables.RANKINGS, difference_tables.RANKING_OVERLAPS),
     "transfer": declared(challenge_tables.TRANSFER),

@@ -155,7 +155,7 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
     """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
     if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
         return False
-    return one.whole or facts.test_set[one.test_set].part[part_name(one)].by_size
+    return one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
 
 
 def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:

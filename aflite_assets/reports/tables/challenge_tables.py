@@ -1,4 +1,4 @@
-"""The tables of challenge sets: by part, zero-shot, by class, by size of the train set, and after fine-tuning."""
+"""The tables of challenge sets: with their parts, zero-shot, by size of the train set, and after fine-tuning."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -120,21 +120,6 @@ ZERO_SHOT = TableSpec(
     "of several gold labels, each stands beside the whole. Last rows: differences of these means in points; their "
     "intervals and verdicts are in the tables of filtered against its control. Of a set with several category columns, "
     "the rows with any value of each; the values apart are in the set's own tables.",
-)
-
-
-BY_CLASS = TableSpec(
-    "by_class_{representation}",
-    "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
-    ("class", "trained on"),
-    (Cells(ACCURACIES, lambda facts, one: (short(str(one.label)), one.train_set), "{test_set}", short_score_cell),),
-    of="{evaluator}",
-    each=("representation", "evaluator"),
-    where=lambda facts, one: is_of_filtering(facts, one) and one.column is None and one.label is not None,
-    row_order=lambda facts, one: one.label,
-    row_key=lambda one: one.label,
-    caption="Accuracy in per cent on the test rows of each gold label; mean over seeds, its deviation over them, 95 % "
-    "interval. Test sets that are scored by gold label: challenge sets of few classes.",
 )
 
 

@@ -18,7 +18,8 @@ from tests.planted_comparisons import SHARES, cell_accuracy
 
 
 def scores(data: BenchmarkData, **where: Any) -> list[Accuracy]:
-    """Those whose columns have these values."""
+    """Those whose columns have these values; of all rows of a split the whole set, unless a label is named."""
+    where = ({"label": None} if where.get("tested_on") == "full" else {}) | where
     found = analyse(data).of(ACCURACIES)
     return [one for one in found if all(getattr(one, name) == value for name, value in where.items())]
 
@@ -45,6 +46,27 @@ def test_the_planted_accuracies(planted: BenchmarkData, train_set: str, removed:
     assert full.accuracy == pytest.approx(0.6 * removed + 0.4 * kept)
     assert filtered.accuracy == pytest.approx(kept)
     assert drops(planted, "linear", train_set)["test"] == pytest.approx(100 * 0.6 * (removed - kept))
+
+
+def test_splits_are_scored_by_gold_label_too(planted: BenchmarkData) -> None:
+    test, cell = planted.test_sets[0], planted.cells[0]
+    of_class = {
+        one.label: (one.accuracy, one.test_rows)
+        for label in test.label_names
+        for one in scores(planted, evaluator=cell.evaluator, train_set="full", test_set="test", label=label)
+    }
+    seeds = [one for one in planted.cells if (one.evaluator, one.train_set) == (cell.evaluator, "full")]
+    for number, name in enumerate(test.label_names):
+        inside = test.labels == number
+        mean = np.mean([cell_accuracy(one, test, inside) for one in seeds])
+        assert of_class[name] == (pytest.approx(mean), int(inside.sum()))
+
+
+def test_splits_of_many_classes_are_scored_whole_alone(planted: BenchmarkData, make_planted: Any) -> None:
+    names = tuple(f"class {number}" for number in range(21))
+    test = replace(planted.test_sets[0], labels=np.arange(1000) % 21, label_names=names)
+    data = make_planted(test_sets=(test,), cells=planted.cells[:1], label_names=names)
+    assert {one.label for one in scores(data, test_set="test")} == {None}
 
 
 def test_missing_results_say_so(planted: BenchmarkData) -> None:
@@ -191,6 +213,7 @@ def test_seeds_have_their_own_counts(by_hand: BenchmarkData) -> None:
         one
         for one in analyse(by_hand).of(SCORES)
         if (one.representation, one.evaluator, one.train_set, one.test_set) == ("a", "p", "full", "test")
+        if one.label is None
     ]
     assert [(one.seed, one.tested_on, one.n, one.correct) for one in found] == [
         (0, "full", 6, 5), (0, "filtered", 3, 3), (1, "full", 6, 4), (1, "filtered", 3, 2),

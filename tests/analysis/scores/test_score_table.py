@@ -7,7 +7,8 @@ from tests.planted_comparisons import cell_accuracy
 
 def test_every_evaluator_and_train_set_has_a_score_on_every_part(planted: BenchmarkData) -> None:
     scores = score_table(planted)
-    assert len(scores) == 2 * 3 * (2 + 2 + 12) + 2 * 2  # filtered rows are filtered's own too
+    # The two splits have three classes each; filtered rows are filtered's own too.
+    assert len(scores) == 2 * 3 * (2 + 2 + 2 * 3 + 12) + 2 * 2
     seeds = [cell for cell in planted.cells if (cell.evaluator, cell.train_set) == ("linear", "random")]
     hans = planted.test_sets[2]
     mask = (hans.categories["heuristic"] == "constituent") & (hans.labels == 1)

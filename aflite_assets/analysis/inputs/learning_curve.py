@@ -30,8 +30,21 @@ class LearningCurve:
 
     @property
     def elbow(self) -> int:
-        """The rows after which it rises no more than noise, see `elbow`."""
-        return elbow(self.rows, self.right, self.held_back_rows)
+        """The smallest sample whose accuracy the best one does not clearly surpass.
+
+        More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
+        non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value
+        reaches the lower end of Wilson's 95 % interval around the last, highest one. A flat curve has its elbow at the
+        smallest size, one that still rises at the largest.
+
+        Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3:
+        the simplest model that cannot be distinguished from the best within the noise) with Wilson's interval for it.
+        """
+        from scipy.optimize import isotonic_regression
+
+        fitted = isotonic_regression([right / self.held_back_rows for right in self.right]).x.clip(0, 1).tolist()
+        lowest = wilson_interval(fitted[-1], self.held_back_rows).low
+        return next(size for size, accuracy in zip(self.rows, fitted, strict=True) if accuracy >= lowest)
 
 
 @dataclass(frozen=True)
@@ -58,8 +71,8 @@ class SampleCurve:
     def chosen(self) -> int:
         """The size that is enough: the last before accuracy stopped increasing, or the largest if it never did.
 
-        "flat" is the rule of `elbow`; "falls" stops at the first size that is not better (Mishra and Sachdeva 2020,
-        Algorithm 1, "if increasing ... else break").
+        "flat" is the rule of `LearningCurve.elbow`; "falls" stops at the first size that is not better (Mishra and
+        Sachdeva 2020, Algorithm 1, "if increasing ... else break").
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -75,25 +88,6 @@ class SampleCurve:
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
 """Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
-
-
-def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int:
-    """Return the smallest sample whose accuracy the best one does not clearly surpass.
-
-    `rows`: sizes of the samples, ascending; `right`: of `held_back_rows` rows, those that were predicted right.
-    More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
-    non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value reaches
-    the lower end of Wilson's 95 % interval around the last, highest one. A flat curve has its elbow at the smallest
-    size, one that still rises at the largest.
-
-    Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3: the
-    simplest model that cannot be distinguished from the best within the noise) with Wilson's interval for the error.
-    """
-    from scipy.optimize import isotonic_regression
-
-    fitted = (isotonic_regression([n_correct / held_back_rows for n_correct in right]).x).clip(0, 1).tolist()
-    lowest = wilson_interval(fitted[-1], held_back_rows).low
-    return next(size for size, accuracy in zip(rows, fitted, strict=True) if accuracy >= lowest)
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:

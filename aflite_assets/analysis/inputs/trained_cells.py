@@ -13,11 +13,7 @@ CellStatus = Literal["done", "failed", "not run"]
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse input that contradicts itself.
-
-    Raises:
-        InvalidInputError: with the message, if the condition does not hold.
-    """
+    """Raise InvalidInputError with the message if the condition does not hold."""
     if not condition:
         raise InvalidInputError(message)
 
@@ -37,10 +33,7 @@ class Cell:
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
     their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
-    (`questions.question_predictions`).
-
-    Raises:
-        InvalidInputError: the fields contradict each other.
+    (`questions.question_predictions`). Raises InvalidInputError if the fields contradict each other.
     """
 
     evaluator: str
@@ -68,9 +61,7 @@ class Cell:
             f"{where}: representation is {self.representation!r}; only 'full' and forgettable rows have none",
         )
         given = "missing" if self.predictions is None else "given"
-        require(
-            (given == "given") == (self.status == "done"),
-            f"{where}: status {self.status!r} and predictions {given}; only done cells have predictions",
-        )
+        said = f"{where}: status {self.status!r} and predictions {given}; only done cells have predictions"
+        require((given == "given") == (self.status == "done"), said)
         if self.predictions is not None:
             require_columns(self.predictions, ("test_set", "row_id", "predicted"), f"{where}: predictions table")

@@ -59,9 +59,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """The tables by their names, each name's in their order; names with nothing to show are left out.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
+    """The tables by their names, each name's in their order; names with nothing to show are left out."""
     return _by_name(make(analysis) for make in SHOWN.values())

@@ -79,14 +79,8 @@ CLASS_TABLE = TableSpec(
     "Forgettable rows by class",
     ("weak model",),
     tuple(
-        Cells(
-            FORGETTABLE_CLASSES,
-            _OF_WEAK_MODEL,
-            Column(Heading(what), Heading("{label}")),
-            _share_of_rows(what),
-            order=_class_order,
-        )
-        for what in ("forgettable", "taken")
+        Cells(FORGETTABLE_CLASSES, _OF_WEAK_MODEL, column, _share_of_rows(column.heading.text), order=_class_order)
+        for column in (Column(Heading(what), Heading("{label}")) for what in ("forgettable", "taken"))
     ),
     caption="Shares are of the class's train rows.",
 )

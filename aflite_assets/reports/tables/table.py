@@ -84,10 +84,7 @@ class Table:
     `title` and `caption` (how its places are read) stand on the page; `notes`, which must be known beside the numbers,
     everywhere. `headings`: what the texts before each row are; all but the last are shared by rows below each other.
     Without columns the notes say why there is nothing. `style`: with many columns the page breaks "narrow" headings,
-    with long texts "free" cells.
-
-    Raises:
-        InvalidInputError: a row has not a cell for each column, or not a text for each heading.
+    with long texts "free" cells. Raises InvalidInputError if a row lacks a cell for a column or a text for a heading.
     """
 
     name: str

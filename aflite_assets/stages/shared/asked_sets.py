@@ -46,10 +46,7 @@ class AskedSets:
 
         Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`) or
         as predictions of questions: those of all cells, rows and classes are more than memory holds. `ranks`: whether
-        top-5 accuracy is to be known too.
-
-        Raises:
-            DataError: predictions do not fit the rows.
+        top-5 accuracy is to be known too. Raises DataError if predictions do not fit the rows.
         """
         ranked = [one for one in self.asked if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
         names = [one.name for one in (*ranked, *self.answers)]
@@ -120,17 +117,13 @@ def test_sets(
     """Return every set that is tested on: natural ones with what each filter kept, challenge sets with class maps.
 
     Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
-    that evaluators were fine-tuned on say so in their notes.
-
-    Raises:
-        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
+    that evaluators were fine-tuned on say so in their notes. Raises DataError if the published challenge sets are not
+    those of the spec, or no longer fit its maps.
     """
     published = read_challenge_sets(challenges)
-    known = {*published.sets, *published.missing}
-    if known != set(specs):
-        raise DataError(
-            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
-        )
+    known = sorted({*published.sets, *published.missing})
+    if known != sorted(specs):
+        raise DataError(f"challenge_sets holds {known}, but the spec names {sorted(specs)}; materialise it again")
     found = []
     for name, examples in test_examples(raw, challenges).items():
         if name in unreported:
@@ -149,20 +142,14 @@ def test_sets(
                 groups=examples.groups,
             )
         else:
-            policies = {one.representation: one.policy(name) for one in filtered}
+            judged = [one for one in filtered if one.policy(name) != "kept"]
             test_set = TestSet(
                 name,
                 False,
                 *rows,
-                kept={
-                    one.representation: np.isin(
-                        examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy()
-                    )
-                    for one in filtered
-                    if policies[one.representation] != "kept"
-                },
+                kept={one.representation: np.isin(examples.row_ids, _kept_ids(one)) for one in judged},
                 groups=examples.groups,
-                pooled="pooled" in policies.values(),
+                pooled=any(one.policy(name) == "pooled" for one in judged),
                 own_kept={
                     (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
                     for control in controls
@@ -171,6 +158,10 @@ def test_sets(
             )
         found.append(test_set)
     return tuple(found)
+
+
+def _kept_ids(filtered: FilteredSet) -> np.ndarray:
+    return np.asarray(filtered.rows.filter(filtered.rows["kept"])["row_id"].to_numpy())
 
 
 def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:

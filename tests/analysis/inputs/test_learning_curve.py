@@ -1,5 +1,7 @@
 """Where planted learning curves flatten, and which of them cannot be trusted."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,6 @@ from aflite_assets.analysis.inputs.learning_curve import (
     chosen_rows,
     curve_flaw,
     curve_points,
-    elbow,
     sample_points,
 )
 from aflite_assets.analysis.intervals import wilson_interval
@@ -21,6 +22,10 @@ SIZES = (40, 80, 160, 320, 640)
 
 def _curve(name: str, *right: int, held_back: int = 500, largest_class: int = 170) -> LearningCurve:
     return LearningCurve(name, SIZES[: len(right)], right, held_back, largest_class)
+
+
+def elbow(sizes: Sequence[int], right: Sequence[int], held_back: int) -> int:
+    return LearningCurve("planted", tuple(sizes), tuple(right), held_back, 0).elbow
 
 
 @pytest.mark.parametrize(

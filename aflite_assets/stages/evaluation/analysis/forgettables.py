@@ -1,7 +1,7 @@
 """What the report shows of forgettable rows, read from `forgettable_sets` and the grid; nothing is trained."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pyarrow as pa
@@ -77,13 +77,10 @@ def _thresholds(
     for cell in cells:
         if cell.train_set == "full" and cell.status == "done":
             seeds.setdefault(cell.evaluator, []).append(cell.seed)
-    for test_set in tested:
-        classes = _one_class(test_set, len(label_names))
-        if classes is None:
-            continue
-        dataset_class, own_class = classes
-        for evaluator in seeds:
-            parts = (models.part(f"{evaluator}.full.{seed}") for seed in seeds[evaluator])
+    for test_set, (evaluator, own_seeds) in product(tested, seeds.items()):
+        if classes := _one_class(test_set, len(label_names)):
+            dataset_class, own_class = classes
+            parts = (models.part(f"{evaluator}.full.{seed}") for seed in own_seeds)
             read = (class_probability(part, test_set, dataset_class) for part in parts)
             by_seed = [_accuracies(one, test_set.labels == own_class) for one in read if one is not None]
             if by_seed:
@@ -92,15 +89,12 @@ def _thresholds(
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
-    """The class of the dataset that alone counts as one of the set's two classes, and that one; None without."""
+    """Return the class of the dataset that alone counts as one of the set's two classes, and that one, or None."""
     if not test_set.challenge or len(test_set.label_names) != 2 or not len(test_set.row_ids):
         return None
     mapped = np.arange(classes) if test_set.class_map is None else test_set.class_map
-    for own_class in (0, 1):
-        sources = np.flatnonzero(mapped == own_class)
-        if len(sources) == 1:
-            return int(sources[0]), own_class
-    return None
+    sources = [np.flatnonzero(mapped == own_class) for own_class in (0, 1)]
+    return next(((int(one[0]), own_class) for own_class, one in enumerate(sources) if len(one) == 1), None)
 
 
 def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:

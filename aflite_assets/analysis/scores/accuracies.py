@@ -41,9 +41,8 @@ class Accuracy:
 
     `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `score_table.Place`. `train_rows`,
     `train_rows_most`: the least and the most over finished seeds, or None. `status`: "done" with an accuracy, else,
-    with `reason`, why there is none.
-    `accuracy`, `interval_low` and `interval_high` (Wilson, at `effective_rows`) lie in [0, 1]; `seeds_deviation` has
-    divisor seeds - 1; `test_rows` counts rows or questions.
+    with `reason`, why there is none. `accuracy`, `interval_low` and `interval_high` (Wilson, at `effective_rows`) lie
+    in [0, 1]; `seeds_deviation` has divisor seeds - 1; `test_rows` counts rows or questions.
     """
 
     representation: str | None

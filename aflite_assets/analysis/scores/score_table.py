@@ -66,9 +66,10 @@ class ScoredGroup(NamedTuple):
 
 def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
     """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
+    on_all_rows = [(one, _on_all_rows(one)) for one in data.test_sets]
     for name in data.representations:
         for evaluator, train_set, cells in cell_groups(data, name):
-            tested = [(one, list(tested_subsets(name, train_set, one))) for one in data.test_sets]
+            tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
             yield ScoredGroup(name, evaluator, train_set, cells, tested)
     wholes = [(one, [(_all_rows(one), part)]) for one, part in tested_parts(data)]
     by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
@@ -79,6 +80,20 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
 
 def _all_rows(test_set: TestSet) -> TestedOn:
     return "all" if test_set.challenge else "full"
+
+
+def _on_all_rows(test_set: TestSet) -> list[tuple[TestedOn, Subset]]:
+    """Return the whole set, then its parts, which every train set is scored on."""
+    parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
+    return [(_all_rows(test_set), part) for part in (whole_set(test_set), *parts)]
+
+
+def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """Yield the rows of a natural test set that the filter left, and those left by the rule that made the train set."""
+    kept = test_set.kept.get(representation)
+    own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
+    rows: tuple[tuple[TestedOn, np.ndarray | None], ...] = (("filtered", kept), ("own", own))
+    yield from ((tested_on, Subset(None, None, None, mask)) for tested_on, mask in rows if mask is not None)
 
 
 def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
@@ -108,21 +123,6 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
                     if top == 1 or place.whole:
                         scores[place] = score(right, part.mask, test_set.groups)
     return scores
-
-
-def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of a test set that a train set of a filtering is scored on, the whole set first."""
-    yield _all_rows(test_set), whole_set(test_set)
-    if test_set.challenge:
-        yield from (("all", part) for part in subsets_of(test_set))
-        return
-    yield from (("full", part) for part in gold_labels(test_set, most=MAX_CLASSES_APART))
-    kept = test_set.kept.get(representation)
-    if kept is not None:
-        yield "filtered", Subset(None, None, None, kept)
-    own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
-    if own is not None:
-        yield "own", Subset(None, None, None, own)
 
 
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:

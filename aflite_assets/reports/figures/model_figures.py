@@ -226,11 +226,8 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
             facts = analysis.facts.weak_models.get(phase.weak_model)
             if phase.set_name == "forgettable" and facts is not None:
                 at = 100 * facts.taken / max(facts.rows, 1), means[name, test_set]
-                style = {
-                    "color": drawing.SERIES_COLOURS[1 + number % 5],
-                    "marker": drawing.SERIES_MARKERS[1 + number % 7],
-                }
-                axes.plot(*at, ls="", label=f"forgettable, {phase.weak_model}", **style)
+                colour, marker = drawing.SERIES_COLOURS[1 + number % 5], drawing.SERIES_MARKERS[1 + number % 7]
+                axes.plot(*at, ls="", color=colour, marker=marker, label=f"forgettable, {phase.weak_model}")
         axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
     alt = (

@@ -157,10 +157,6 @@ def _against_control(facts: DatasetFacts, one: Difference) -> bool:
     return one.against == control_of(one.train_set, facts.filtering[str(one.representation)].train_sets)
 
 
-def _size_order(facts: DatasetFacts, one: _Any) -> int:
-    return _by_size(facts, str(one.representation)).index(one.train_set)
-
-
 FINE_ACTION = TableSpec(
     "fine_action_{representation}",
     "{evaluator} by size of the train set, representation {representation}",
@@ -173,7 +169,7 @@ FINE_ACTION = TableSpec(
     of="{evaluator}",
     each=("representation", "evaluator"),
     where=_of_a_size,
-    row_order=_size_order,
+    row_order=lambda facts, one: _by_size(facts, str(one.representation)).index(one.train_set),
     when=_several_sizes,
     caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Natural test sets with all "
     "their rows, challenge sets whole and by category. Judge a filtered set by the random rows of its size: full and "
@@ -197,12 +193,10 @@ def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
 
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
     """Each below the set and what the evaluator was fine-tuned on."""
-    columns = []
-    for name, training in _tuned(facts, one):
-        after = f"{name}, after {', then '.join(facts.fine_tuned[name].sets)}"
-        group = rows_heading(one.test_set, facts.test_set[one.test_set].rows, after)
-        columns.append(Column(Heading(training), group))
-    return columns
+    rows = facts.test_set[one.test_set].rows
+    after = {name: f"{name}, after {', then '.join(tuned.sets)}" for name, tuned in facts.fine_tuned.items()}
+    found = _tuned(facts, one)
+    return [Column(Heading(training), rows_heading(one.test_set, rows, after[name])) for name, training in found]
 
 
 def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:

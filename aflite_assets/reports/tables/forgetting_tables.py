@@ -120,9 +120,9 @@ AGREEMENT_TABLE = TableSpec(
 
 
 def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
-    form = decimal if one.measure == "overlap" else percent
     if one.mean is None:
         return NOTHING
+    form = decimal if one.measure == "overlap" else percent
     bounds = () if one.low is None or one.high is None else (f"[{form(one.low)}, {form(one.high)}]",)
     return TableCell(form(one.mean), bounds, one.mean)
 
@@ -146,8 +146,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 def _starts(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> Iterable[dict[str, object]]:
     """The evaluators that phases start from, of such an evaluator and of its phases."""
-    starts = dict.fromkeys(phase.start for phase in facts.phases.values())
-    if one.evaluator in starts:
+    if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
     if one.evaluator in facts.phases:
         yield {"start": facts.phases[one.evaluator].start}
@@ -214,10 +213,6 @@ TWO_PHASE_DIFFERENCES = TableSpec(
 )
 
 
-def _is_by_overlap(facts: DatasetFacts, one: Accuracy) -> bool:
-    return one.representation is None and one.train_set == "full" and one.column == OVERLAP
-
-
 def _overlap_column(facts: DatasetFacts, one: Accuracy) -> Column:
     return Column(rows_heading(str(one.category), one.test_rows), Heading(str(one.label)))
 
@@ -229,7 +224,7 @@ BY_OVERLAP = TableSpec(
     (Cells(ACCURACIES, ("{evaluator}",), _overlap_column, short_score_cell),),
     of="{start}, {test_set}",
     each=lambda facts, one: [{**start, "test_set": one.test_set} for start in _starts(facts, one)],
-    where=_is_by_overlap,
+    where=lambda facts, one: (one.representation, one.train_set, one.column) == (None, "full", OVERLAP),
     row_order=_phase_order,
     caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. High: the texts share more words "
     "than the mean of the test set (Jaccard); low: the other rows.",
@@ -242,10 +237,6 @@ def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
     return name == "full", name.removeprefix("random_"), name.startswith("random_")
 
 
-def _is_alone(facts: DatasetFacts, one: Accuracy) -> bool:
-    return one.representation is None and one.whole and one.evaluator in facts.trained_alone
-
-
 ALONE = TableSpec(
     "forgettables_alone",
     "{evaluator}, trained on forgettable rows alone",
@@ -256,7 +247,7 @@ ALONE = TableSpec(
     ),
     of="{evaluator}",
     each=("evaluator",),
-    where=_is_alone,
+    where=lambda facts, one: one.representation is None and one.whole and one.evaluator in facts.trained_alone,
     row_order=_alone_order,
     caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. The random rows are as many.",
 )

@@ -96,16 +96,14 @@ PHASE_AVERAGES = TidyTable("phase_averages", PhaseAverage)
 
 
 def weak_models(data: BenchmarkData) -> Iterator[WeakModel]:
-    """Yield a row per weak model that was trained."""
-    for name, one in data.forgettables.models.items():
-        yield record_of(WeakModel, one, weak_model=name)
+    """Return a row per weak model that was trained."""
+    return (record_of(WeakModel, one, weak_model=name) for name, one in data.forgettables.models.items())
 
 
 def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
-    """Yield a row per weak model and split."""
-    for name, one in data.forgettables.models.items():
-        for split, accuracy in one.accuracy.items():
-            yield WeakModelAccuracy(name, split, accuracy)
+    """Return a row per weak model and split."""
+    models = data.forgettables.models.items()
+    return (WeakModelAccuracy(name, *accuracy) for name, one in models for accuracy in one.accuracy.items())
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:

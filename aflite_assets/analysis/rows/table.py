@@ -70,60 +70,39 @@ _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
-    """Tables about single rows, made from a report's records or read from the files that they are published as.
+    """Tables about single rows, from the files that they are published as.
 
     `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
-    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`. `image` returns a
-    row's encoded image by its id, and raises a DataError if that cannot be read.
+    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`.
     """
 
     read: Callable[[str], pa.Table]
     information: pa.Table
     data_maps: Mapping[tuple[str, str], pa.Table]
-    image: Callable[[int], bytes]
-
-
-def row_tables(data: BenchmarkData) -> RowTables:
-    """Return the tables of a report's records; the rows of a representation are put together when they are read."""
-    filterings = {one.representation: one for one in data.filtered}
-    return RowTables(
-        lambda name: row_table(data, filterings[name]),
-        INFORMATION.empty_table() if data.row_information is None else data.row_information.cast(INFORMATION),
-        {(one.representation, one.evaluator): one.table for one in data.data_maps},
-        image_reader(data.examples),
-    )
-
-
-def image_reader(examples: Examples) -> Callable[[int], bytes]:
-    """Return the `RowTables.image` of a dataset."""
-    order = np.argsort(examples.row_ids, kind="stable")
-    ascending = examples.row_ids[order]
-    return lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)]))
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
     """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any."""
-    tables, first = row_tables(data), data.filtered[0]
+    first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
-        for name in data.representations:
-            writer.write_table(tables.read(name))
+        for one in data.filtered:
+            writer.write_table(row_table(data, one))
     if data.row_information is not None:
-        pq.write_table(tables.information, folder / PVI_FILE)
-    for names, table in tables.data_maps.items():
+        pq.write_table(data.row_information.cast(INFORMATION), folder / PVI_FILE)
+    for each in data.data_maps:
         (folder / DATA_MAPS_FOLDER).mkdir(exist_ok=True)
-        pq.write_table(table, folder / DATA_MAPS_FOLDER / f"{'.'.join(names)}.parquet")
+        pq.write_table(each.table, folder / DATA_MAPS_FOLDER / f"{each.representation}.{each.evaluator}.parquet")
 
 
-def read_row_tables(folder: Path, image: Callable[[int], bytes]) -> RowTables:
-    """Return the tables that `write_row_tables` wrote; `image` as in `RowTables`."""
+def read_row_tables(folder: Path) -> RowTables:
+    """Return the tables that `write_row_tables` wrote."""
     path = folder / PVI_FILE
     maps = {file.stem.partition("."): file for file in sorted((folder / DATA_MAPS_FOLDER).glob("*.parquet"))}
     return RowTables(
         lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
         pq.read_table(path) if path.is_file() else INFORMATION.empty_table(),
         {(representation, evaluator): pq.read_table(file) for (representation, _, evaluator), file in maps.items()},
-        image,
     )
 
 

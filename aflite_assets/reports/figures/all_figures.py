@@ -54,5 +54,5 @@ def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: 
     if shares := analysis.of(LENGTHS, representation):
         pictures[f"lengths.{representation}"] = representation_figures.lengths_picture(shares)
     classes = inputs.similarities.get(representation, ())
-    maps = representation_figures.similarity_pictures(classes, representation)
+    maps = representation_figures.similarity_pictures(classes)
     return pictures | {f"similarity.{representation}.{label}": picture for label, picture in maps.items()}

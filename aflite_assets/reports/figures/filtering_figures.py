@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.filtering import (
-    CLASS_SHARES,
-    ITERATIONS,
-    ClassShare,
-    FilterRow,
-    PredictabilityBin,
-)
+from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, ClassShare, FilterRow, PredictabilityBin
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
-from aflite_assets.analysis.inputs.score_counts import ScoreBin
+from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
 from aflite_assets.text import listed, one_line

@@ -12,11 +12,9 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.algorithm.warnings import class_moves
-from aflite_assets.analysis.inputs.cues import Cue, read_cues
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
-from aflite_assets.analysis.inputs.score_counts import ScoreBin, count_scores
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.analysis.filtering import count_scores
+from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval, class_similarities, read_cues
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet, ScoreBin
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
@@ -168,9 +166,9 @@ def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.T
     return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result).get(kind, {}).items()}
 
 
-def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarity, ...]]:
+def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, ...]]:
     """Return the similarities of `bias_evidence` by representation."""
-    return {name: class_similarities(table) for name, table in read_by_representation(result, "similarities").items()}
+    return {one[0]: class_similarities(*one) for one in read_by_representation(result, "similarities").items()}
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:

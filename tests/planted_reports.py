@@ -3,8 +3,6 @@
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
-from aflite_assets.analysis.rows.table import ROW_FACTS, read_row_tables, write_row_tables
+from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
@@ -24,6 +22,7 @@ from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.tables.table import Table
+from tests.stored_rows import stored_rows
 
 NLI = ("entailment", "neutral", "contradiction")
 
@@ -484,11 +483,7 @@ def image_examples_fixture() -> Callable[..., Examples]:
 
 def report_inputs(data: BenchmarkData) -> ReportInputs:
     """What a report of these records shows beside their numbers."""
-    with TemporaryDirectory() as folder:
-        write_row_tables(data, Path(folder))
-        stored = read_row_tables(Path(folder))
-        tables = {name: stored.read(name) for name in data.representations}
-    rows = replace(stored, read=tables.__getitem__)
+    rows = stored_rows(data)
     return ReportInputs(data.examples, rows, data.source, data.scatter_features, data.similarities, data.evidence)
 
 

@@ -109,12 +109,8 @@ def count_scores(
 ) -> Iterator[ScoreBin]:
     """Yield the bins of one iteration's train rows after the other: only one table is held at a time.
 
-    Args:
-        representation: of the filtering.
-        tables: per iteration its number and the rows that entered it, with `row_id` and `predictability` (the last
-            known one; rows that never had one are absent).
-        rows: every row of the filtering: row_id, split, removed_in_iteration (null: kept).
-        bins: equal bins over [0, 1].
+    `tables`: per iteration its number and the rows that entered it, with `row_id` and `predictability` (the last known
+    one; rows that never had one are absent). `rows` of the filtering: row_id, split, removed_in_iteration (null: kept).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -138,7 +134,7 @@ class PredictabilityBin:
     removed: int
 
 
-def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[PredictabilityBin, ...]:
+def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[PredictabilityBin, ...]:
     """Count the train rows that have a predictability, in equal bins over [0, 1]."""
     train = only_train(filtered)
     rows = train.filter(pc.is_finite(train["predictability"]))
@@ -243,6 +239,12 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
         remove=str(settings.get("remove", "rows")),
         stop_reason=filtered.stop_reason.lower(),
     )
+
+
+def threshold_of(settings: Mapping[str, object]) -> float | None:
+    """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
+    threshold = settings.get("threshold")
+    return threshold if isinstance(threshold, int | float) else None
 
 
 def _count(where: object) -> int:

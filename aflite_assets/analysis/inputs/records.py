@@ -232,9 +232,9 @@ class BenchmarkData:
 
     Of the dataset: `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first,
     `settings_done` (changes that settings made to the source's rows), `source` (places of rows in the user's files),
-    `scatter_features` (two feature columns to plot), `checks` of data, filter and models, `published` (name of the
-    papers' figures in `published_tables`), `provenance` (versions and seeds as text). `warmup_curves` are empty if a
-    size was given; `sample_curve` is None if all train rows are filtered.
+    `checks` of data, filter and models, `published` (name of the papers' figures in `published_tables`), `provenance`
+    (versions and seeds as text). `warmup_curves` are empty if a size was given; `sample_curve` is None if all train
+    rows are filtered.
 
     Of evaluators: `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text
     for models of one make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops
@@ -265,7 +265,6 @@ class BenchmarkData:
     cells: tuple[Cell, ...]
     test_sets: tuple[TestSet, ...]
     examples: Examples
-    scatter_features: tuple[int, int] | None
     evidence: tuple[EvidenceTable, ...]
     provenance: Mapping[str, str]
     missing_sets: Mapping[str, str] = field(default_factory=dict)

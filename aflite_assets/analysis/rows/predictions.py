@@ -1,6 +1,6 @@
 """Predictions of single test rows, with a key that is unique over test sets: what all accuracies are made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,14 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    keys = {test_set.name: row_keys(test_set) for test_set in data.test_sets}
+    keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
+    trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both
+    cells = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
     with pq.ParquetWriter(folder / TEST_ROWS_FILE, TEST_ROWS, compression="zstd") as writer:
         for test_set in data.test_sets:
             writer.write_table(_test_rows(test_set, keys[test_set.name], tested[test_set.name]))
     with pq.ParquetWriter(folder / PREDICTIONS_FILE, PREDICTIONS, compression="zstd") as writer:
-        for cell in _trainings(data):
+        for cell in cells.values():
             known = [
                 _predictions(cell, keys[one.name], correct)
                 for one in data.test_sets
@@ -70,18 +72,6 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
             ]
             if known:
                 writer.write_table(pa.concat_tables(known))
-
-
-def row_keys(test_set: TestSet) -> pa.Array:
-    """The key of each row of a test set, in its order."""
-    return pa.array([f"{test_set.name}/{row_id}" for row_id in test_set.row_ids.tolist()], pa.string())
-
-
-def _trainings(data: BenchmarkData) -> Iterable[Cell]:
-    """The trainings of the report, then those of second phases that are not among them."""
-    trained = chain(data.forgettables.cells, data.cells)
-    found = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
-    return found.values()
 
 
 def _test_rows(test_set: TestSet, keys: pa.Array, examples: Examples) -> pa.Table:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
+from aflite_assets.analysis.filtering import threshold_of
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs import ReportInputs
@@ -72,10 +73,6 @@ class Shown:
         others = "" if self.suspects == self.shown else ", the others drawn at random"
         return f"{text}{count(self.suspects)} of them as {why}{others}"
 
-    def reduced_to(self, shown: int) -> "Shown":
-        """Return this side with so many rows on the page, because the page has no room for more."""
-        return replace(self, shown=shown, left_out_for_size=shown < self.shown, suspects=min(self.suspects, shown))
-
 
 @dataclass(frozen=True)
 class RowBrowser:
@@ -130,15 +127,18 @@ def row_browser(
         "rows": page.rows,
     }
     on_page = Counter(entry.shown for entry, _ in chosen)
-    return RowBrowser(script_json(content), tuple(side.reduced_to(on_page[side]) for side in sides))
+    reduced = (
+        replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
+        for one, rows in ((side, on_page[side]) for side in sides)
+    )
+    return RowBrowser(script_json(content), tuple(reduced))
 
 
 def _settings(one: FilteringFacts) -> dict[str, Any]:
     """Return what the browser knows of a filtering; `step`: every how many iterations a score is shown."""
-    threshold = one.settings.get("threshold")
     return {
         "name": one.representation,
-        "threshold": threshold if isinstance(threshold, int | float) else None,
+        "threshold": threshold_of(one.settings),
         "cutoffs": to_json(one.cutoffs),
         "groups": one.settings.get("remove") == "groups",
         "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),

@@ -153,8 +153,7 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
 
 def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
     """The index of `bias_evidence`; results of earlier versions lack some entries."""
-    index: Mapping[str, Any] = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
-    return index
+    return dict(json.loads(result.file("evidence.json").read_text(encoding="utf-8")))
 
 
 def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.Table]:

@@ -56,12 +56,9 @@ def row_facts(
 ) -> pa.Table:
     """Return the columns `ROW_FACTS` from stored tables, null if there are none.
 
-    Args:
-        rows: every row of the filtering: row_id, removed_in_iteration (null: kept).
-        scores: per iteration, from 0 on, its number and the rows that entered it: row_id and predictability.
-        instead: row_id, then label_<rank> and share_<rank>, null if there are no more.
-        nearest: row_id, nearest_kept, similarity.
-        suspects: row_id, suggested_label, suggested_probability.
+    All have row_id. `rows` of the filtering: removed_in_iteration (null: kept). `scores`: per iteration, from 0 on, its
+    number and the predictability of the rows that entered it. `instead`: label_<rank> and share_<rank>, null if there
+    are no more. `nearest`: nearest_kept, similarity. `suspects`: suggested_label, suggested_probability.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {"row_id": rows["row_id"], "predictability_by_iteration": _by_iteration(rows, dict(scores))}

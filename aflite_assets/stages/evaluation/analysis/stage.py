@@ -153,7 +153,6 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
-        scatter_features=report.scatter_features,
         checks=_checks(settings, inputs),
         row_facts=rows.read_row_facts(parts, evidence, raw),
         evidence=(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.rows.table import lines_of
 from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.data.examples import Examples
 
@@ -75,10 +75,9 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
 
 
 def _test_rows(test_set: TestSet, keys: pa.Array, examples: Examples) -> pa.Table:
-    rows, source = len(keys), examples.table
+    rows, source = len(keys), lines_of(examples.table, test_set.row_ids)
     laws = dict(test_set.kept) | {".".join(names): kept for names, kept in test_set.own_kept.items()}
     kept = [[name for name, each in laws.items() if each[place]] for place in range(rows)]
-    source = source.take(pc.index_in(pa.array(test_set.row_ids, pa.int64()), value_set=source["row_id"]))
     columns: dict[str, Any] = {
         "test_row": keys,
         "test_set": [test_set.name] * rows,

@@ -1,6 +1,6 @@
 """The table of rows: a line per representation and row, published as `rows.parquet`, from which the page shows rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -106,6 +106,11 @@ def read_row_tables(folder: Path) -> RowTables:
     )
 
 
+def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
+    """Return the lines of these rows by their `row_id`, in the order given; nulls for rows that the table lacks."""
+    return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
+
+
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     """Return the rows of one filtering as people read them.
 
@@ -129,8 +134,7 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     outcome = np.where(rows["kept"].to_numpy(zero_copy_only=False), "kept", "removed")
     columns["status"] = pa.array(np.where(filtered.entered, outcome, "not filtered"), pa.string())
     columns |= {name: rows[name].cast(kind) for name, kind in _OUTCOME.items()}
-    facts = data.row_facts.get(filtered.representation, ROW_FACTS.empty_table())
-    facts = facts.take(pc.index_in(columns["row_id"], value_set=facts["row_id"]))
+    facts = lines_of(data.row_facts.get(filtered.representation, ROW_FACTS.empty_table()), row_ids)
     columns |= {name: facts[name] for name in ROW_FACTS.names[1:]}
     names = pa.array(data.label_names, pa.string())
     columns |= {name: _named(columns[name], names) for name in _CLASSES if name in columns}

@@ -16,6 +16,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import threshold_of
 from aflite_assets.analysis.json_values import to_json
+from aflite_assets.analysis.rows.table import lines_of
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
@@ -179,11 +180,6 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
     return {answer["row_id"]: question for question in questions for answer in question}
 
 
-def _lines(table: pa.Table, row_ids: Sequence[int]) -> pa.Table:
-    """Return the lines of these rows, in their order."""
-    return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
-
-
 class _Page:
     """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
 
@@ -200,13 +196,13 @@ class _Page:
         lines = []
         for name in self.settings:
             table = inputs.rows.read(name)
-            drawn = _lines(table, [entry.row_id for entry in entries if entry.shown.representation == name])
+            drawn = lines_of(table, [entry.row_id for entry in entries if entry.shown.representation == name])
             batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
             self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
             asked = analysis.facts.right_label is not None and "group" in table.column_names
             self._answers[name] = _answers(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
-        self.values = RowValues(analysis, inputs, _lines(pa.concat_tables(lines), row_ids))
+        self.values = RowValues(analysis, inputs, lines_of(pa.concat_tables(lines), row_ids))
         self._waiting = iter(self.values)
         self.questions = Questions(analysis)
         self.rows: list[dict[str, Any]] = []

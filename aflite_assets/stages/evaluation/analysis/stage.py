@@ -83,8 +83,7 @@ class AnalysisInputs(StageInputs):
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from what was published; the tracker has the mean accuracies."""
     from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.analysis.rows.predictions import write_predictions
-    from aflite_assets.analysis.rows.table import write_row_tables
+    from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
     from aflite_assets.analysis.storage import write_analysis, write_evidence
 
     data = benchmark_data(settings, inputs, draft.partition)

@@ -238,8 +238,7 @@ PREDICTIONS = pa.schema(
 def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
     """Write both files into a folder that is there, one training after the other; `tested` has the rows by test set.
 
-    Raises:
-        DataError: predictions do not fit their test sets.
+    Raises DataError if predictions do not fit their test sets.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
     trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both

@@ -16,10 +16,7 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
     "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation;
     "similarity" per representation and class number; "data_map" per representation and evaluator; those of
-    `forgettable_pictures`.
-
-    Raises:
-        DataError: rows do not fit the examples.
+    `forgettable_pictures`. Raises DataError if rows do not fit the examples.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)

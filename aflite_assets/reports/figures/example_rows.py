@@ -73,8 +73,7 @@ def shown_rows(
 ) -> tuple[ExampleRow, ...]:
     """Show these of the `rows` of one filtering, in the order given; `source` says where they stand.
 
-    Raises:
-        DataError: a row is not in `examples` or not in the filtered set.
+    Raises DataError if a row is not in `examples` or not in the filtered set.
     """
     wanted = pa.array(row_ids, pa.int64())
     places = pc.index_in(wanted, value_set=rows["row_id"])

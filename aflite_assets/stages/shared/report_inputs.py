@@ -134,11 +134,7 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
-    """Refuse feature columns for the scatter plot that the dataset lacks.
-
-    Raises:
-        DataError: the rows are no features, or have fewer.
-    """
+    """Raise a DataError if the dataset lacks the feature columns `chosen` for the scatter plot."""
     if raw.modality != "features":
         raise DataError(
             f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
@@ -167,7 +163,8 @@ def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.T
 
 def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, ...]]:
     """Return the similarities of `bias_evidence` by representation."""
-    return {one[0]: class_similarities(*one) for one in read_by_representation(result, "similarities").items()}
+    tables = read_by_representation(result, "similarities")
+    return {name: class_similarities(name, table) for name, table in tables.items()}
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
@@ -179,12 +176,9 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
 def read_removal_cues(
     result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
 ) -> dict[str, tuple[Cue, ...]]:
-    """Return what marks the removed rows, by representation.
+    """Return what marks the removed rows, by representation, from `bias_evidence`.
 
-    Args:
-        result: of `bias_evidence`.
-        named: gives a column of the raw table the name that the source has for it; default: the same.
-        challenges: sets, by name, in which the words that are shown are counted.
+    `named`: the source's name of a column of the raw table. `challenges`: sets in which the words shown are counted.
     """
     return {
         name: tuple(

@@ -13,7 +13,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
-from aflite_assets.analysis.rows.table import ROW_FACTS, row_tables
+from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
@@ -22,6 +22,7 @@ from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.tables.table import Table
+from tests.stored_rows import stored_rows
 
 NLI = ("entailment", "neutral", "contradiction")
 
@@ -240,7 +241,6 @@ def planted_benchmark(**changes: Any) -> BenchmarkData:
         "cells": tuple(cells),
         "test_sets": test_sets,
         "examples": text_examples(1400),
-        "scatter_features": None,
         "evidence": (),
         "provenance": {"aflite-assets": "0.1.0", "seeds": "0, 1, 2"},
     }
@@ -310,7 +310,6 @@ def hand_written_benchmark(**changes: Any) -> BenchmarkData:
         ),
         "test_sets": (test, odd),
         "examples": Examples(examples, names),
-        "scatter_features": None,
         "evidence": (),
         "provenance": {},
     }
@@ -480,15 +479,15 @@ def image_examples_fixture() -> Callable[..., Examples]:
     return image_examples
 
 
-def report_inputs(data: BenchmarkData) -> ReportInputs:
+def report_inputs(data: BenchmarkData, scatter_features: tuple[int, int] | None = None) -> ReportInputs:
     """What a report of these records shows beside their numbers."""
-    rows = row_tables(data)
-    return ReportInputs(data.examples, rows, data.source, data.scatter_features, data.similarities, data.evidence)
+    rows = stored_rows(data)
+    return ReportInputs(data.examples, rows, data.source, scatter_features, data.similarities, data.evidence)
 
 
 def rendered_page(data: BenchmarkData, **options: Any) -> str:
     """The page of these records, from their analysis."""
-    analysis, inputs = analyse(data), report_inputs(data)
+    analysis, inputs = analyse(data), report_inputs(data, options.pop("scatter_features", None))
     return render_report(
         analysis, inputs, options.pop("pictures", None) or report_pictures(analysis, inputs), **options
     )

@@ -5,6 +5,7 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
@@ -23,15 +24,13 @@ from aflite_assets.analysis.filtering import (
     filter_table,
     predictability_counts,
 )
-from aflite_assets.analysis.inputs.cues import CUES, Cue, FilteringCue
+from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Cue, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
-from aflite_assets.analysis.inputs.planted import PLANTED
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.similarity import SIMILARITIES, mean_similarities
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.checks import CheckOutcome
 
 _Record = TypeVar("_Record")
@@ -59,7 +58,10 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
     (PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
     (measured.LENGTHS, measured.lengths),
-    (SIMILARITIES, lambda data: (row for one in data.similarities.items() for row in mean_similarities(*one))),
+    (
+        SIMILARITIES,
+        lambda data: (record_of(MeanSimilarity, s) for each in data.similarities.values() for s in chain(*each)),
+    ),
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
     (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),

@@ -1,14 +1,13 @@
 """Results of filtering, by iteration and in the end: counts, shares of classes, predictability."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.records import FilteredSet
-from aflite_assets.analysis.inputs.score_counts import ScoreBin, bin_edges, binned
+from aflite_assets.analysis.inputs.records import FilteredSet, ScoreBin
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
@@ -87,6 +86,43 @@ def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) ->
     return entered / np.maximum(entered.sum(axis=1, keepdims=True), 1)
 
 
+BINS = 20
+"""Bins of width 0.05; the last one holds 1."""
+
+
+def bin_edges(bins: int = BINS) -> np.ndarray:
+    """Return the edges of equal bins in [0, 1], float64."""
+    return np.linspace(0, 1, bins + 1)
+
+
+def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Count the scores in each bin, int64; they are float32, in [0, 1] and finite.
+
+    Edges are compared in float32, as the filter compares its threshold: 0.7 lies in the bin that begins there.
+    """
+    places = np.searchsorted(bin_edges(bins).astype(np.float32), scores.astype(np.float32), side="right") - 1
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+
+
+def count_scores(
+    representation: str, tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins: int = BINS
+) -> Iterator[ScoreBin]:
+    """Yield the bins of one iteration's train rows after the other: only one table is held at a time.
+
+    `tables`: per iteration its number and the rows that entered it, with `row_id` and `predictability` (the last known
+    one; rows that never had one are absent). `rows` of the filtering: row_id, split, removed_in_iteration (null: kept).
+    """
+    train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
+    removed_in = pc.fill_null(train["removed_in_iteration"], -1)
+    for iteration, table in tables:
+        places = pc.index_in(table["row_id"], value_set=train["row_id"])  # null for other splits
+        scores = table["predictability"].filter(pc.is_valid(places)).to_numpy()
+        leaves = removed_in.take(places.drop_null()).to_numpy() == iteration
+        counts = binned(scores, bins).tolist(), binned(scores[leaves], bins).tolist()
+        for counted in zip(edges[:-1], edges[1:], *counts, strict=True):
+            yield ScoreBin(representation, iteration, *counted)
+
+
 @dataclass(frozen=True)
 class PredictabilityBin:
     """Train rows kept and removed whose last known predictability is from `low` up to `high`; the last bin holds 1."""
@@ -98,7 +134,7 @@ class PredictabilityBin:
     removed: int
 
 
-def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[PredictabilityBin, ...]:
+def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[PredictabilityBin, ...]:
     """Count the train rows that have a predictability, in equal bins over [0, 1]."""
     train = only_train(filtered)
     rows = train.filter(pc.is_finite(train["predictability"]))
@@ -203,6 +239,12 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
         remove=str(settings.get("remove", "rows")),
         stop_reason=filtered.stop_reason.lower(),
     )
+
+
+def threshold_of(settings: Mapping[str, object]) -> float | None:
+    """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
+    threshold = settings.get("threshold")
+    return threshold if isinstance(threshold, int | float) else None
 
 
 def _count(where: object) -> int:

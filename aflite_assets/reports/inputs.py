@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.inputs.records import EvidenceTable
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.examples import Examples
@@ -26,7 +26,7 @@ class ReportInputs:
     rows: RowTables
     source: SourceRows
     scatter_features: tuple[int, int] | None
-    similarities: Mapping[str, tuple[ClassSimilarity, ...]]
+    similarities: Mapping[str, tuple[ClassBlocks, ...]]
     evidence: tuple[EvidenceTable, ...]
 
     def rows_of(self, representation: str) -> pa.Table:

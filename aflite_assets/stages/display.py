@@ -100,7 +100,7 @@ def _of_evidence(result: PublishedResult) -> "dict[str, Picture]":
     return {
         f"similarity_{name}_{label}": picture
         for name, classes in report_inputs.read_similarities(result).items()
-        for label, picture in similarity_pictures(classes, name).items()
+        for label, picture in similarity_pictures(classes).items()
     }
 
 

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from aflite_assets.analysis.analysis import TABLES, analyse
-from aflite_assets.analysis.inputs.cues import CUES, Cue
+from aflite_assets.analysis.inputs.cues import CUES, SIMILARITIES, Cue, PlantedRemoval, class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.similarity import SIMILARITIES, class_similarities
 from tests.reports.figures.test_all_figures import planted_bins, similarity_table
 
 CUE = replace(
@@ -25,7 +23,7 @@ CUE = replace(
 def everything(make_planted: Callable[..., BenchmarkData]) -> BenchmarkData:
     """A benchmark with rows in every table about filtering."""
     return make_planted(
-        similarities={"roberta": class_similarities(similarity_table())},
+        similarities={"roberta": class_similarities("roberta", similarity_table())},
         score_bins=planted_bins(),
         warmup_curves=(LearningCurve("roberta", (40, 80), (50, 90), 100, 34),),
         sample_curve=SampleCurve((10, 20), ((10, 91), (60, 60)), 100, 50, "falls"),

@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.json_values import to_json
-from aflite_assets.analysis.rows.predictions import write_predictions
+from aflite_assets.analysis.rows.table import write_predictions
 from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
 from tests.analysis.rows.test_predictions import examples_of
 

@@ -31,9 +31,9 @@ BASELINE = ("linear_without_biases", "rbf_svm_without_biases")
 
 
 def _accuracy(table: pa.Table, **values: str | None) -> float:
-    """The one accuracy, by the likeliest class, of the row that has these values."""
+    """The one accuracy, by the likeliest class, of the row that has these values, and no label if none is given."""
     table = table.filter(pc.equal(table["top"], 1))
-    for column, value in values.items():
+    for column, value in ({"label": None} | values).items():
         table = table.filter(pc.equal(table[column], value) if value is not None else pc.is_null(table[column]))
     (accuracy,) = table["accuracy"].to_pylist()
     return float(accuracy)

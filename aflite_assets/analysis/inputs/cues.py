@@ -1,7 +1,9 @@
-"""What marks the rows that filtering removed, as records, judged together; the tests themselves are in diagnostics."""
+"""Evidence about removed rows as records: cues, a planted shortcut, similarities; `diagnostics` computes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -98,3 +100,84 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
         return cues
     chosen = next((cue for cue in lengths if cue.value.endswith(OF_ITS_QUESTION)), lengths[0])
     return [chosen if cue is lengths[0] else cue for cue in cues if cue is lengths[0] or cue.kind != "length"]
+
+
+@dataclass(frozen=True)
+class PlantedRemoval:
+    """Train rows that entered the filter, those whose `attribute` has one of `values`, and what was removed of both.
+
+    The shares are in [0, 1], or None over no rows.
+    """
+
+    representation: str
+    attribute: str
+    values: tuple[str, ...]
+    rows: int
+    planted_rows: int
+    removed_rows: int
+    removed_planted_rows: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of planted rows among those removed."""
+        return self.removed_planted_rows / self.removed_rows if self.removed_rows else None
+
+    @property
+    def precision_by_chance(self) -> float | None:
+        """Share of planted rows among all, as rows removed at random would have."""
+        return self.planted_rows / self.rows if self.rows else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of removed rows among those planted."""
+        return self.removed_planted_rows / self.planted_rows if self.planted_rows else None
+
+    @property
+    def recall_by_chance(self) -> float | None:
+        """Share of removed rows among all."""
+        return self.removed_rows / self.rows if self.rows else None
+
+
+PLANTED = TidyTable(
+    "planted", PlantedRemoval, derived=("precision", "precision_by_chance", "recall", "recall_by_chance")
+)
+
+
+@dataclass(frozen=True)
+class MeanSimilarity:
+    """Mean cosine similarity over all pairs of `used_rows` of the `rows` of one class on one side.
+
+    `side`: kept, removed or random.
+    """
+
+    representation: str
+    label: int
+    label_name: str
+    side: str
+    rows: int
+    used_rows: int
+    mean: float
+
+
+SIMILARITIES = TidyTable("similarities", MeanSimilarity)
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityBlock(MeanSimilarity):
+    """Also the rows shown and their `similarities` (shown x shown, float32 in [-1, 1]), in the order of `row_ids`."""
+
+    row_ids: Sequence[int]
+    similarities: np.ndarray
+
+
+ClassBlocks = tuple[SimilarityBlock, ...]
+"""One class's sides: kept, removed, random."""
+
+
+def class_similarities(representation: str, table: pa.Table) -> tuple[ClassBlocks, ...]:
+    """Return the records of a published table of similarities by class, in its order."""
+    blocks = []
+    for row in table.to_pylist():
+        mean, similarities = row.pop("mean_similarity"), np.array(row.pop("similarities"), np.float32)
+        blocks.append(SimilarityBlock(representation, mean=mean, similarities=similarities, **row))
+    return tuple(tuple(sides) for _, sides in groupby(blocks, attrgetter("label")))

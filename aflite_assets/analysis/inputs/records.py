@@ -9,11 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
-from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.score_counts import ScoreBin
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
 from aflite_assets.analysis.inputs.trained_cells import require, require_columns
@@ -158,6 +155,21 @@ class FilteredSet:
         return np.isin(self.rows["split"].to_numpy(zero_copy_only=False), ["train", *splits])
 
 
+@dataclass(frozen=True)
+class ScoreBin:
+    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed.
+
+    The last bin holds `high`, too.
+    """
+
+    representation: str
+    iteration: int
+    low: float
+    high: float
+    rows: int
+    removed: int
+
+
 @dataclass(frozen=True, eq=False)
 class EvidenceTable:
     """A table of statistics to show as it is, with a caption of one or two sentences."""
@@ -220,9 +232,9 @@ class BenchmarkData:
 
     Of the dataset: `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first,
     `settings_done` (changes that settings made to the source's rows), `source` (places of rows in the user's files),
-    `scatter_features` (two feature columns to plot), `checks` of data, filter and models, `published` (name of the
-    papers' figures in `published_tables`), `provenance` (versions and seeds as text). `warmup_curves` are empty if a
-    size was given; `sample_curve` is None if all train rows are filtered.
+    `checks` of data, filter and models, `published` (name of the papers' figures in `published_tables`), `provenance`
+    (versions and seeds as text). `warmup_curves` are empty if a size was given; `sample_curve` is None if all train
+    rows are filtered.
 
     Of evaluators: `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text
     for models of one make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops
@@ -253,7 +265,6 @@ class BenchmarkData:
     cells: tuple[Cell, ...]
     test_sets: tuple[TestSet, ...]
     examples: Examples
-    scatter_features: tuple[int, int] | None
     evidence: tuple[EvidenceTable, ...]
     provenance: Mapping[str, str]
     missing_sets: Mapping[str, str] = field(default_factory=dict)
@@ -261,7 +272,7 @@ class BenchmarkData:
     architectures: Mapping[str, str] = field(default_factory=dict)
     held_back: Mapping[str, float] = field(default_factory=dict)
     published: str | None = None
-    similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
+    similarities: Mapping[str, tuple[ClassBlocks, ...]] = field(default_factory=dict)
     score_bins: tuple[ScoreBin, ...] = ()
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()

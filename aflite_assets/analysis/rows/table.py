@@ -1,8 +1,10 @@
-"""The table of rows: a line per representation and row, published as `rows.parquet`, from which the page shows rows."""
+"""Tables of single rows as files: rows of filterings, from which the page shows rows, and predictions of test rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import LearntRows
-from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
 
@@ -70,61 +73,45 @@ _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
-    """Tables about single rows, made from a report's records or read from the files that they are published as.
+    """Tables about single rows, from the files that they are published as.
 
     `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
-    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`. `image` returns a
-    row's encoded image by its id, and raises a DataError if that cannot be read.
+    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`.
     """
 
     read: Callable[[str], pa.Table]
     information: pa.Table
     data_maps: Mapping[tuple[str, str], pa.Table]
-    image: Callable[[int], bytes]
-
-
-def row_tables(data: BenchmarkData) -> RowTables:
-    """Return the tables of a report's records; the rows of a representation are put together when they are read."""
-    filterings = {one.representation: one for one in data.filtered}
-    return RowTables(
-        lambda name: row_table(data, filterings[name]),
-        INFORMATION.empty_table() if data.row_information is None else data.row_information.cast(INFORMATION),
-        {(one.representation, one.evaluator): one.table for one in data.data_maps},
-        image_reader(data.examples),
-    )
-
-
-def image_reader(examples: Examples) -> Callable[[int], bytes]:
-    """Return the `RowTables.image` of a dataset."""
-    order = np.argsort(examples.row_ids, kind="stable")
-    ascending = examples.row_ids[order]
-    return lambda row_id: examples.image_bytes(int(order[np.searchsorted(ascending, row_id)]))
 
 
 def write_row_tables(data: BenchmarkData, folder: Path) -> None:
     """Write `ROWS_FILE`, one representation after the other, and `PVI_FILE` and the data maps if there are any."""
-    tables, first = row_tables(data), data.filtered[0]
+    first = data.filtered[0]
     schema = row_table(data, replace(first, rows=first.rows.slice(0, 0))).schema
     with pq.ParquetWriter(folder / ROWS_FILE, schema, compression="zstd") as writer:
-        for name in data.representations:
-            writer.write_table(tables.read(name))
+        for one in data.filtered:
+            writer.write_table(row_table(data, one))
     if data.row_information is not None:
-        pq.write_table(tables.information, folder / PVI_FILE)
-    for names, table in tables.data_maps.items():
+        pq.write_table(data.row_information.cast(INFORMATION), folder / PVI_FILE)
+    for each in data.data_maps:
         (folder / DATA_MAPS_FOLDER).mkdir(exist_ok=True)
-        pq.write_table(table, folder / DATA_MAPS_FOLDER / f"{'.'.join(names)}.parquet")
+        pq.write_table(each.table, folder / DATA_MAPS_FOLDER / f"{each.representation}.{each.evaluator}.parquet")
 
 
-def read_row_tables(folder: Path, image: Callable[[int], bytes]) -> RowTables:
-    """Return the tables that `write_row_tables` wrote; `image` as in `RowTables`."""
+def read_row_tables(folder: Path) -> RowTables:
+    """Return the tables that `write_row_tables` wrote."""
     path = folder / PVI_FILE
     maps = {file.stem.partition("."): file for file in sorted((folder / DATA_MAPS_FOLDER).glob("*.parquet"))}
     return RowTables(
         lambda name: pq.read_table(folder / ROWS_FILE, filters=[("representation", "=", name)]),
         pq.read_table(path) if path.is_file() else INFORMATION.empty_table(),
         {(representation, evaluator): pq.read_table(file) for (representation, _, evaluator), file in maps.items()},
-        image,
     )
+
+
+def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
+    """Return the lines of these rows by their `row_id`, in the order given; nulls for rows that the table lacks."""
+    return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
@@ -150,8 +137,7 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     outcome = np.where(rows["kept"].to_numpy(zero_copy_only=False), "kept", "removed")
     columns["status"] = pa.array(np.where(filtered.entered, outcome, "not filtered"), pa.string())
     columns |= {name: rows[name].cast(kind) for name, kind in _OUTCOME.items()}
-    facts = data.row_facts.get(filtered.representation, ROW_FACTS.empty_table())
-    facts = facts.take(pc.index_in(columns["row_id"], value_set=facts["row_id"]))
+    facts = lines_of(data.row_facts.get(filtered.representation, ROW_FACTS.empty_table()), row_ids)
     columns |= {name: facts[name] for name in ROW_FACTS.names[1:]}
     names = pa.array(data.label_names, pa.string())
     columns |= {name: _named(columns[name], names) for name in _CLASSES if name in columns}
@@ -210,3 +196,86 @@ def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
     if not pa.types.is_list(array.type):
         return names.take(array)
     return pa.ListArray.from_arrays(array.offsets, names.take(array.values), mask=pc.is_null(array))
+
+
+TEST_ROWS_FILE, PREDICTIONS_FILE = "test_rows.parquet", "predictions.parquet"
+
+TEST_ROWS = pa.schema(
+    [
+        ("test_row", pa.string()),
+        ("test_set", pa.string()),
+        ("row_id", pa.int64()),
+        ("source_id", pa.string()),
+        ("text", pa.string()),
+        ("text_pair", pa.string()),
+        ("label", pa.string()),
+        ("group", pa.int64()),
+        ("kept_by", pa.list_(pa.string())),
+        ("categories", pa.map_(pa.string(), pa.string())),
+    ]
+)
+"""Every row, or question, that evaluators are tested on. `test_row` is its key, "<test set>/<row id>".
+
+`source_id`: the source's own id, or a hash of the content; of a question its right answer's. `text`, `text_pair`: null
+where rows have none. `label`: its gold class in the test set's own names. `group`: rows that belong together, null
+where each is its own. `kept_by`: the representations whose filter kept it, and "<representation>.<train set>" for the
+laws of other train sets; null where no filter saw the set. `categories`: a text by column.
+"""
+
+PREDICTIONS = pa.schema(
+    [
+        ("evaluator", pa.string()),
+        ("representation", pa.string()),
+        ("train_set", pa.string()),
+        ("seed", pa.int64()),
+        ("test_row", pa.string()),
+        ("correct", pa.float64()),
+    ]
+)
+"""Every finished training on every `test_row`; `correct` is 0 or 1, of a question the credit for it in [0, 1]."""
+
+
+def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
+    """Write both files into a folder that is there, one training after the other; `tested` has the rows by test set.
+
+    Raises DataError if predictions do not fit their test sets.
+    """
+    keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
+    trained = chain(data.forgettables.cells, data.cells)  # a training of a second phase may be in both
+    cells = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
+    with pq.ParquetWriter(folder / TEST_ROWS_FILE, TEST_ROWS, compression="zstd") as writer:
+        for test_set in data.test_sets:
+            writer.write_table(_test_rows(test_set, keys[test_set.name], tested[test_set.name]))
+    with pq.ParquetWriter(folder / PREDICTIONS_FILE, PREDICTIONS, compression="zstd") as writer:
+        for cell in cells.values():
+            known = [
+                _predictions(cell, keys[one.name], correct)
+                for one in data.test_sets
+                if isinstance(correct := correct_rows(cell, one), np.ndarray)
+            ]
+            if known:
+                writer.write_table(pa.concat_tables(known))
+
+
+def _test_rows(test_set: TestSet, keys: pa.Array, examples: Examples) -> pa.Table:
+    rows, source = len(keys), lines_of(examples.table, test_set.row_ids)
+    laws = dict(test_set.kept) | {".".join(names): kept for names, kept in test_set.own_kept.items()}
+    kept = [[name for name, each in laws.items() if each[place]] for place in range(rows)]
+    columns: dict[str, Any] = {
+        "test_row": keys,
+        "test_set": [test_set.name] * rows,
+        "row_id": test_set.row_ids,
+        "label": np.array(test_set.label_names, object)[test_set.labels],
+        "group": [None] * rows if test_set.groups is None else test_set.groups,
+        "kept_by": kept if laws else [None] * rows,
+        "categories": [[(name, of[place]) for name, of in test_set.categories.items()] for place in range(rows)],
+    }
+    for name in ("source_id", "text", "text_pair"):
+        known = name in source.column_names
+        columns[name] = source[name].cast(pa.string()) if known else pa.nulls(rows, pa.string())
+    return pa.table({name: columns[name] for name in TEST_ROWS.names}, TEST_ROWS)
+
+
+def _predictions(cell: Cell, keys: pa.Array, correct: np.ndarray) -> pa.Table:
+    training = {name: [getattr(cell, name)] * len(keys) for name in PREDICTIONS.names[:4]}
+    return pa.table(training | {"test_row": keys, "correct": correct.astype(np.float64)}, PREDICTIONS)

@@ -16,10 +16,7 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
     "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation;
     "similarity" per representation and class number; "data_map" per representation and evaluator; those of
-    `forgettable_pictures`.
-
-    Raises:
-        DataError: rows do not fit the examples.
+    `forgettable_pictures`. Raises DataError if rows do not fit the examples.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)
@@ -54,5 +51,5 @@ def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: 
     if shares := analysis.of(LENGTHS, representation):
         pictures[f"lengths.{representation}"] = representation_figures.lengths_picture(shares)
     classes = inputs.similarities.get(representation, ())
-    maps = representation_figures.similarity_pictures(classes, representation)
+    maps = representation_figures.similarity_pictures(classes)
     return pictures | {f"similarity.{representation}.{label}": picture for label, picture in maps.items()}

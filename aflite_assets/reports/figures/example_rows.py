@@ -73,8 +73,7 @@ def shown_rows(
 ) -> tuple[ExampleRow, ...]:
     """Show these of the `rows` of one filtering, in the order given; `source` says where they stand.
 
-    Raises:
-        DataError: a row is not in `examples` or not in the filtered set.
+    Raises DataError if a row is not in `examples` or not in the filtered set.
     """
     wanted = pa.array(row_ids, pa.int64())
     places = pc.index_in(wanted, value_set=rows["row_id"])
@@ -111,8 +110,13 @@ def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[st
         return {"texts": tuple(truncate(printable(text), MAX_SHOWN_CHARACTERS) for text in texts)}
     if inputs.modality == "features":
         return {"vector": short_vector(source.original(inputs.features[position]), names=source.features)}
+    return shown_image(inputs, position)
+
+
+def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
+    """Return the `image` of a row as from `thumbnail_uri`, or the `problem`; the other is None."""
     encoded, problem = _image(inputs, position)
-    uri = None if encoded is None else thumbnail_uri(encoded)
+    uri = None if encoded is None else thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
@@ -120,7 +124,7 @@ def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
     try:
         return inputs.image_bytes(position), None
     except DataError as error:
-        return None, str(error)
+        return None, printable(str(error))
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:

@@ -15,9 +15,10 @@ from aflite_assets.analysis.filtering import (
     ClassShare,
     FilterRow,
     PredictabilityBin,
+    threshold_of,
 )
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
-from aflite_assets.analysis.inputs.score_counts import ScoreBin
+from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
 from aflite_assets.text import listed, one_line
@@ -50,7 +51,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
         _draw_bias(bias, iterations, style)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
-        if (threshold := _threshold(one.settings)) is not None:
+        if (threshold := threshold_of(one.settings)) is not None:
             cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
     rows.set(title="Rows left", ylabel="pool rows", ylim=(0, None))
     rows.yaxis.set_major_formatter(drawing.THOUSANDS)
@@ -68,12 +69,6 @@ def filtering_curves(analysis: Analysis) -> Picture:
     names = listed(analysis.facts.representations) or "none"
     alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
     return drawing.picture(figure, f"{alt}, representations {names}")
-
-
-def _threshold(settings: Mapping[str, object]) -> float | None:
-    """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
-    threshold = settings.get("threshold")
-    return threshold if isinstance(threshold, int | float) else None
 
 
 def _draw_bias(axes: "Axes", rows: Sequence[FilterRow], style: dict[str, Any]) -> None:
@@ -148,7 +143,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
     sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
     figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
-    threshold = _threshold(settings)
+    threshold = threshold_of(settings)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
     panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:

@@ -4,7 +4,7 @@ Two features and what models make of them are Figure 2 of ICML 2020, text length
 random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.comparisons.falls import Headline
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity, MeanSimilarity, mean_similarities
+from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
 from aflite_assets.analysis.scores.accuracy import Score
 from aflite_assets.data.examples import Examples
@@ -165,20 +165,20 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
     return drawing.picture(figure, alt)
 
 
-def similarity_pictures(classes: Sequence[ClassSimilarity], representation: str) -> dict[int, Picture]:
+def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw per class number the blocks of the class side by side, a cell per pair of rows, all on one colour scale."""
     from matplotlib.colors import Normalize
 
     scale = Normalize(lowest_similarity(classes), 1)
-    return {one.label: _similarity_map(one, scale, representation) for one in classes}
+    return {blocks[0].label: _similarity_map(blocks, scale) for blocks in classes}
 
 
-def _similarity_map(one: ClassSimilarity, scale: "Normalize", representation: str) -> Picture:
+def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
     from matplotlib.cm import ScalarMappable
 
     figure = new_figure(width=8.6, height=3.1)
-    panels = figure.subplots(1, len(one.blocks), squeeze=False)[0]
-    for axes, block in zip(panels, one.blocks, strict=True):
+    panels = figure.subplots(1, len(blocks), squeeze=False)[0]
+    for axes, block in zip(panels, blocks, strict=True):
         side = len(block.row_ids)
         axes.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
         axes.set_title(f"{block.side}: mean {signed_points(block.mean, decimals=3)}", fontsize=10)
@@ -187,25 +187,25 @@ def _similarity_map(one: ClassSimilarity, scale: "Normalize", representation: st
         axes.tick_params(length=0)
     bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(panels), shrink=0.85, pad=0.015)
     bar.set_label("cosine similarity")
-    name = truncate(one_line(one.name), 60)
+    name = truncate(one_line(blocks[0].label_name), 60)
     figure.suptitle(f"Class {name}", fontsize=12)
     alt = (
-        f"Cosine similarity of kept, removed and random rows of class {name}, representation {representation}; "
-        f"mean {means_text(mean_similarities(representation, [one]))}"
+        f"Cosine similarity of kept, removed and random rows of class {name}, representation "
+        f"{blocks[0].representation}; mean {means_text(blocks)}"
     )
     return drawing.picture(figure, alt, grid=False)
 
 
-def lowest_similarity(classes: Sequence[ClassSimilarity]) -> float:
+def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
     """Return the start of the colour scale of all blocks: a multiple of 0.1 at or below their lowest similarity."""
-    lowest = min((float(block.similarities.min(initial=1)) for one in classes for block in one.blocks), default=0.0)
+    lowest = min((float(block.similarities.min(initial=1)) for blocks in classes for block in blocks), default=0.0)
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
 
-def means_text(means: Iterable[MeanSimilarity]) -> str:
+def means_text(blocks: ClassBlocks) -> str:
     """Return the mean similarities of a class in words, with the rows that they are over."""
     texts = []
-    for one in means:
+    for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
         texts.append(f"{one.side} {signed_points(one.mean, decimals=3)} ({part}{counted(one.rows)})")
     return ", ".join(texts)

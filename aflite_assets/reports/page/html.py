@@ -17,7 +17,6 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts, FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
-from aflite_assets.analysis.inputs.similarity import SIMILARITIES
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
@@ -65,7 +64,7 @@ def render_report(
     page = template.render(values, scripts=list(map(Markup, scripts)), policy=_content_security_policy(scripts))
     if not analysis.facts.filterings:
         return page
-    browser = row_browser(analysis, inputs.rows, budget=most_bytes - len(page.encode()), seed=_SEED)
+    browser = row_browser(analysis, inputs, budget=most_bytes - len(page.encode()), seed=_SEED)
     shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
     return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
 
@@ -125,7 +124,7 @@ def _section(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(script_json(curve_figure(iterations))),
         "scatter_caption": scatter_caption([one for one in analysis.headlines if one.representation == name]),
-        "similarities": _similarities(analysis, inputs, name, rows),
+        "similarities": _similarities(inputs, name, rows),
         "examples": [
             (side, shown_examples(inputs.examples, rows, kept=kept, seed=_SEED, source=inputs.source))
             for side, kept in (("Kept", True), ("Removed", False))
@@ -174,22 +173,21 @@ def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(analysis: Analysis, inputs: ReportInputs, name: str, rows: pa.Table) -> list[dict[str, Any]]:
+def _similarities(inputs: ReportInputs, name: str, rows: pa.Table) -> list[dict[str, Any]]:
     """Return per class compared its name, means in words, the kept and removed images shown, and its picture's key."""
-    means = analysis.of(SIMILARITIES, name)
     with_images = 2 if inputs.examples.modality == "image" else 0
     return [
         {
-            "label": one.name,
-            "means": means_text(mean for mean in means if mean.label == one.label),
-            "shown": len(one.blocks[0].row_ids),
+            "label": blocks[0].label_name,
+            "means": means_text(blocks),
+            "shown": len(blocks[0].row_ids),
             "images": [
-                (block.side.capitalize(), shown_rows(inputs.examples, rows, block.row_ids, inputs.source))
-                for block in one.blocks[:with_images]
+                (one.side.capitalize(), shown_rows(inputs.examples, rows, one.row_ids, inputs.source))
+                for one in blocks[:with_images]
             ],
-            "picture": f"similarity.{one.label}",
+            "picture": f"similarity.{blocks[0].label}",
         }
-        for one in inputs.similarities.get(name, ())
+        for blocks in inputs.similarities.get(name, ())
     ]
 
 

@@ -7,10 +7,10 @@ from aflite_assets.analysis.facts import FilteringFacts, TestSetFacts
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.scores.accuracies import TRAININGS
-from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_texts
+from aflite_assets.reports.tables.challenge_tables import set_notes
 from aflite_assets.reports.tables.published import paper_records
 
 SCHEMA_VERSION = 3
@@ -75,9 +75,9 @@ def _representation(analysis: Analysis, inputs: ReportInputs, filtering: Filteri
         "iterations": [_fields(row, *columns) for row in iterations],
         "largest_class": [row.largest_class for row in iterations],
         "similarity": [
-            {"label": one.name}
-            | {block.side: _fields(block, "rows", "used_rows", "mean", "row_ids") for block in one.blocks}
-            for one in inputs.similarities.get(name, ())
+            {"label": blocks[0].label_name}
+            | {one.side: _fields(one, "rows", "used_rows", "mean", "row_ids") for one in blocks}
+            for blocks in inputs.similarities.get(name, ())
         ],
         "predictability_histogram": {
             "edges": [0.0, *(one.high for one in bins)],

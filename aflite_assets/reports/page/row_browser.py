@@ -14,9 +14,11 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
+from aflite_assets.analysis.filtering import threshold_of
 from aflite_assets.analysis.json_values import to_json
-from aflite_assets.analysis.rows.table import RowTables
+from aflite_assets.analysis.rows.table import lines_of
 from aflite_assets.reports.figures.interactive import script_json
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
 from aflite_assets.text import count, printable
 from aflite_assets.wording import counted
@@ -72,10 +74,6 @@ class Shown:
         others = "" if self.suspects == self.shown else ", the others drawn at random"
         return f"{text}{count(self.suspects)} of them as {why}{others}"
 
-    def reduced_to(self, shown: int) -> "Shown":
-        """Return this side with so many rows on the page, because the page has no room for more."""
-        return replace(self, shown=shown, left_out_for_size=shown < self.shown, suspects=min(self.suspects, shown))
-
 
 @dataclass(frozen=True)
 class RowBrowser:
@@ -95,16 +93,18 @@ class _Entry:
     shown_at: float
 
 
-def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
+def row_browser(
+    analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
+) -> RowBrowser:
     """Return rows of every filtering, drawn from (seed, row id) alone, so that filterings share them if they can.
 
     `budget`: bytes of JSON at most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
     """
     facts = analysis.facts
-    sides = _draw({name: tables.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
+    sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
     # filterings and sides in turn, so that each has its part of the room there is
     entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
-    page = _Page(analysis, tables, entries)
+    page = _Page(analysis, inputs, entries)
     chosen: list[tuple[_Entry, dict[str, Any]]] = []
     for entry in entries:
         piece = page.add(entry)
@@ -128,15 +128,18 @@ def row_browser(analysis: Analysis, tables: RowTables, *, budget: int, seed: int
         "rows": page.rows,
     }
     on_page = Counter(entry.shown for entry, _ in chosen)
-    return RowBrowser(script_json(content), tuple(side.reduced_to(on_page[side]) for side in sides))
+    reduced = (
+        replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
+        for one, rows in ((side, on_page[side]) for side in sides)
+    )
+    return RowBrowser(script_json(content), tuple(reduced))
 
 
 def _settings(one: FilteringFacts) -> dict[str, Any]:
     """Return what the browser knows of a filtering; `step`: every how many iterations a score is shown."""
-    threshold = one.settings.get("threshold")
     return {
         "name": one.representation,
-        "threshold": threshold if isinstance(threshold, int | float) else None,
+        "threshold": threshold_of(one.settings),
         "cutoffs": to_json(one.cutoffs),
         "groups": one.settings.get("remove") == "groups",
         "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
@@ -177,18 +180,13 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
     return {answer["row_id"]: question for question in questions for answer in question}
 
 
-def _lines(table: pa.Table, row_ids: Sequence[int]) -> pa.Table:
-    """Return the lines of these rows, in their order."""
-    return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
-
-
 class _Page:
     """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
 
     `size`: bytes of all that was added, as JSON.
     """
 
-    def __init__(self, analysis: Analysis, tables: RowTables, entries: Sequence[_Entry]) -> None:
+    def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings = {one.representation: _settings(one) for one in analysis.facts.filterings}
         both = (row_id for entry in entries for row_id in (entry.row_id, entry.nearest_kept) if row_id is not None)
         self._places = {row_id: place for place, row_id in enumerate(dict.fromkeys(both))}
@@ -197,14 +195,14 @@ class _Page:
         self._answers: dict[str, dict[int, list[dict[str, Any]]]] = {}
         lines = []
         for name in self.settings:
-            table = tables.read(name)
-            drawn = _lines(table, [entry.row_id for entry in entries if entry.shown.representation == name])
+            table = inputs.rows.read(name)
+            drawn = lines_of(table, [entry.row_id for entry in entries if entry.shown.representation == name])
             batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
             self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
             asked = analysis.facts.right_label is not None and "group" in table.column_names
             self._answers[name] = _answers(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
-        self.values = RowValues(analysis, tables, _lines(pa.concat_tables(lines), row_ids))
+        self.values = RowValues(analysis, inputs, lines_of(pa.concat_tables(lines), row_ids))
         self._waiting = iter(self.values)
         self.questions = Questions(analysis)
         self.rows: list[dict[str, Any]] = []

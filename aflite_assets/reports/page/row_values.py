@@ -13,9 +13,9 @@ from aflite_assets.analysis.inputs.source_rows import place_text
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.words import WORD, character_counts, word_counts
-from aflite_assets.errors import DataError
-from aflite_assets.reports.figures.example_rows import short_vector, thumbnail_uri
+from aflite_assets.reports.figures.example_rows import short_vector, shown_image
 from aflite_assets.reports.figures.interactive import script_json
+from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 
@@ -52,12 +52,12 @@ class RowValues:
     goes with.
     """
 
-    def __init__(self, analysis: Analysis, tables: RowTables, rows: pa.Table) -> None:
+    def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
         self.classes = {name: number for number, name in enumerate(facts.label_names)}
-        self._texts, self._trainings, self._image = list(facts.text_columns), facts.weak_trainings, tables.image
+        self._texts, self._trainings, self._examples = list(facts.text_columns), facts.weak_trainings, inputs.examples
         self._measured: dict[int, list[str]] = {}
-        for row_id, text in _measured(analysis, tables, rows["row_id"]):
+        for row_id, text in _measured(analysis, inputs.rows, rows["row_id"]):
             self._measured.setdefault(row_id, []).append(text)
         words = _marked_words(analysis)
         self.words = list(words.values())
@@ -69,9 +69,14 @@ class RowValues:
         for start in range(0, self._rows.num_rows, AT_ONCE):
             rows = self._rows.slice(start, AT_ONCE)
             lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
-            yield from map(self._row, rows.to_pylist(), lengths)
+            images = self._images(rows["row_id"]) if self._examples.modality == "image" else repeat({})
+            yield from map(self._row, rows.to_pylist(), lengths, images)
 
-    def _row(self, record: Mapping[str, Any], lengths: object) -> dict[str, Any]:
+    def _images(self, row_ids: pa.ChunkedArray) -> Iterator[dict[str, str | None]]:
+        inputs = self._examples.select(row_ids.to_numpy())
+        return (shown_image(inputs, place, side=_THUMBNAIL, quality=80) for place in range(len(row_ids)))
+
+    def _row(self, record: Mapping[str, Any], lengths: object, image: Mapping[str, str | None]) -> dict[str, Any]:
         attributes = [
             [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
             for name, value in record.items()
@@ -83,7 +88,7 @@ class RowValues:
             "id": record["row_id"],
             "split": printable(record["split"]),
             "label": self.classes[record["label"]],
-            **self._input(record),
+            **(image or self._input(record)),
             "annotators": [self.classes[name] for name in annotators] if "annotator_labels" in record else None,
             "models": self._measured.get(record["row_id"]),
             "attributes": attributes or None,
@@ -99,15 +104,9 @@ class RowValues:
         if "features" in record:
             return {"vector": short_vector(np.array(record["features"]))}
         features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
-        if features:
-            shown = islice(features.items(), _MOST_VALUES)
-            vector = short_vector(np.array(list(features.values())), names=tuple(features))
-            return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
-        try:
-            uri = thumbnail_uri(self._image(record["row_id"]), side=_THUMBNAIL, quality=80)
-        except DataError as error:
-            return {"problem": printable(str(error))}
-        return {"problem": "the image cannot be decoded"} if uri is None else {"image": uri}
+        shown = islice(features.items(), _MOST_VALUES)
+        vector = short_vector(np.array(list(features.values())), names=tuple(features))
+        return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
         """Return [times forgotten, times right, times presented, numbers of its sets] per training.

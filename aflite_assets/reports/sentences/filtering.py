@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from aflite_assets.analysis.filtering import FilterOutcome, StillPredicted
-from aflite_assets.analysis.inputs.cues import Cue
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.cues import Cue, PlantedRemoval
 from aflite_assets.reports.sentences.wording import answers_text, short, stop_text
 from aflite_assets.text import count, listed, percent
 from aflite_assets.wording import counted

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.inputs.planted import PLANTED
+from aflite_assets.analysis.inputs.cues import PLANTED
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
 from aflite_assets.checks import CheckOutcome

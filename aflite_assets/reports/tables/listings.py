@@ -186,23 +186,19 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
 
 def check_table(checks: Sequence[CheckOutcome]) -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
+    headings = ("about", "outcome", "what it asks", "what was found")
+    in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
+    texts = [(check.about, check.outcome, check.asks, check.said or DASH) for check in in_order]
     return Table(
         "checks",
         "",
         "All checks",
         ("check",),
-        tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
+        tuple(Column(Heading(text), kind="text") for text in headings),
         tuple(
-            Row(
-                (check.title.replace("_", " "),),
-                tuple(text_cell(text, strong=text == "failed") for text in _texts(check)),
-            )
-            for check in sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
+            Row((check.title.replace("_", " "),), tuple(text_cell(text, strong=text == "failed") for text in each))
+            for check, each in zip(in_order, texts, strict=True)
         ),
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
         style="free",
     )
-
-
-def _texts(check: CheckOutcome) -> tuple[str, ...]:
-    return check.about, check.outcome, check.asks, check.said or DASH

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.cues import PlantedRemoval
 from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples

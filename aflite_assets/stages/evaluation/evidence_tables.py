@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.inputs.cues import read_cues
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.cues import PlantedRemoval, read_cues
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.sentences.filtering import classes_text, cues_caption, planted_sentence

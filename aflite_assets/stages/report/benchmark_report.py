@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
-from aflite_assets.analysis.rows.table import image_reader, read_row_tables
+from aflite_assets.analysis.rows.table import read_row_tables
 from aflite_assets.analysis.storage import read_analysis, read_evidence
 from aflite_assets.checks import failed_lines
 from aflite_assets.data.raw_table.storage import load_examples
@@ -77,7 +77,7 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
         examples=raw,
-        rows=read_row_tables(folder, image_reader(raw)),
+        rows=read_row_tables(folder),
         source=read_source_rows(inputs.raw_dataset, raw, settings.columns),
         scatter_features=settings.report.scatter_features,
         similarities=read_similarities(inputs.bias_evidence),

@@ -12,11 +12,9 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.algorithm.warnings import class_moves
-from aflite_assets.analysis.inputs.cues import Cue, read_cues
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
-from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
-from aflite_assets.analysis.inputs.score_counts import ScoreBin, count_scores
-from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.analysis.filtering import count_scores
+from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval, class_similarities, read_cues
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet, ScoreBin
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
@@ -136,11 +134,7 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
-    """Refuse feature columns for the scatter plot that the dataset lacks.
-
-    Raises:
-        DataError: the rows are no features, or have fewer.
-    """
+    """Raise a DataError if the dataset lacks the feature columns `chosen` for the scatter plot."""
     if raw.modality != "features":
         raise DataError(
             f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
@@ -155,8 +149,7 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
 
 def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
     """The index of `bias_evidence`; results of earlier versions lack some entries."""
-    index: Mapping[str, Any] = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
-    return index
+    return dict(json.loads(result.file("evidence.json").read_text(encoding="utf-8")))
 
 
 def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.Table]:
@@ -168,9 +161,10 @@ def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.T
     return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result).get(kind, {}).items()}
 
 
-def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarity, ...]]:
+def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, ...]]:
     """Return the similarities of `bias_evidence` by representation."""
-    return {name: class_similarities(table) for name, table in read_by_representation(result, "similarities").items()}
+    tables = read_by_representation(result, "similarities")
+    return {name: class_similarities(name, table) for name, table in tables.items()}
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
@@ -182,12 +176,9 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
 def read_removal_cues(
     result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
 ) -> dict[str, tuple[Cue, ...]]:
-    """Return what marks the removed rows, by representation.
+    """Return what marks the removed rows, by representation, from `bias_evidence`.
 
-    Args:
-        result: of `bias_evidence`.
-        named: gives a column of the raw table the name that the source has for it; default: the same.
-        challenges: sets, by name, in which the words that are shown are counted.
+    `named`: the source's name of a column of the raw table. `challenges`: sets in which the words shown are counted.
     """
     return {
         name: tuple(

@@ -1,4 +1,4 @@
-from aflite_assets.analysis.inputs.planted import PLANTED, PlantedRemoval
+from aflite_assets.analysis.inputs.cues import PLANTED, PlantedRemoval
 
 REMOVAL = PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720)
 

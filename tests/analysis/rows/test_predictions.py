@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.rows.predictions import (
+from aflite_assets.analysis.rows.table import (
     PREDICTIONS,
     PREDICTIONS_FILE,
     TEST_ROWS,

@@ -79,7 +79,9 @@ def test_columns_without_a_value_are_left_out() -> None:
 def test_tables_are_laid_out_as_in_the_report(walk: dict[str, StoredResult]) -> None:
     found = report_tables(walk["benchmark_report"].result)
     shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
-    assert list(shown) == ["falls_given test", "accuracy_given", "in_distribution test", "paired_given"]
+    assert list(shown) == [
+        "falls_given test", "accuracy_given", "in_distribution test", "by_class_given linear", "paired_given",
+    ]  # fmt: skip
     first = shown["accuracy_given"].records[0].data
     assert list(first)[:4] == ["evaluator", "trained on", "train rows", "test, full (n = 200)"]
     assert (first["evaluator"], first["trained on"]) == ("linear", "full")

@@ -14,11 +14,10 @@ import pytest
 from PIL import Image
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS
+from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, bin_edges
+from aflite_assets.analysis.inputs.cues import class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
-from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.score_counts import ScoreBin, bin_edges
-from aflite_assets.analysis.inputs.similarity import class_similarities, mean_similarities
+from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
@@ -68,7 +67,7 @@ def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callabl
     """Images with everything that can be drawn of them."""
     return make_planted(
         examples=image_examples(1400),
-        similarities={"roberta": class_similarities(similarity_table())},
+        similarities={"roberta": class_similarities("roberta", similarity_table())},
         score_bins=planted_bins(),
     )
 
@@ -169,13 +168,13 @@ def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:
 
 
 def test_colour_scale_holds_all_blocks() -> None:
-    classes = class_similarities(similarity_table())
-    assert [one.name for one in classes] == ["neutral", HOSTILE]
+    classes = class_similarities("roberta", similarity_table())
+    assert [one[0].label_name for one in classes] == ["neutral", HOSTILE]
     assert lowest_similarity(classes) == pytest.approx(-0.3)
     assert lowest_similarity(()) == 0
-    same = replace(classes[0].blocks[1], similarities=np.ones((2, 2), np.float32))
-    assert lowest_similarity([replace(classes[0], blocks=(same,))]) == 0.9
-    assert means_text(mean_similarities("roberta", classes[:1])).startswith("kept \N{MINUS SIGN}0.250 (56 rows)")
+    same = replace(classes[0][1], similarities=np.ones((2, 2), np.float32))
+    assert lowest_similarity([(same,)]) == 0.9
+    assert means_text(classes[0]).startswith("kept \N{MINUS SIGN}0.250 (56 rows)")
 
 
 @pytest.mark.parametrize("many", [0, 1, 2, 7])

@@ -15,11 +15,11 @@ from tests.planted_reports import report_inputs
 
 @pytest.fixture(scope="module")
 def points(make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Any]) -> BenchmarkData:
-    return make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))
+    return make_planted(examples=feature_examples(1400, 3))
 
 
 def drawn(data: BenchmarkData) -> tuple[Picture, Picture]:
-    pictures = scatter_pictures(report_inputs(data), data.filtered[0].rows, headlines(data, "roberta"))
+    pictures = scatter_pictures(report_inputs(data, (0, 2)), data.filtered[0].rows, headlines(data, "roberta"))
     assert list(pictures) == ["before", "after"]
     return pictures["before"], pictures["after"]
 
@@ -53,6 +53,6 @@ def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> No
 def test_nothing_trained_leaves_the_points(
     make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Any]
 ) -> None:
-    data = make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2), cells=())
+    data = make_planted(examples=feature_examples(1400, 3), cells=())
     assert drawn(data)[0].alt.endswith("coloured by class")
     assert scatter_caption(headlines(data, "roberta")) == ""

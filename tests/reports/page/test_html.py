@@ -224,7 +224,7 @@ def test_what_settings_did_is_no_warning(make_planted: Any) -> None:
 
 
 def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
-    parsed = Page(rendered_page(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
+    parsed = Page(rendered_page(make_planted(examples=feature_examples(1400, 3)), scatter_features=(0, 2)))
     alts = [str(image["alt"]) for image in parsed.all("img")]
     for start in ("Before filtering: 1,200 train rows", "After filtering: 402 train rows"):
         assert sum(alt.startswith(f"{start}, feature 0 against feature 2, coloured by class. ") for alt in alts) == 1

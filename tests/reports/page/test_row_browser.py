@@ -17,22 +17,20 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.analysis.rows.table import (
     INFORMATION,
-    image_reader,
     read_row_tables,
     row_table,
-    row_tables,
     write_row_tables,
 )
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, RowBrowser, row_browser
-from tests.planted_reports import rendered_page
+from tests.planted_reports import rendered_page, report_inputs
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
 
 
 def browse(data: BenchmarkData, **options: Any) -> RowBrowser:
-    return row_browser(analyse(data), row_tables(data), **{"budget": BUDGET, "seed": 0, **options})
+    return row_browser(analyse(data), report_inputs(data), **{"budget": BUDGET, "seed": 0, **options})
 
 
 def read(data: BenchmarkData, **options: Any) -> dict[str, Any]:
@@ -323,7 +321,7 @@ def test_the_files_of_rows_alone_make_the_browser(
     assert {path.name for path in tmp_path.iterdir()} == (
         {"rows.parquet", "pvi.parquet", "data_maps"} if measured else {"rows.parquet"}
     )
-    stored = read_row_tables(tmp_path, image_reader(data.examples))
+    stored = replace(report_inputs(data), rows=read_row_tables(tmp_path))
     browser = row_browser(analyse(data), stored, budget=BUDGET, seed=0)
     assert browser.json == browse(data).json
     assert browser.shown == browse(data).shown

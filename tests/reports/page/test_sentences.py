@@ -25,8 +25,6 @@ def test_no_sentence_of_the_page_is_over_thirty_words(with_rows: BenchmarkData) 
 def test_nor_of_one_with_warmup_scatter_and_images(
     make_planted: Any, feature_examples: Any, image_examples: Any
 ) -> None:
-    features = make_planted(
-        examples=feature_examples(1400, 3), scatter_features=(0, 2), warmup_curves=CURVES, settings_done=("Done.",)
-    )
-    assert long_sentences(rendered_page(features)) == []
+    features = make_planted(examples=feature_examples(1400, 3), warmup_curves=CURVES, settings_done=("Done.",))
+    assert long_sentences(rendered_page(features, scatter_features=(0, 2))) == []
     assert long_sentences(rendered_page(make_planted(examples=image_examples(1400)))) == []

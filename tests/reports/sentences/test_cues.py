@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.cues import Cue, read_cues
-from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.cues import Cue, PlantedRemoval, read_cues
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.filtering import cue_name, cue_text, cues_caption, planted_sentence
 from aflite_assets.reports.sentences.summary import findings

@@ -103,8 +103,8 @@ def _are_alike_where_removed(similarity: EvidenceTable, result: PublishedResult)
     for kept, removed, random in (alike[:3], alike[3:]):
         assert kept["mean_similarity"] + 0.2 < random["mean_similarity"] < removed["mean_similarity"]
     pairs = read_similarities(result)["given"]
-    assert [one.name for one in pairs] == [alike[0]["label_name"], alike[3]["label_name"]]
-    assert pairs[0].blocks[0].similarities.shape == (12, 12)
+    assert [one[0].label_name for one in pairs] == [alike[0]["label_name"], alike[3]["label_name"]]
+    assert pairs[0][0].similarities.shape == (12, 12)
 
 
 def _fool_a_simple_model(adversary: EvidenceTable) -> None:

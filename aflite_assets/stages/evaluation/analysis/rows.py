@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.inputs.records import DATA_MAP_COLUMNS, DataMap, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
-from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS
+from aflite_assets.analysis.rows.table import INFORMATION, ROW_FACTS, lines_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
@@ -56,22 +56,20 @@ def row_facts(
 ) -> pa.Table:
     """Return the columns `ROW_FACTS` from stored tables, null if there are none.
 
-    Args:
-        rows: every row of the filtering: row_id, removed_in_iteration (null: kept).
-        scores: per iteration, from 0 on, its number and the rows that entered it: row_id and predictability.
-        instead: row_id, then label_<rank> and share_<rank>, null if there are no more.
-        nearest: row_id, nearest_kept, similarity.
-        suspects: row_id, suggested_label, suggested_probability.
+    All have row_id. `rows` of the filtering: removed_in_iteration (null: kept). `scores`: per iteration, from 0 on, its
+    number and the predictability of the rows that entered it. `instead`: label_<rank> and share_<rank>, null if there
+    are no more. `nearest`: nearest_kept, similarity. `suspects`: suggested_label, suggested_probability.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {"row_id": rows["row_id"], "predictability_by_iteration": _by_iteration(rows, dict(scores))}
     if instead is not None:
         columns |= _instead(row_ids, instead)
     if nearest is not None:
-        columns["nearest_kept"] = _taken(nearest, "nearest_kept", row_ids)
-        columns["nearest_similarity"] = _taken(nearest, "similarity", row_ids)
+        found = lines_of(nearest, row_ids)
+        columns |= {"nearest_kept": found["nearest_kept"], "nearest_similarity": found["similarity"]}
     if suspects is not None:
-        columns |= {name: _taken(suspects, name, row_ids) for name in ("suggested_label", "suggested_probability")}
+        found = lines_of(suspects, row_ids)
+        columns |= {name: found[name] for name in ("suggested_label", "suggested_probability")}
     missing = pa.nulls(len(row_ids))
     return pa.table([columns.get(field.name, missing).cast(field.type) for field in ROW_FACTS], ROW_FACTS)
 
@@ -93,7 +91,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
     """Lists of the labels predicted instead and of their shares; null for rows that the table lacks."""
-    found = table.take(pc.index_in(pa.array(row_ids), value_set=table["row_id"])).to_pylist()
+    found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
     def lists(kind: str) -> list[list[float] | None]:
@@ -101,11 +99,6 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
         return [None if row["row_id"] is None else values for row, values in zip(found, given, strict=True)]
 
     return {"predicted_instead": pa.array(lists("label")), "predicted_instead_share": pa.array(lists("share"))}
-
-
-def _taken(table: pa.Table, column: str, row_ids: np.ndarray) -> pa.ChunkedArray:
-    """The column's values at these row ids, null for rows that the table lacks."""
-    return table[column].take(pc.index_in(pa.array(row_ids), value_set=table["row_id"]))
 
 
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
@@ -255,9 +248,10 @@ def given_map(raw: Examples) -> pa.Table | None:
 def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Table:
     """A data map with the columns `DATA_MAP_COLUMNS`."""
     row_ids = table["row_id"].to_numpy()
-    columns = {name: table[name] for name in table.column_names}
-    columns["guid"], columns["index"] = _taken(raw.table, "source_id", row_ids), pa.array(np.arange(len(row_ids)))
-    columns["kept"] = _taken(filtered.rows, "kept", row_ids)
+    guid = lines_of(raw.table.select(["row_id", "source_id"]), row_ids)["source_id"]
+    kept = lines_of(filtered.rows.select(["row_id", "kept"]), row_ids)["kept"]
+    given = {name: table[name] for name in table.column_names}
+    columns = given | {"guid": guid, "index": pa.array(np.arange(len(row_ids))), "kept": kept}
     return pa.table({name: columns[name] for name in DATA_MAP_COLUMNS})
 
 

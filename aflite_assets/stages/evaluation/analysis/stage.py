@@ -83,8 +83,7 @@ class AnalysisInputs(StageInputs):
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from what was published; the tracker has the mean accuracies."""
     from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.analysis.rows.predictions import write_predictions
-    from aflite_assets.analysis.rows.table import write_row_tables
+    from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
     from aflite_assets.analysis.storage import write_analysis, write_evidence
 
     data = benchmark_data(settings, inputs, draft.partition)
@@ -153,7 +152,6 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
-        scatter_features=report.scatter_features,
         checks=_checks(settings, inputs),
         row_facts=rows.read_row_facts(parts, evidence, raw),
         evidence=(

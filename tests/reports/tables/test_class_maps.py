@@ -5,7 +5,7 @@ import pytest
 
 from aflite_assets.analysis.facts import set_facts
 from aflite_assets.analysis.inputs.records import TestSet
-from aflite_assets.reports import class_maps
+from aflite_assets.reports.tables import challenge_tables
 
 NLI = ("entailment", "neutral", "contradiction")
 BY_LABEL = "The predicted label is mapped (collapse: label): "
@@ -23,7 +23,7 @@ def challenge(
 
 
 def set_notes(one: TestSet, names: tuple[str, ...]) -> tuple[str, ...]:
-    return class_maps.set_notes(set_facts(one, names, ranked=False), names)
+    return challenge_tables.set_notes(set_facts(one, names, ranked=False), names)
 
 
 @pytest.mark.parametrize(

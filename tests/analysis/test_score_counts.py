@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.analysis.inputs.score_counts import bin_edges, binned, count_scores
+from aflite_assets.analysis.filtering import bin_edges, binned, count_scores
 
 
 @given(st.lists(st.integers(0, 64)), st.integers(1, 64), st.sampled_from([1, 4, 20]))

@@ -192,8 +192,8 @@ def _comparisons(
     ]
     verdicts = judge(claims, smallest_effect=1.0)
     sets = ("challenge", "holdout")
-    here, there = ([side[name] for name in sets] for side in (first, second))
-    beyond = contrast_interval(here, there, [tests[name].groups for name in sets])
+    filtered_right, matched_right = ([side[name] for name in sets] for side in (first, second))
+    beyond = contrast_interval(filtered_right, matched_right, [tests[name].groups for name in sets])
     return tuple(
         Comparison(
             "linear",

@@ -18,7 +18,7 @@ import numpy as np
 from aflite_assets.errors import InvalidInputError
 
 LOWER_QUARTILE = 0.25
-"""How far down its distribution an estimated variance between trainings is taken to lie, for degrees of freedom.
+"""Quantile of its distribution at which an estimated variance between trainings is assumed, for degrees of freedom.
 
 Satterthwaite's formula puts estimates in place of true variances, which with few degrees of freedom are often far too
 small by chance. At the worst ratio of variances 13 % of null effects are then called effects with two trainings a side,

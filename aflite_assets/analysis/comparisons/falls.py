@@ -1,4 +1,4 @@
-"""What a fall or rise in accuracy from full to filtered is made of: terms that add up, each with its interval."""
+"""Falls and rises in accuracy from full to filtered, as terms that add up, each with its interval."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from aflite_assets.analysis.tidy import TidyTable
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
-"""By the train set that a change comes to; that to random_matched is "class sizes"."""
+"""Changes by the train set that they come to; the change to random_matched is "class sizes"."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the one that says most first and the others in their order."""
+    """Return the verdict on every filtering, the most informative one first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
     strongest = min(found, key=lambda one: one.verdict.rank, default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
@@ -238,9 +238,9 @@ def _label_mean(one: Difference) -> tuple[float, float, float] | None:
 
 
 def _beyond_natural(data: BenchmarkData, representation: str, one: Difference) -> CrossedInterval | None:
-    """How many points more filtered is over its control on a challenge set than on the dataset's own test rows.
+    """Contrast the gain of filtered over its control on a challenge set with that on the dataset's own test rows.
 
-    Those are rows outside the pool if there are any, since a challenge set is outside it too.
+    Those are rows outside the pool if there are any, because a challenge set is outside it too.
     """
     tests = {test.name: test for test in data.test_sets}
     natural = [test for test in data.test_sets if not test.challenge]

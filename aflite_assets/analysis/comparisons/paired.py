@@ -1,4 +1,4 @@
-"""Which trainings are compared: the primary comparison, and every difference of a report but those of rankings."""
+"""Choice of the trainings that are compared: the primary comparison, and all differences but those of rankings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -96,20 +96,20 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
     cells = _cells(data, representation)
     pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
     primary = primary_comparison(data).chosen
-    for evaluator, (train_set, against), test_set in product(data.evaluators, pairs, data.test_sets):
+    for evaluator, ((train_set, against), barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
         first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
         other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
         whole = Place(representation, evaluator, train_set, **rows_of(test_set))
-        bar = pairs[train_set, against] or ("took part in the filter" if test_set.pooled else None)
-        for place, part in _tested(whole, test_set, by_part=pairs[train_set, against] is None):
+        is_control = barred is None
+        is_primary = is_control and train_set == "filtered" and (evaluator, test_set.name) == primary
+        for place, part in _tested(whole, test_set, by_part=is_control):
             one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
+            bar = barred or ("took part in the filter" if test_set.pooled else None)
             if place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
                 yield one, claim_on(first, second, test_set, part, bar or "chosen by the filter")
             else:
-                names = (train_set, evaluator, test_set.name)
-                alone = pairs[train_set, against] is None and place.whole and names == ("filtered", *(primary or ()))
-                yield one, claim_on(first, second, test_set, part, bar, primary=alone)
+                yield one, claim_on(first, second, test_set, part, bar, primary=is_primary and place.whole)
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:

@@ -1,4 +1,4 @@
-"""How far the representation bias that filtering began with lies over what class shares and groups give; arrays."""
+"""Representation bias at the start of filtering, over that of permuted labels; from arrays."""
 
 from dataclasses import dataclass
 

@@ -30,7 +30,7 @@ Code = Literal[
     "nothing_found",
     "cannot_tell",
 ]
-"""The one that says most comes first."""
+"""The most informative code comes first."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class DatasetVerdict:
 
     @property
     def shortcut(self) -> bool:
-        """Whether a shortcut is said to be there."""
+        """Whether the verdict is that there is a shortcut."""
         return self.code.startswith("shortcut_found")
 
     @property
     def rank(self) -> int:
-        """Place of the code among all, 0 for the one that says most."""
+        """Place of the code among all, 0 for the most informative one."""
         return get_args(Code).index(self.code)
 
 
@@ -167,7 +167,7 @@ def _shortcut(primary: Comparison | None) -> Code:
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:
-    """How many rows (or groups, if rows belong together) would make the interval narrow enough."""
+    """Return how many rows (or groups, if rows belong together) would make the interval narrow enough."""
     grouped = excess.groups < 0.99 * excess.rows
     present = math.floor(excess.groups) if grouped else excess.rows
     factor = (excess.width / WIDEST) ** 2

@@ -25,7 +25,7 @@ WIDEST_SAID = 20.0
 _MOST_SEEDS = 100
 
 NOT_BY_LABEL = "not surely in the mean over gold labels"
-"""Why a difference on all rows is open though its own interval and p-value show it."""
+"""Reason for "open" if the difference on all rows is significant and the one averaged over gold labels is not."""
 
 Family = Literal["primary", "whole sets", "parts of sets"]
 Side = Literal["above", "below", "open"]
@@ -64,7 +64,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """What there is too little of, how much there is, and how much would settle it."""
+    """Something that there is too little of, how much there is, and how much would settle it."""
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
@@ -93,7 +93,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 
 def _bar(claim: Claim) -> str | None:
-    """Why there is no verdict, whatever the numbers; None if there is one."""
+    """Return the reason why there is no verdict, or None if there is one."""
     if claim.interval is None and claim.bar not in ("not the control", "about weights"):
         return "not run" if claim.test_rows else "no rows"
     if claim.bar is not None or claim.interval is None:

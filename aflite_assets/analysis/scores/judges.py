@@ -1,4 +1,4 @@
-"""Which evaluators can judge a filter: those that learnt something, and have not the make of the filter's own model."""
+"""Evaluators that can judge a filter: they learnt something and are not of the make of the filter's own model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """How far evaluators trained on full are over always answering the largest class of a test set.
+    """Margin of an evaluator trained on full over always answering the largest class of a test set.
 
     On questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
     [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`verdicts.lacking`), None if enough.
@@ -35,7 +35,7 @@ class OverLargestClass:
 
     @property
     def rival(self) -> str:
-        """What it is compared with, in words."""
+        """The baseline in words."""
         return "guessing an answer" if self.questions else "the largest class"
 
     @property
@@ -58,7 +58,7 @@ class OverLargestClass:
 
     @property
     def too_few(self) -> str:
-        """What there is too little of to tell: "rows", "questions", "groups" or "seeds"; empty if there is enough."""
+        """The unit of which there are too few: "rows", "questions", "groups" or "seeds"; empty if there are enough."""
         what = "" if self.lacks is None else self.lacks.what
         return "questions" if self.questions and what == "rows" else what
 
@@ -74,7 +74,7 @@ class OneAnswer:
 
 @dataclass(frozen=True)
 class JudgeCaveats:
-    """What speaks against judging filters by an evaluator; nothing does if all fields are empty.
+    """Reasons against judging filters by an evaluator; there are none if all fields are empty.
 
     `behind`: its margin over the largest class if that is not surely above zero. `one_answer`: train sets of the
     comparison after which it gives nearly all rows one class. `made_of`: representations whose model has its make.
@@ -115,17 +115,17 @@ def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> d
     """
     natural = {one.name: one for one in test_sets if not one.challenge}
     name = headline_split(list(natural))
-    return {} if name is None else _over(cells, natural[name])
+    return {} if name is None else _margins_over_largest(cells, natural[name])
 
 
 def over_largest_class_elsewhere(
     cells: Sequence[Cell], test_sets: Sequence[TestSet]
 ) -> dict[str, dict[str, OverLargestClass]]:
-    """Return the same by challenge set, against the largest class of each; without sets that have none."""
-    return {one.name: found for one in test_sets if one.challenge and (found := _over(cells, one))}
+    """Return the same by challenge set, against the largest class of each; sets without a margin are left out."""
+    return {one.name: found for one in test_sets if one.challenge and (found := _margins_over_largest(cells, one))}
 
 
-def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
+def _margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
     always, found = _always_the_largest(test_set), {}
@@ -144,7 +144,7 @@ def _margin(right: Sequence[np.ndarray], test_set: TestSet) -> CrossedInterval:
 
 
 def _always_the_largest(test_set: TestSet) -> np.ndarray:
-    """Which rows that answer gets right; of questions the share of guesses."""
+    """Return which rows that answer gets right; for questions the share of guesses."""
     if test_set.chance is not None:
         return np.full(len(test_set.row_ids), test_set.chance)
     return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())

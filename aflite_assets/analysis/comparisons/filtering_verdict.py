@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +15,19 @@ from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.dataset_verdict import (
+    Code,
+    Comparison,
+    DatasetVerdict,
+    VerdictEvidence,
+    dataset_verdict,
+)
 from aflite_assets.analysis.rules.verdicts import Shortfall, Side, Verdict, judge, lacking
 from aflite_assets.analysis.scores.accuracy import trained_right
-from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import whole_set
+from aflite_assets.analysis.tidy import record_of
 
 _GIVES_AWAY = 0.9
 """A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
@@ -82,7 +91,7 @@ class FilteringVerdict:
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
     """Return the verdict on every filtering, the most informative one first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: one.verdict.rank, default=None)
+    strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 
@@ -90,16 +99,15 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     name, verdict = filtered.representation, dataset_verdict_on(data, filtered)
     primary = verdict.evidence.primary
     evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), "")
-    trained = _Trained(data, name, evaluator)
-    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
+    trained, tests = _Trained(data, name, evaluator), {one.name: one for one in data.test_sets}
     moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
-    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", natural))
+    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", headline_set(data.test_sets)))
     if primary is None:
         return found
     return replace(
         found,
-        on_primary=trained.stated(control(data, name), primary.test_set),
-        on_primary_full=trained.stated("full", primary.test_set),
+        on_primary=trained.stated(control(data, name), tests.get(primary.test_set)),
+        on_primary_full=trained.stated("full", tests.get(primary.test_set)),
         against_all_rows=_against_all_rows(trained, primary, verdict.evidence.comparisons),
     )
 
@@ -130,15 +138,11 @@ class _Trained:
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return which rows each training on filtered, and each on `against`, got right."""
-        names = ("filtered", against)
-        first, second = (
-            trained_right(self.data, self.evaluator, name, self.representation, test_set) for name in names
-        )
-        return first, second
+        right = partial(trained_right, self.data, self.evaluator, representation=self.representation, test_set=test_set)
+        return right(train_set="filtered"), right(train_set=against)
 
-    def stated(self, against: str, test_set: str | None) -> StatedDifference | None:
+    def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
         """Compare on one test set; None without a training of both, or a row."""
-        test = next((one for one in self.data.test_sets if one.name == test_set), None)
         if test is None or not len(test.row_ids):
             return None
         sides = self.sides(against, test)
@@ -210,22 +214,20 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, 
         and one.test_set in tests
     ]
     asked = [one for one in found if one.tested_on == "all" and one.evaluator in able]
-    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, representation, one)) is not None}
+    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, one, tests[one.test_set])) is not None}
     adjusted = dict(zip(contrasts, holm([gap.p_value for gap in contrasts.values()]), strict=True))
     return tuple(
-        Comparison(
-            one.evaluator,
-            one.test_set,
-            one.tested_on == "all",
-            one.difference,
-            Verdict(one.side, one.why, one.family, one.adjusted_p),
-            one.test_rows or 0,
-            one.effective_groups or 0.0,
-            min(one.seeds or 0, one.seeds_against or 0),
-            (contrasts[one].difference, adjusted[one]) if one in contrasts else None,
-            tests[one.test_set].unit,
-            _label_mean(one),
-            one.evaluator in able,
+        record_of(
+            Comparison,
+            one,
+            challenge=one.tested_on == "all",
+            verdict=record_of(Verdict, one),
+            groups=one.effective_groups or 0.0,
+            seeds=min(one.seeds or 0, one.seeds_against or 0),
+            beyond_natural=(contrasts[one].difference, adjusted[one]) if one in contrasts else None,
+            unit=tests[one.test_set].unit,
+            label_mean=_label_mean(one),
+            may_judge=one.evaluator in able,
         )
         for one in found
     )
@@ -237,19 +239,16 @@ def _label_mean(one: Difference) -> tuple[float, float, float] | None:
     return one.label_mean, one.label_mean_low, one.label_mean_high
 
 
-def _beyond_natural(data: BenchmarkData, representation: str, one: Difference) -> CrossedInterval | None:
+def _beyond_natural(data: BenchmarkData, one: Difference, here: TestSet) -> CrossedInterval | None:
     """Contrast the gain of filtered over its control on a challenge set with that on the dataset's own test rows.
 
     Those are rows outside the pool if there are any, because a challenge set is outside it too.
     """
-    tests = {test.name: test for test in data.test_sets}
-    natural = [test for test in data.test_sets if not test.challenge]
-    name = headline_split([test.name for test in natural if not test.pooled] or [test.name for test in natural])
-    if name is None:
+    there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
+    if there is None:
         return None
-    here, there = tests[one.test_set], tests[name]
     first, second = (
-        [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
+        [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
         for train_set in one.pair
     )
     if any(not right[0] or len(right[0]) != len(right[1]) for right in (first, second)):

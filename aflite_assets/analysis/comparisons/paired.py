@@ -1,4 +1,4 @@
-"""Choice of the trainings that are compared: the primary comparison, and all differences but those of rankings."""
+"""Choice of the trainings that are compared: the primary comparison, and all differences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,29 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
-from aflite_assets.analysis.comparisons.rankings import compared_rankings
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
-from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, finished_trainings, trained_right
+from aflite_assets.analysis.scores.accuracy import (
+    TOP,
+    Score,
+    correct_rows,
+    finished_rows,
+    finished_trainings,
+    trained_right,
+)
 from aflite_assets.analysis.scores.groups import cell_groups, control
 from aflite_assets.analysis.scores.judges import beats_majority, judging
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
-from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, whole_set, zero_shot_subsets
-from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
+from aflite_assets.analysis.scores.subsets import (
+    Subset,
+    category_parts,
+    compared_subsets,
+    tested_parts,
+    whole_set,
+    zero_shot_subsets,
+)
+from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
 Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
 
@@ -27,7 +40,7 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
     """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
     yield from paired_differences(data)
     yield from _transfer(data)
-    for compared in (_second_phases, compared_rankings, _sample_costs):
+    for compared in (_second_phases, _rankings, _sample_costs):
         yield from judged(data, compared(data))
     yield from _means(data)
 
@@ -188,6 +201,34 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
         return None
     groups = None if test_set.groups is None else test_set.groups[part.mask]
     return paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
+
+
+def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare two rankings by every evaluator, at every size, on every test set and category."""
+    scores = score_table(data)
+    for pair, evaluator in product(data.rankings, data.plain_evaluators):
+        names = (pair.representation, pair.against)
+        mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
+        train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
+        for train_set, test_set in product(train_sets, data.test_sets):
+            first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
+            for part in (whole_set(test_set), *category_parts(test_set)):
+                place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
+                claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
+                one = Difference(
+                    comparison="ranking",
+                    **place._asdict(),
+                    against_representation=pair.against,
+                    against=train_set,
+                    test_rows=claim.test_rows,
+                    seeds=_seeds(scores.get(place)),
+                    seeds_against=_seeds(scores.get(place._replace(representation=pair.against))),
+                )
+                yield one, claim
+
+
+def _seeds(score: Score | None) -> int:
+    return 0 if score is None or score.accuracy is None else score.accuracy.seeds
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:

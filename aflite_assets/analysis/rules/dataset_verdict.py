@@ -7,7 +7,7 @@ docs/evaluation.md; how often they err on planted and clean data is measured by 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
@@ -104,11 +104,6 @@ class DatasetVerdict:
     def shortcut(self) -> bool:
         """Whether the verdict is that there is a shortcut."""
         return self.code.startswith("shortcut_found")
-
-    @property
-    def rank(self) -> int:
-        """Place of the code among all, 0 for the most informative one."""
-        return get_args(Code).index(self.code)
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:

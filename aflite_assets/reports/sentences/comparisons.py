@@ -7,8 +7,8 @@ from dataclasses import replace
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
 from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Side
 from aflite_assets.analysis.scores.groups import headline_split

@@ -7,8 +7,8 @@ from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
 from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingOverlap
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set

@@ -215,9 +215,9 @@ def crossed_interval(
 def label_mean_interval(
     first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None
 ) -> CrossedInterval:
-    """Return `crossed_interval` of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
+    """Return `crossed_interval` of the mean over gold labels of the accuracy on each.
 
-    `labels`: gold label per row, int; of K labels that are there, a row of one with n of the N rows weighs N / (K n).
+    `labels`: gold label per row, int. With K labels, a row of one with n of the N rows weighs N / (K n).
     """
     sizes = np.bincount(labels)
     weights = len(labels) / (np.count_nonzero(sizes) * sizes[labels])

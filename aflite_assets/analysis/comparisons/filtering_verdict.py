@@ -99,17 +99,15 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     name, verdict = filtered.representation, dataset_verdict_on(data, filtered)
     primary = verdict.evidence.primary
     evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), "")
-    trained, tests = _Trained(data, name, evaluator), {one.name: one for one in data.test_sets}
+    trained = _Trained(data, name, evaluator)
     moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
     found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", headline_set(data.test_sets)))
     if primary is None:
         return found
-    return replace(
-        found,
-        on_primary=trained.stated(control(data, name), tests.get(primary.test_set)),
-        on_primary_full=trained.stated("full", tests.get(primary.test_set)),
-        against_all_rows=_against_all_rows(trained, primary, verdict.evidence.comparisons),
-    )
+    test = next(one for one in data.test_sets if one.name == primary.test_set)
+    stated = [trained.stated(against, test) for against in (control(data, name), "full")]
+    against_all_rows = _against_all_rows(trained, primary, verdict.evidence.comparisons)
+    return replace(found, on_primary=stated[0], on_primary_full=stated[1], against_all_rows=against_all_rows)
 
 
 def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str, float, float] | None:
@@ -143,10 +141,7 @@ class _Trained:
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
         """Compare on one test set; None without a training of both, or a row."""
-        if test is None or not len(test.row_ids):
-            return None
-        sides = self.sides(against, test)
-        if not all(sides):
+        if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         interval, lacks = crossed_interval(*sides, test.groups), lacking(*sides, test.groups)
         return StatedDifference(self.evaluator, against, test.name, interval, lacks)
@@ -251,8 +246,7 @@ def _beyond_natural(data: BenchmarkData, one: Difference, here: TestSet) -> Cros
         [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
         for train_set in one.pair
     )
-    if any(not right[0] or len(right[0]) != len(right[1]) for right in (first, second)):
-        return None
-    if min(len(np.unique(group_codes(test.groups, len(test.row_ids)))) for test in (here, there)) < 2:
+    complete = all(right[0] and len(right[0]) == len(right[1]) for right in (first, second))
+    if not complete or min(len(np.unique(group_codes(one.groups, len(one.row_ids)))) for one in (here, there)) < 2:
         return None
     return contrast_interval(first, second, (here.groups, there.groups))

@@ -118,15 +118,14 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
         for place, part in _tested(whole, test_set, by_part=is_control):
             one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
             bar = barred or ("took part in the filter" if test_set.pooled else None)
-            if place.tested_on == "filtered":
+            if chosen := place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
-                yield one, claim_on(first, second, test_set, part, bar or "chosen by the filter")
-            else:
-                yield one, claim_on(first, second, test_set, part, bar, primary=is_primary and place.whole)
+                bar = bar or "chosen by the filter"
+            primary_here = is_primary and place.whole and not chosen
+            yield one, claim_on(first, second, test_set, part, bar, primary=primary_here)
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
-    """Cells of the representation by evaluator and train set."""
     return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
@@ -142,7 +141,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
-    """Yield the rows that are compared, the whole set first."""
+    """Yield the compared rows, the whole set first."""
     for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
@@ -241,8 +240,8 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
         bar: Bar | None = "took part in the filter" if test_set.pooled else None
         claim = claim_on(full, sampled, test_set, whole_set(test_set), bar)
         if claim.interval is not None:
-            place = Place(representation, evaluator, "full", **rows_of(test_set))
-            yield Difference(comparison="sample", **place._asdict(), against="sampled"), claim
+            place = Place(representation, evaluator, "full", **rows_of(test_set))._asdict()
+            yield Difference(comparison="sample", **place, against="sampled"), claim
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:

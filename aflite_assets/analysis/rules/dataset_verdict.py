@@ -136,7 +136,11 @@ def _rule(evidence: VerdictEvidence, gains: Sequence[Comparison]) -> tuple[Code,
     if bias.classes.high < LEAST:
         return "class_balance_only", ()
     if evidence.cues or gains:
-        return _shortcut(primary), ()
+        side = None if primary is None else primary.verdict.side
+        if side == "above":
+            return "shortcut_found_helps", ()
+        harms = primary is not None and primary.challenge and side == "below"
+        return "shortcut_found_harms" if harms else "shortcut_found", ()
     lacking = () if primary is None else shortfalls(primary)
     return "cannot_tell" if lacking else "learnable_no_shortcut_shown", lacking
 
@@ -152,13 +156,6 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
     elif comparison.groups < FEWEST_GROUPS:
         lacking.append(Shortfall("test groups", math.floor(comparison.groups), FEWEST_GROUPS))
     return tuple(lacking)
-
-
-def _shortcut(primary: Comparison | None) -> Code:
-    if primary is not None and primary.verdict.side == "above":
-        return "shortcut_found_helps"
-    harms = primary is not None and primary.challenge and primary.verdict.side == "below"
-    return "shortcut_found_harms" if harms else "shortcut_found"
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:

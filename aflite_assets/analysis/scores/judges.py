@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pyarrow.compute as pc
@@ -80,7 +81,7 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 
 @dataclass(frozen=True)
 class JudgeCaveats:
-    """Reasons against judging filters by an evaluator; there are none if all fields are empty.
+    """Reasons against judging filters by an evaluator, none if all fields are empty.
 
     `behind`: its margin over the largest class if that is not surely above zero. `one_answer`: train sets of the
     comparison after which it gives nearly all rows one class. `made_of`: representations whose model has its make.
@@ -182,13 +183,13 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
 def same_kind(
     evaluators: Iterable[str], representations: Sequence[str], kinds: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Map evaluators to the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
-    kind = {name: kinds.get(f"evaluators.{name}") for name in evaluators}
-    alike = {
-        name: [one for one in representations if known and kinds.get(f"representations.{one}") == known]
-        for name, known in kind.items()
-    }
-    return {name: found for name, found in alike.items() if found}
+    """Map evaluators to the representations that have the same text in `kinds`, such as `BenchmarkData.families`."""
+    related: dict[str, list[str]] = {}
+    for name, representation in product(evaluators, representations):
+        kind = kinds.get(f"evaluators.{name}")
+        if kind and kinds.get(f"representations.{representation}") == kind:
+            related.setdefault(name, []).append(representation)
+    return related
 
 
 @lru_cache(maxsize=1)

@@ -89,7 +89,8 @@ def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
 
 
 def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
-    labels = [part for part in differences if part.test_set == one.test_set and part.is_label and part.found]
+    parts = [part for part in differences if part.test_set == one.test_set and part.column is None]
+    labels = [part for part in parts if part.label is not None and part.found]
     if len({part.side for part in labels}) == 2:
         apart = listed([f"{paired_text(part)} on {short(part.label or '', 60)}" for part in labels])
         together = f"all its rows: {interval_points(one)}, {verdict_text(one)}"

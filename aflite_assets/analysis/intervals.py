@@ -20,9 +20,9 @@ from aflite_assets.errors import InvalidInputError
 LOWER_QUARTILE = 0.25
 """Quantile of its distribution at which an estimated variance between trainings is assumed, for degrees of freedom.
 
-Satterthwaite's formula puts estimates in place of true variances, which with few degrees of freedom are often far too
-small by chance. At the worst ratio of variances 13 % of null effects are then called effects with two trainings a side,
-8 % with three (normal data). With the variance at its upper bound, in this formula alone, it is 6 %.
+With few degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst
+ratio of variances 13 % of null effects are then called effects with two trainings a side, 8 % with three (normal data).
+With the variance at its upper bound, in this formula alone, it is 6 %.
 """
 
 CONFIDENCE = 0.95

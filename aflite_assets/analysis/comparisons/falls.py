@@ -52,11 +52,7 @@ class Fall:
 
 @dataclass(frozen=True)
 class Headline:
-    """A fall with the scores behind it.
-
-    `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and tested on
-    filtered.
-    """
+    """A fall with its scores: trained and tested on full; trained on random, tested on full; both on filtered."""
 
     representation: str
     evaluator: str

@@ -56,8 +56,8 @@ class AgainstAllRows:
 
     `side`: the verdict on the primary test set, or None if there is none. `best`: the challenge set on which filtered
     beats its control and most surely full, with its points. `worse`: the other challenge sets on which full is better,
-    with the points of filtered. `random_as_good`: of the primary test set and `best`, those on which filtered is not
-    shown to beat plain random rows, if the control is another train set.
+    with the points of filtered. `random_as_good`: those of the primary test set and `best` on which filtered is not
+    shown to beat plain random rows; empty if these are the control.
     """
 
     side: Side | None
@@ -71,11 +71,10 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if no share changed by 5 points. `giveaway`: of the candidate cues that are shown and no proof of a shortcut
-    the most frequent one that stands with one class almost alone. `on_natural`: filtered against full on the natural
-    test set of headlines; `on_primary`: filtered against its control, and `on_primary_full` against full, where the
-    primary comparison is made. Each of them is None without a result, and `against_all_rows` is None without a primary
-    comparison.
+    None if none changed by 5 points. `giveaway`: the most frequent candidate cue that is shown, is no proof of a
+    shortcut and stands with one class almost alone. `on_natural`: filtered against full on the natural test set of
+    headlines. `on_primary`, `on_primary_full`: filtered against its control and against full on the primary test set.
+    All three are None without a result; `against_all_rows` is None without a primary comparison.
     """
 
     representation: str

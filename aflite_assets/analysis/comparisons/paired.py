@@ -49,9 +49,8 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 class PrimaryComparison:
     """The evaluator and the test set whose comparison with the control is judged by itself, for each representation.
 
-    `chosen`: the two, or None if there is no such evaluator or set. `passed_over`: evaluators that come before the
-    chosen one and have no result of filtered or of its control. `lack`: the reason why a representation has no primary
-    comparison, if it has none.
+    `chosen`: the two, or None if there are none. `passed_over`: evaluators before the chosen one that have no result of
+    filtered or of its control. `lack`: why a representation has no primary comparison, if it has none.
     """
 
     chosen: tuple[str, str] | None
@@ -65,8 +64,8 @@ def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
 
     The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
     split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
-    training of filtered and of its control come last. Before them come those that get no more of that set than its
-    largest class, whatever they are trained on: what they have not learnt to do no train set makes better or worse.
+    training of filtered and of its control come last, and before them those that do not beat the largest class of that
+    set, whatever they are trained on: no train set makes them better or worse.
     """
     if data.primary is not None:
         gone = data.primary[1] in data.missing_sets

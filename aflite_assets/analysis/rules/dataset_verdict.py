@@ -70,10 +70,9 @@ class Comparison:
         Only for evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the
         task. Rows near the border between classes may simply teach more, but then on every kind of rows.
         """
-        if not (self.challenge and self.may_judge and self.verdict.side == "above") or self.beyond_natural is None:
-            return False
-        points, p_value = self.beyond_natural
-        return points > 0 and p_value <= 1 - CONFIDENCE
+        points, p_value = self.beyond_natural or (0.0, 1.0)
+        won = self.challenge and self.may_judge and self.verdict.side == "above"
+        return won and points > 0 and p_value <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True)

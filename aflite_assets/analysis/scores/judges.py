@@ -51,10 +51,7 @@ class OverLargestClass:
 
     @property
     def at_chance(self) -> bool:
-        """Whether an interval that can tell holds no difference.
-
-        One wholly under it has learnt what misleads there; one that is too wide says nothing (`too_few`).
-        """
+        """Whether the interval holds zero and is narrow enough to tell (`too_few`)."""
         return self.lacks is None and self.margin.low <= 0 <= self.margin.high
 
     @property
@@ -215,10 +212,7 @@ def _compared_sets(data: BenchmarkData) -> set[str]:
 
 
 def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
-    """Return True if the evaluator surely beats a test set's largest class, trained on any of the compared sets.
-
-    True also if there are too few rows to tell.
-    """
+    """Return True if any training on a compared set surely beats the largest class, or rows are too few to tell."""
     compared = _compared_sets(data)
     trained = dict.fromkeys((one.train_set, one.representation) for one in data.cells if one.train_set in compared)
     rights = (finished_rows(cells_of(data, evaluator, *where), test_set) for where in trained)

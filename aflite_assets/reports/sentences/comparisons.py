@@ -66,9 +66,8 @@ def comparison_sentence(analysis: Analysis, representation: str) -> str:
     others = [one.side for one in differences if one.whole and not one.primary and one.side is not None]
     if not others:
         return text
-    number = f"{count(len(others))} other comparisons on whole sets"
-    if len(others) == 1:
-        number = "One other comparison on a whole set"
+    several = f"{count(len(others))} other comparisons on whole sets"
+    number = several if len(others) > 1 else "One other comparison on a whole set"
     sides = listed([f"{count(others.count(side))} {side}" for side in _MEANS])
     return f"{text} {number}, judged together with all of the report: {sides}."
 
@@ -184,10 +183,9 @@ def second_phase_line(analysis: Analysis) -> str | None:
     """What second phases on forgettable rows gain over random rows; None if none was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     found = [one for one in judged if one.found]
-    if not judged:
-        return None
     if not found:
-        return "No difference was found between second phases on forgettable rows and on as many random ones."
+        none = "No difference was found between second phases on forgettable rows and on as many random ones."
+        return none if judged else None
     challenge = analysis.facts.challenge_sets
     named = min(found, key=lambda one: (not one.primary, one.test_set not in challenge, -abs(one.difference or 0.0)))
     others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""

@@ -1,6 +1,6 @@
 """The cells of one row of a table, and the columns that compare train sets. No scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,6 +51,13 @@ def control(data: BenchmarkData, representation: str) -> str:
 def headline_split(names: list[str]) -> str | None:
     """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
     return next((name for name in ("test", "validation", *names) if name in names), None)
+
+
+def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
+    """Return the natural test set that sentences are about, or None if there is none."""
+    natural = {one.name: one for one in test_sets if not one.challenge}
+    name = headline_split(list(natural))
+    return None if name is None else natural[name]
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.paired import PrimaryComparison, differences, primary_comparison
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, ranking_overlaps
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.filtering import (
     CLASS_SHARES,
@@ -26,7 +25,7 @@ from aflite_assets.analysis.filtering import (
 )
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Cue, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
@@ -44,7 +43,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (measured.DATA_MAPS, measured.data_map_means),
     (measured.ANSWER_PICKS, measured.answer_picks),
     (measured.ANNOTATORS, measured.annotator_agreement),
-    (RANKING_OVERLAP, ranking_overlaps),
+    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings for row in pair.overlaps)),
     (forgettables.WEAK_MODELS, forgettables.weak_models),
     (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
     (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),

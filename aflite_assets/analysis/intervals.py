@@ -20,9 +20,9 @@ from aflite_assets.errors import InvalidInputError
 LOWER_QUARTILE = 0.25
 """Quantile of its distribution at which an estimated variance between trainings is assumed, for degrees of freedom.
 
-Satterthwaite's formula puts estimates in place of true variances, which with few degrees of freedom are often far too
-small by chance. At the worst ratio of variances 13 % of null effects are then called effects with two trainings a side,
-8 % with three (normal data). With the variance at its upper bound, in this formula alone, it is 6 %.
+With few degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst
+ratio of variances 13 % of null effects are then called effects with two trainings a side, 8 % with three (normal data).
+With the variance at its upper bound, in this formula alone, it is 6 %.
 """
 
 CONFIDENCE = 0.95
@@ -215,9 +215,9 @@ def crossed_interval(
 def label_mean_interval(
     first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None
 ) -> CrossedInterval:
-    """Return `crossed_interval` of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
+    """Return `crossed_interval` of the mean over gold labels of the accuracy on each.
 
-    `labels`: gold label per row, int; of K labels that are there, a row of one with n of the N rows weighs N / (K n).
+    `labels`: gold label per row, int. With K labels, a row of one with n of the N rows weighs N / (K n).
     """
     sizes = np.bincount(labels)
     weights = len(labels) / (np.count_nonzero(sizes) * sizes[labels])

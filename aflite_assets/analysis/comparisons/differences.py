@@ -69,11 +69,6 @@ class Difference:
         return self.column is None and self.label is None
 
     @property
-    def is_label(self) -> bool:
-        """Whether it is about the rows of one gold label, whatever their category."""
-        return self.column is None and self.label is not None
-
-    @property
     def primary(self) -> bool:
         """Whether it is the comparison that its representation is judged by."""
         return self.family == "primary"

@@ -11,7 +11,7 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet, Unit
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
 from aflite_assets.analysis.scores.accuracy import Score, trained_right
-from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.analysis.scores.score_table import Place, score_table
 from aflite_assets.analysis.tidy import TidyTable
 
@@ -52,11 +52,7 @@ class Fall:
 
 @dataclass(frozen=True)
 class Headline:
-    """A fall with the scores behind it.
-
-    `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and tested on
-    filtered.
-    """
+    """A fall with its scores: trained and tested on full; trained on random, tested on full; both on filtered."""
 
     representation: str
     evaluator: str
@@ -86,11 +82,10 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on filtered
     (which train rows). Empty if no natural test set was filtered.
     """
-    natural = {one.name: one for one in data.test_sets if not one.challenge and representation in one.kept}
-    name = headline_split(list(natural))
-    if name is None:
+    test_set = headline_set(one for one in data.test_sets if representation in one.kept)
+    if test_set is None:
         return ()
-    return tuple(_fall(data, representation, evaluator, natural[name]) for evaluator in data.plain_evaluators)
+    return tuple(_fall(data, representation, name, test_set) for name in data.plain_evaluators)
 
 
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Fall:

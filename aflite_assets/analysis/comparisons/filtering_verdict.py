@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +15,19 @@ from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.dataset_verdict import (
+    Code,
+    Comparison,
+    DatasetVerdict,
+    VerdictEvidence,
+    dataset_verdict,
+)
 from aflite_assets.analysis.rules.verdicts import Shortfall, Side, Verdict, judge, lacking
 from aflite_assets.analysis.scores.accuracy import trained_right
-from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import whole_set
+from aflite_assets.analysis.tidy import record_of
 
 _GIVES_AWAY = 0.9
 """A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
@@ -47,8 +56,8 @@ class AgainstAllRows:
 
     `side`: the verdict on the primary test set, or None if there is none. `best`: the challenge set on which filtered
     beats its control and most surely full, with its points. `worse`: the other challenge sets on which full is better,
-    with the points of filtered. `random_as_good`: of the primary test set and `best`, those on which filtered is not
-    shown to beat plain random rows, if the control is another train set.
+    with the points of filtered. `random_as_good`: those of the primary test set and `best` on which filtered is not
+    shown to beat plain random rows; empty if these are the control.
     """
 
     side: Side | None
@@ -62,11 +71,10 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if no share changed by 5 points. `giveaway`: of the candidate cues that are shown and no proof of a shortcut
-    the most frequent one that stands with one class almost alone. `on_natural`: filtered against full on the natural
-    test set of headlines; `on_primary`: filtered against its control, and `on_primary_full` against full, where the
-    primary comparison is made. Each of them is None without a result, and `against_all_rows` is None without a primary
-    comparison.
+    None if none changed by 5 points. `giveaway`: the most frequent candidate cue that is shown, is no proof of a
+    shortcut and stands with one class almost alone. `on_natural`: filtered against full on the natural test set of
+    headlines. `on_primary`, `on_primary_full`: filtered against its control and against full on the primary test set.
+    All three are None without a result; `against_all_rows` is None without a primary comparison.
     """
 
     representation: str
@@ -82,7 +90,7 @@ class FilteringVerdict:
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
     """Return the verdict on every filtering, the most informative one first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: one.verdict.rank, default=None)
+    strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 
@@ -91,17 +99,14 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     primary = verdict.evidence.primary
     evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), "")
     trained = _Trained(data, name, evaluator)
-    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
-    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", natural))
+    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", headline_set(data.test_sets)))
     if primary is None:
         return found
-    return replace(
-        found,
-        on_primary=trained.stated(control(data, name), primary.test_set),
-        on_primary_full=trained.stated("full", primary.test_set),
-        against_all_rows=_against_all_rows(trained, primary, verdict.evidence.comparisons),
-    )
+    test = next(one for one in data.test_sets if one.name == primary.test_set)
+    stated = [trained.stated(against, test) for against in (control(data, name), "full")]
+    against_all_rows = _against_all_rows(trained, primary, verdict.evidence.comparisons)
+    return replace(found, on_primary=stated[0], on_primary_full=stated[1], against_all_rows=against_all_rows)
 
 
 def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str, float, float] | None:
@@ -130,19 +135,12 @@ class _Trained:
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return which rows each training on filtered, and each on `against`, got right."""
-        names = ("filtered", against)
-        first, second = (
-            trained_right(self.data, self.evaluator, name, self.representation, test_set) for name in names
-        )
-        return first, second
+        right = partial(trained_right, self.data, self.evaluator, representation=self.representation, test_set=test_set)
+        return right(train_set="filtered"), right(train_set=against)
 
-    def stated(self, against: str, test_set: str | None) -> StatedDifference | None:
+    def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
         """Compare on one test set; None without a training of both, or a row."""
-        test = next((one for one in self.data.test_sets if one.name == test_set), None)
-        if test is None or not len(test.row_ids):
-            return None
-        sides = self.sides(against, test)
-        if not all(sides):
+        if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         interval, lacks = crossed_interval(*sides, test.groups), lacking(*sides, test.groups)
         return StatedDifference(self.evaluator, against, test.name, interval, lacks)
@@ -210,22 +208,20 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, 
         and one.test_set in tests
     ]
     asked = [one for one in found if one.tested_on == "all" and one.evaluator in able]
-    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, representation, one)) is not None}
+    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, one, tests[one.test_set])) is not None}
     adjusted = dict(zip(contrasts, holm([gap.p_value for gap in contrasts.values()]), strict=True))
     return tuple(
-        Comparison(
-            one.evaluator,
-            one.test_set,
-            one.tested_on == "all",
-            one.difference,
-            Verdict(one.side, one.why, one.family, one.adjusted_p),
-            one.test_rows or 0,
-            one.effective_groups or 0.0,
-            min(one.seeds or 0, one.seeds_against or 0),
-            (contrasts[one].difference, adjusted[one]) if one in contrasts else None,
-            tests[one.test_set].unit,
-            _label_mean(one),
-            one.evaluator in able,
+        record_of(
+            Comparison,
+            one,
+            challenge=one.tested_on == "all",
+            verdict=record_of(Verdict, one),
+            groups=one.effective_groups or 0.0,
+            seeds=min(one.seeds or 0, one.seeds_against or 0),
+            beyond_natural=(contrasts[one].difference, adjusted[one]) if one in contrasts else None,
+            unit=tests[one.test_set].unit,
+            label_mean=_label_mean(one),
+            may_judge=one.evaluator in able,
         )
         for one in found
     )
@@ -237,23 +233,19 @@ def _label_mean(one: Difference) -> tuple[float, float, float] | None:
     return one.label_mean, one.label_mean_low, one.label_mean_high
 
 
-def _beyond_natural(data: BenchmarkData, representation: str, one: Difference) -> CrossedInterval | None:
+def _beyond_natural(data: BenchmarkData, one: Difference, here: TestSet) -> CrossedInterval | None:
     """Contrast the gain of filtered over its control on a challenge set with that on the dataset's own test rows.
 
     Those are rows outside the pool if there are any, because a challenge set is outside it too.
     """
-    tests = {test.name: test for test in data.test_sets}
-    natural = [test for test in data.test_sets if not test.challenge]
-    name = headline_split([test.name for test in natural if not test.pooled] or [test.name for test in natural])
-    if name is None:
+    there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
+    if there is None:
         return None
-    here, there = tests[one.test_set], tests[name]
     first, second = (
-        [trained_right(data, one.evaluator, train_set, representation, test) for test in (here, there)]
+        [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
         for train_set in one.pair
     )
-    if any(not right[0] or len(right[0]) != len(right[1]) for right in (first, second)):
-        return None
-    if min(len(np.unique(group_codes(test.groups, len(test.row_ids)))) for test in (here, there)) < 2:
+    complete = all(right[0] and len(right[0]) == len(right[1]) for right in (first, second))
+    if not complete or min(len(np.unique(group_codes(one.groups, len(one.row_ids)))) for one in (here, there)) < 2:
         return None
     return contrast_interval(first, second, (here.groups, there.groups))

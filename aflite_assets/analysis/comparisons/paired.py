@@ -1,4 +1,4 @@
-"""Choice of the trainings that are compared: the primary comparison, and all differences but those of rankings."""
+"""Choice of the trainings that are compared: the primary comparison, and all differences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,29 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
-from aflite_assets.analysis.comparisons.rankings import compared_rankings
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
-from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, finished_trainings, trained_right
+from aflite_assets.analysis.scores.accuracy import (
+    TOP,
+    Score,
+    correct_rows,
+    finished_rows,
+    finished_trainings,
+    trained_right,
+)
 from aflite_assets.analysis.scores.groups import cell_groups, control
 from aflite_assets.analysis.scores.judges import beats_majority, judging
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
-from aflite_assets.analysis.scores.subsets import Subset, compared_subsets, tested_parts, whole_set, zero_shot_subsets
-from aflite_assets.analysis.train_sets import compared_pairs, control_of, unweighted
+from aflite_assets.analysis.scores.subsets import (
+    Subset,
+    category_parts,
+    compared_subsets,
+    tested_parts,
+    whole_set,
+    zero_shot_subsets,
+)
+from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
 Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
 
@@ -27,7 +40,7 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
     """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
     yield from paired_differences(data)
     yield from _transfer(data)
-    for compared in (_second_phases, compared_rankings, _sample_costs):
+    for compared in (_second_phases, _rankings, _sample_costs):
         yield from judged(data, compared(data))
     yield from _means(data)
 
@@ -36,9 +49,8 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 class PrimaryComparison:
     """The evaluator and the test set whose comparison with the control is judged by itself, for each representation.
 
-    `chosen`: the two, or None if there is no such evaluator or set. `passed_over`: evaluators that come before the
-    chosen one and have no result of filtered or of its control. `lack`: the reason why a representation has no primary
-    comparison, if it has none.
+    `chosen`: the two, or None if there are none. `passed_over`: evaluators before the chosen one that have no result of
+    filtered or of its control. `lack`: why a representation has no primary comparison, if it has none.
     """
 
     chosen: tuple[str, str] | None
@@ -52,8 +64,8 @@ def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
 
     The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
     split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
-    training of filtered and of its control come last. Before them come those that get no more of that set than its
-    largest class, whatever they are trained on: what they have not learnt to do no train set makes better or worse.
+    training of filtered and of its control come last, and before them those that do not beat the largest class of that
+    set, whatever they are trained on: no train set makes them better or worse.
     """
     if data.primary is not None:
         gone = data.primary[1] in data.missing_sets
@@ -105,15 +117,14 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
         for place, part in _tested(whole, test_set, by_part=is_control):
             one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
             bar = barred or ("took part in the filter" if test_set.pooled else None)
-            if place.tested_on == "filtered":
+            if chosen := place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
-                yield one, claim_on(first, second, test_set, part, bar or "chosen by the filter")
-            else:
-                yield one, claim_on(first, second, test_set, part, bar, primary=is_primary and place.whole)
+                bar = bar or "chosen by the filter"
+            primary_here = is_primary and place.whole and not chosen
+            yield one, claim_on(first, second, test_set, part, bar, primary=primary_here)
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
-    """Cells of the representation by evaluator and train set."""
     return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
@@ -129,7 +140,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
-    """Yield the rows that are compared, the whole set first."""
+    """Yield the compared rows, the whole set first."""
     for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
@@ -190,6 +201,34 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
     return paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
 
 
+def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare two rankings by every evaluator, at every size, on every test set and category."""
+    scores = score_table(data)
+    for pair, evaluator in product(data.rankings, data.plain_evaluators):
+        names = (pair.representation, pair.against)
+        mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
+        train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
+        for train_set, test_set in product(train_sets, data.test_sets):
+            first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
+            for part in (whole_set(test_set), *category_parts(test_set)):
+                place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
+                claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
+                one = Difference(
+                    comparison="ranking",
+                    **place._asdict(),
+                    against_representation=pair.against,
+                    against=train_set,
+                    test_rows=claim.test_rows,
+                    seeds=_seeds(scores.get(place)),
+                    seeds_against=_seeds(scores.get(place._replace(representation=pair.against))),
+                )
+                yield one, claim
+
+
+def _seeds(score: Score | None) -> int:
+    return 0 if score is None or score.accuracy is None else score.accuracy.seeds
+
+
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare full with sampled, for every evaluator trained on both, on whole test sets."""
     if data.sample_curve is None:
@@ -200,8 +239,8 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
         bar: Bar | None = "took part in the filter" if test_set.pooled else None
         claim = claim_on(full, sampled, test_set, whole_set(test_set), bar)
         if claim.interval is not None:
-            place = Place(representation, evaluator, "full", **rows_of(test_set))
-            yield Difference(comparison="sample", **place._asdict(), against="sampled"), claim
+            place = Place(representation, evaluator, "full", **rows_of(test_set))._asdict()
+            yield Difference(comparison="sample", **place, against="sampled"), claim
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:

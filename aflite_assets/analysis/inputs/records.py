@@ -14,6 +14,7 @@ from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgetta
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
 from aflite_assets.analysis.inputs.trained_cells import require, require_columns
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 
@@ -214,6 +215,9 @@ class RankingOverlap:
     shared: int
     jaccard: float | None
     jaccard_by_chance: float | None
+
+
+RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ docs/evaluation.md; how often they err on planted and clean data is measured by 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
@@ -70,10 +70,9 @@ class Comparison:
         Only for evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the
         task. Rows near the border between classes may simply teach more, but then on every kind of rows.
         """
-        if not (self.challenge and self.may_judge and self.verdict.side == "above") or self.beyond_natural is None:
-            return False
-        points, p_value = self.beyond_natural
-        return points > 0 and p_value <= 1 - CONFIDENCE
+        points, p_value = self.beyond_natural or (0.0, 1.0)
+        won = self.challenge and self.may_judge and self.verdict.side == "above"
+        return won and points > 0 and p_value <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -104,11 +103,6 @@ class DatasetVerdict:
     def shortcut(self) -> bool:
         """Whether the verdict is that there is a shortcut."""
         return self.code.startswith("shortcut_found")
-
-    @property
-    def rank(self) -> int:
-        """Place of the code among all, 0 for the most informative one."""
-        return get_args(Code).index(self.code)
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
@@ -141,7 +135,11 @@ def _rule(evidence: VerdictEvidence, gains: Sequence[Comparison]) -> tuple[Code,
     if bias.classes.high < LEAST:
         return "class_balance_only", ()
     if evidence.cues or gains:
-        return _shortcut(primary), ()
+        side = None if primary is None else primary.verdict.side
+        if side == "above":
+            return "shortcut_found_helps", ()
+        harms = primary is not None and primary.challenge and side == "below"
+        return "shortcut_found_harms" if harms else "shortcut_found", ()
     lacking = () if primary is None else shortfalls(primary)
     return "cannot_tell" if lacking else "learnable_no_shortcut_shown", lacking
 
@@ -157,13 +155,6 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
     elif comparison.groups < FEWEST_GROUPS:
         lacking.append(Shortfall("test groups", math.floor(comparison.groups), FEWEST_GROUPS))
     return tuple(lacking)
-
-
-def _shortcut(primary: Comparison | None) -> Code:
-    if primary is not None and primary.verdict.side == "above":
-        return "shortcut_found_helps"
-    harms = primary is not None and primary.challenge and primary.verdict.side == "below"
-    return "shortcut_found_harms" if harms else "shortcut_found"
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:

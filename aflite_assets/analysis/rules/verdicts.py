@@ -64,7 +64,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Something that there is too little of, how much there is, and how much would settle it."""
+    """Something of which there is too little, how much there is, and how much would settle it."""
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int

@@ -1,8 +1,8 @@
 """Which cells are one row of a table, and which train set and test set comparisons are about. No scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.errors import InvalidInputError
 
@@ -37,6 +37,13 @@ def control(data: BenchmarkData, representation: str) -> str:
 def headline_split(names: list[str]) -> str | None:
     """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
     return next((name for name in ("test", "validation", *names) if name in names), None)
+
+
+def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
+    """Return the natural test set that sentences are about, or None if there is none."""
+    natural = {one.name: one for one in test_sets if not one.challenge}
+    name = headline_split(list(natural))
+    return None if name is None else natural[name]
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
-from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.analysis.scores.groups import cells_of, control, headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
@@ -50,10 +51,7 @@ class OverLargestClass:
 
     @property
     def at_chance(self) -> bool:
-        """Whether an interval that can tell holds no difference.
-
-        One wholly under it has learnt what misleads there; one that is too wide says nothing (`too_few`).
-        """
+        """Whether the interval holds zero and is narrow enough to tell (`too_few`)."""
         return self.lacks is None and self.margin.low <= 0 <= self.margin.high
 
     @property
@@ -72,9 +70,15 @@ class OneAnswer:
     representation: str | None
 
 
+def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
+    """Return the evaluators and their train sets in words."""
+    filterings = ((one, f" ({one.representation})" if one.representation else "") for one in found)
+    return [f"{one.evaluator} trained on {one.train_set}{filtering}" for one, filtering in filterings]
+
+
 @dataclass(frozen=True)
 class JudgeCaveats:
-    """Reasons against judging filters by an evaluator; there are none if all fields are empty.
+    """Reasons against judging filters by an evaluator, none if all fields are empty.
 
     `behind`: its margin over the largest class if that is not surely above zero. `one_answer`: train sets of the
     comparison after which it gives nearly all rows one class. `made_of`: representations whose model has its make.
@@ -107,25 +111,17 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return how far evaluators trained on full are over the largest class of the natural test set of headlines.
+    """Return `margins_over_largest` on the natural test set of headlines; empty if there is none."""
+    natural = headline_set(test_sets)
+    return {} if natural is None else margins_over_largest(cells, natural)
 
-    Evaluators without a finished training on full are left out. Empty if there is no natural test set, or under 20 rows
-    or 10 groups, which cannot tell; and for answers of questions that are not tested by question, where the largest
-    class is no rival.
+
+def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
+    """Return by evaluator how far those trained on full are over the largest class of a test set.
+
+    Evaluators without a finished training on full are left out. Empty if there are under 20 rows or 10 groups, which
+    cannot tell; and for answers of questions that are not tested by question, where the largest class is no rival.
     """
-    natural = {one.name: one for one in test_sets if not one.challenge}
-    name = headline_split(list(natural))
-    return {} if name is None else _margins_over_largest(cells, natural[name])
-
-
-def over_largest_class_elsewhere(
-    cells: Sequence[Cell], test_sets: Sequence[TestSet]
-) -> dict[str, dict[str, OverLargestClass]]:
-    """Return the same by challenge set, against the largest class of each; sets without a margin are left out."""
-    return {one.name: found for one in test_sets if one.challenge and (found := _margins_over_largest(cells, one))}
-
-
-def _margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
     always, found = _always_the_largest(test_set), {}
@@ -184,13 +180,12 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
 def same_kind(
     evaluators: Iterable[str], representations: Sequence[str], kinds: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Map evaluators to the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
-    related = {}
-    for name in evaluators:
+    """Map evaluators to the representations that have the same text in `kinds`, such as `BenchmarkData.families`."""
+    related: dict[str, list[str]] = {}
+    for name, representation in product(evaluators, representations):
         kind = kinds.get(f"evaluators.{name}")
-        adversaries = [one for one in representations if kind and kinds.get(f"representations.{one}") == kind]
-        if adversaries:
-            related[name] = adversaries
+        if kind and kinds.get(f"representations.{representation}") == kind:
+            related.setdefault(name, []).append(representation)
     return related
 
 
@@ -198,7 +193,7 @@ def same_kind(
 def judging(data: BenchmarkData) -> Judging:
     """Find the evaluators to judge filters by."""
     margins = over_largest_class(data.cells, data.test_sets)
-    elsewhere = over_largest_class_elsewhere(data.cells, data.test_sets)
+    elsewhere = [margins_over_largest(data.cells, one) for one in data.test_sets if one.challenge]
     collapsed, compared = one_answers(data.cells, data.test_sets), _compared_sets(data)
     made_of = same_kind(data.evaluators, data.representations, data.families)
     caveats = {}
@@ -208,7 +203,7 @@ def judging(data: BenchmarkData) -> Judging:
         caveats[name] = JudgeCaveats(behind, tuple(dict.fromkeys(alone)), tuple(made_of.get(name, ())))
     fit = [name for name in data.judging_evaluators if not caveats[name].disqualified]
     judges = tuple(sorted(fit, key=lambda name: bool(caveats[name].made_of)))
-    challenge_margins = tuple(one for by_evaluator in elsewhere.values() for one in by_evaluator.values())
+    challenge_margins = tuple(one for by_evaluator in elsewhere for one in by_evaluator.values())
     return Judging(judges, tuple(margins.values()), challenge_margins, collapsed, caveats)
 
 
@@ -217,10 +212,7 @@ def _compared_sets(data: BenchmarkData) -> set[str]:
 
 
 def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
-    """Return True if the evaluator surely beats a test set's largest class, trained on any of the compared sets.
-
-    True also if there are too few rows to tell.
-    """
+    """Return True if any training on a compared set surely beats the largest class, or rows are too few to tell."""
     compared = _compared_sets(data)
     trained = dict.fromkeys((one.train_set, one.representation) for one in data.cells if one.train_set in compared)
     rights = (finished_rows(cells_of(data, evaluator, *where), test_set) for where in trained)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
 from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Side
 from aflite_assets.analysis.scores.groups import headline_split
@@ -66,9 +66,8 @@ def comparison_sentence(analysis: Analysis, representation: str) -> str:
     others = [one.side for one in differences if one.whole and not one.primary and one.side is not None]
     if not others:
         return text
-    number = f"{count(len(others))} other comparisons on whole sets"
-    if len(others) == 1:
-        number = "One other comparison on a whole set"
+    several = f"{count(len(others))} other comparisons on whole sets"
+    number = several if len(others) > 1 else "One other comparison on a whole set"
     sides = listed([f"{count(others.count(side))} {side}" for side in _MEANS])
     return f"{text} {number}, judged together with all of the report: {sides}."
 
@@ -89,7 +88,8 @@ def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
 
 
 def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
-    labels = [part for part in differences if part.test_set == one.test_set and part.is_label and part.found]
+    parts = [part for part in differences if part.test_set == one.test_set and part.column is None]
+    labels = [part for part in parts if part.label is not None and part.found]
     if len({part.side for part in labels}) == 2:
         apart = listed([f"{paired_text(part)} on {short(part.label or '', 60)}" for part in labels])
         together = f"all its rows: {interval_points(one)}, {verdict_text(one)}"
@@ -183,10 +183,9 @@ def second_phase_line(analysis: Analysis) -> str | None:
     """What second phases on forgettable rows gain over random rows; None if none was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     found = [one for one in judged if one.found]
-    if not judged:
-        return None
     if not found:
-        return "No difference was found between second phases on forgettable rows and on as many random ones."
+        none = "No difference was found between second phases on forgettable rows and on as many random ones."
+        return none if judged else None
     challenge = analysis.facts.challenge_sets
     named = min(found, key=lambda one: (not one.primary, one.test_set not in challenge, -abs(one.difference or 0.0)))
     others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""

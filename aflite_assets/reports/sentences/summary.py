@@ -1,12 +1,12 @@
 """The summary of a report in sentences: findings, cautions, and one line about each section of its page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.cues import PLANTED
 from aflite_assets.analysis.scores.accuracies import TRAININGS
-from aflite_assets.analysis.scores.judges import ONE_ANSWER, OneAnswer, same_kind
+from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons
 from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence
@@ -172,19 +172,11 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
         names = listed([one.name for one in facts.evaluators if one.name in unjudged])
         unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
         yield f"One seed only, {unknown}: {names}."
-    others = [f"{name} on {train_set}{_of(filtering)}" for name, train_set, filtering in alone if name not in unjudged]
+    kept = [one for one in alone if one[0] not in unjudged]
+    others = [f"{name} on {train_set}{f' ({filtering})' if filtering else ''}" for name, train_set, filtering in kept]
     if others:
         narrow = "so intervals against these count test rows alone and are too narrow"
         yield f"Trained with one seed only, {narrow}: {listed(others, _MOST_NAMED)}."
-
-
-def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
-    """Name the evaluators and train sets of which a seed gives one class to nearly all rows."""
-    return [f"{one.evaluator} trained on {one.train_set}{_of(one.representation)}" for one in found]
-
-
-def _of(representation: str | None) -> str:
-    return "" if representation is None else f" ({representation})"
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:

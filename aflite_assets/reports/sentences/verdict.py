@@ -226,8 +226,8 @@ class _Words:
         beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         matched = " of its class sizes" if self.filtering.control == "random_matched" else ""
         further = f"{self.mean_over_labels(primary)}{self.at_chance(stated)}{passed_over_text(self.analysis)}"
-        text = f"Against as many random rows{matched}: {self.difference(stated)}{beside}.{further}"
-        return Detail(text, "paired")
+        random = f"Against as many random rows{matched}"
+        return Detail(f"{random}: {self.difference(stated)}{beside}.{further}", "paired")
 
     def mean_over_labels(self, primary: Comparison) -> str:
         """Say that a difference on all rows is open because it is not there in the mean over gold labels."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP, RankingOverlap
 from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingOverlap
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
@@ -164,34 +164,32 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
     return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
 
 
-def _compared_with(facts: DatasetFacts, one: Accuracy, side: int) -> str | None:
-    """The filtering of whose pair the score is the first or the second side; None of neither."""
-    pairs = facts.rankings.items()
-    return next((name for name, pair in pairs if one.representation == (name, pair.against)[side]), None)
-
-
-def _is_ranked(facts: DatasetFacts, one: Accuracy, side: int) -> bool:
-    compared = one.top == 1 and is_filtered_set(one.train_set) and _compared_with(facts, one, side) is not None
-    return compared and is_whole_or_category(facts, one)
-
-
-def _ranking_heading(facts: DatasetFacts, one: Accuracy, side: int) -> Heading:
-    name = str(_compared_with(facts, one, side))
-    return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
+def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
+    """By filtering: the name of the pair that it is in, and whether it is the first or the second side (0 or 1)."""
+    sides: dict[str | None, tuple[str, int]] = {pair.against: (name, 1) for name, pair in facts.rankings.items()}
+    return sides | {name: (name, 0) for name in facts.rankings}
 
 
 def _by_ranking(side: int) -> Cells[Accuracy]:
     """The column of one side's accuracies."""
-    heading, where = partial(_ranking_heading, side=side), partial(_is_ranked, side=side)
-    return Cells(ACCURACIES, _ranked_rows, heading, short_score_cell, where)
+
+    def heading(facts: DatasetFacts, one: Accuracy) -> Heading:
+        name, _ = _sides(facts)[one.representation]
+        return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
+
+    def is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
+        sides = _sides(facts)
+        is_side = one.representation in sides and sides[one.representation][1] == side
+        return is_side and one.top == 1 and is_filtered_set(one.train_set) and is_whole_or_category(facts, one)
+
+    return Cells(ACCURACIES, _ranked_rows, heading, short_score_cell, is_ranked)
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """The pairs that a record stands with, and their rankings."""
-    is_score = isinstance(one, Accuracy)
-    names = [_compared_with(facts, one, side) for side in (0, 1)] if is_score else [one.representation]
-    pairs = [(name, *facts.rankings[name].rankings) for name in names if name is not None]
-    return [{"representation": name, "first": first, "second": second} for name, first, second in pairs]
+    """The pair that a record stands with, and its rankings."""
+    name, _ = _sides(facts)[one.representation]
+    first, second = facts.rankings[name].rankings
+    return [{"representation": name, "first": first, "second": second}]
 
 
 def _ranking_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[str, ...]:

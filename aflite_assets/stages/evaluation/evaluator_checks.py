@@ -7,13 +7,13 @@ from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
     OverLargestClass,
+    margins_over_largest,
+    one_answer_names,
     one_answers,
     over_largest_class,
-    over_largest_class_elsewhere,
 )
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.sentences.summary import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
@@ -98,13 +98,11 @@ def check_learning(
     unasked = _unasked(name for name in trained if name not in natural)
     for one in natural.values():
         yield _better_than_largest_class(one, unasked)
-    elsewhere = over_largest_class_elsewhere(judged, test_sets)
-    challenges = [one.name for one in test_sets if one.challenge]
-    unasked = _unasked(
-        f"{name} on {one}" for one in challenges for name in trained if name not in elsewhere.get(one, {})
-    )
+    elsewhere = {one.name: margins_over_largest(judged, one) for one in test_sets if one.challenge}
+    unasked = _unasked(f"{name} on {one}" for one, found in elsewhere.items() for name in trained if name not in found)
     for test_set, found in elsewhere.items():
-        yield _not_at_chance(test_set, list(found.values()), unasked)
+        if found:
+            yield _not_at_chance(test_set, list(found.values()), unasked)
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:

@@ -196,7 +196,7 @@ def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> Non
     found = {(one.column, one.category, one.label): (one.test_rows, one.difference) for one in parts}
     assert list(found) == list(PARTS)
     assert found == {key: (rows, pytest.approx(points)) for key, (rows, points) in PARTS.items()}
-    no = next(one for one in parts if one.is_label and one.label == "no")
+    no = next(one for one in parts if one.column is None and one.label == "no")
     assert (no.groups, seeds(no)) == (4, (2, 2))
 
 

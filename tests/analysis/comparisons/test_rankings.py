@@ -9,8 +9,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.rankings import RANKING_OVERLAP
-from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap, RankingPair
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, RankingOverlap, RankingPair
 from aflite_assets.analysis.intervals import crossed_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.analysis.scores.accuracy import correct_rows

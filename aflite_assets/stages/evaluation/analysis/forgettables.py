@@ -64,15 +64,18 @@ def read_forgettables(
         cells=tuple(kept),
         overlap={one.name: measure_rows(raw.select(one.row_ids), negation=()).overlap for one in natural},
         positive=None if minorities is None else raw.label_names.index(minorities.positive),
-        thresholds=tuple(_thresholds(models, kept, tested, raw.label_names)),
+        thresholds=tuple(threshold_curves(models, kept, tested, raw.label_names)),
         learnt=learnt,
     )
 
 
-def _thresholds(
+def threshold_curves(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
 ) -> Iterator[Threshold]:
-    """Yield a curve per evaluator on full with probabilities and challenge set of two classes."""
+    """Yield a curve per evaluator trained on full that gives probabilities, and challenge set of two classes.
+
+    One of these must be a single class of the dataset, whose probability is compared with the thresholds.
+    """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
         if cell.train_set == "full" and cell.status == "done":

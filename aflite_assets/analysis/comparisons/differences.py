@@ -65,7 +65,7 @@ class Difference:
 
     @property
     def whole(self) -> bool:
-        """Whether it is about no part of a challenge set."""
+        """Whether it is about no category or gold label alone."""
         return self.column is None and self.label is None
 
     @property

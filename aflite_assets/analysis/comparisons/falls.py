@@ -74,7 +74,7 @@ def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=16)  # one per representation: its terms and its headlines ask
 def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return a fall per evaluator, on the filtered natural test set "test", else "validation", else the first.
 

@@ -219,7 +219,7 @@ TEST_ROWS = pa.schema(
 `source_id`: the source's own id, or a hash of the content; of a question its right answer's. `text`, `text_pair`: null
 where rows have none. `label`: its gold class in the test set's own names. `group`: rows that belong together, null
 where each is its own. `kept_by`: the representations whose filter kept it, and "<representation>.<train set>" for the
-laws of other train sets; null where no filter saw the set. `categories`: a text by column.
+rules that made other train sets; null where no filter saw the set. `categories`: a text by column.
 """
 
 PREDICTIONS = pa.schema(

@@ -28,7 +28,7 @@ class Place(NamedTuple):
     """The subject of a score.
 
     `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
-    train set; "all" of a challenge set or of the part that `column`, `category` and `label` name (`subsets.Subset`).
+    train set; "all" of a challenge set. `column`, `category` and `label` name a part of these rows (`subsets.Subset`).
     `representation`: the filtering that train set and filtered rows belong to, which full has one of each with; None of
     second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of second phases has the
     categories all, high and low of the rows with gold label `label` ("others" for the other classes). `top`: 1, or
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """True if it is about no part of a challenge set."""
+        """True if it is about no category or gold label alone."""
         return self.column is None and self.label is None
 
 

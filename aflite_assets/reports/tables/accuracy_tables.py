@@ -238,9 +238,9 @@ TOP_5 = TableSpec(
 
 
 def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
-    if one.representation is None or not is_of_filtering(facts, one) or one.column is not None or one.label is None:
+    if not is_of_filtering(facts, one) or one.column is not None or one.label is None:
         return False
-    return one.train_set in ("full", facts.filtering[one.representation].control, "filtered")
+    return one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
 
 
 BY_CLASS = TableSpec(

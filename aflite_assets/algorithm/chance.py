@@ -21,6 +21,9 @@ PASSES = 20
 MOST_PARTITIONS = 16
 """Of one pass: its bias is a mean over all rows, which more partitions hardly move."""
 
+FEWEST_IN_BIN = 20
+"""Groups of similar size that exchange their labels: with fewer, labels would hardly move."""
+
 MOST_ROWS = 20_000
 """Of one pass: a larger pool is sampled, in whole groups, and trained on the same share of it."""
 
@@ -69,6 +72,7 @@ def score_permuted(
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
     bias, class_bias = np.empty(passes), np.full((passes, len(classes)), np.nan)
+    moved = np.empty(passes)
     for number in range(passes):
         permuted = permute_labels(own, own_groups, rng)
         scores = score_rows(
@@ -82,7 +86,8 @@ def score_permuted(
         )
         bias[number] = scores.representation_bias
         class_bias[number] = class_means(scores.predictability, permuted, classes)
-    return ChanceScores(bias, class_bias, len(chosen))
+        moved[number] = share_moved(own, permuted)
+    return ChanceScores(bias, class_bias, len(chosen), float(moved.mean()))
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
@@ -95,22 +100,64 @@ def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
 
 
 def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-    """The labels in random order; with groups, in an order that keeps what groups are like.
+    """Return the labels in random order; with groups, in an order that keeps the make-up of groups.
 
-    Groups of one size exchange their labels as they stand together, which are then shuffled within each: a group of
-    one class stays one, and a premise with a hypothesis per label keeps a row of each.
+    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`), so a group of one class
+    stays one, and a premise with a hypothesis per label keeps a row of each. Within each group the order is random. If
+    the groups of a bin differ in size, a smaller group takes a random part of the larger one's labels, and a larger
+    group is filled up from such remainders. If there are fewer than `FEWEST_IN_BIN` groups in all, rows are permuted
+    one by one. The number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)
     _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(sizes) < FEWEST_IN_BIN:
+        return rng.permutation(labels)
     in_groups = np.argsort(codes, kind="stable")
     starts = np.cumsum(sizes) - sizes
     permuted = np.empty_like(labels)
-    for size in np.unique(sizes):
-        places = in_groups[starts[sizes == size][:, None] + np.arange(size)]
-        blocks = rng.permuted(labels[places[rng.permutation(len(places))]], axis=1)
-        permuted[places] = blocks
+    for members in size_bins(sizes):
+        donors = rng.permutation(members)
+        longest = sizes[members].max()
+        slots = np.arange(longest)
+        # a donor's labels in random order, its missing places last
+        keys = np.where(slots < sizes[donors][:, None], rng.random((len(members), longest)), 1.0)
+        order = np.argsort(keys, axis=1, kind="stable")
+        given = labels[in_groups[np.minimum(starts[donors][:, None] + order, len(labels) - 1)]]
+        has, wants = slots < sizes[donors][:, None], slots < sizes[members][:, None]
+        values = np.empty((len(members), longest), labels.dtype)
+        values[has & wants] = given[has & wants]
+        values[wants & ~has] = rng.permutation(given[has & ~wants])
+        places = starts[members][:, None] + slots
+        permuted[in_groups[places[wants]]] = values[wants]
     return permuted
+
+
+def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
+    """Return group numbers in bins of similar sizes (in rows), each of at least `FEWEST_IN_BIN` groups.
+
+    A size that has enough groups is a bin of its own. Rarer sizes are joined with the next larger ones; what is left
+    over at the end joins the bin before it.
+    """
+    order = np.argsort(sizes, kind="stable")
+    edges, start = [], 0
+    for stop in np.flatnonzero(np.diff(sizes[order], append=-1)).tolist():
+        if stop + 1 - start >= FEWEST_IN_BIN:
+            edges.append(stop + 1)
+            start = stop + 1
+    if start < len(order) and edges:
+        edges.pop()
+    return [part for part in np.split(order, edges) if len(part)]
+
+
+def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
+    """Return the share of rows with another label, over that of a free permutation, 1 - sum of squared class shares.
+
+    About 1 if labels move freely, or if there is one class only; 0 if the groups leave them where they were.
+    """
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    free = 1 - float((shares**2).sum())
+    return float((labels != permuted).mean()) / free if len(shares) > 1 else 1.0
 
 
 def class_means(predictability: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -46,17 +46,29 @@ class Scores:
     probabilities: np.ndarray | None = None
 
 
+LEAST_MOVED = 0.5
+"""Least share of labels that permutations must move, relative to a free permutation, to show what chance gives."""
+
+
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
     """What passes over permuted labels score: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
 
     `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
-    labels that occur; NaN for a class without a scored row. `rows`: how many rows each pass had.
+    labels that occur; NaN for a class without a scored row. `rows`: how many rows each pass had. `moved`: the mean
+    share of rows that a pass gave another label, over that of a free permutation (`chance.share_moved`); under
+    `LEAST_MOVED` the groups hold the labels in place, and the passes say nothing about chance.
     """
 
     bias: np.ndarray
     class_bias: np.ndarray
     rows: int
+    moved: float = 1.0
+
+    @property
+    def labels_moved(self) -> bool:
+        """Whether enough labels moved for the passes to show what chance gives."""
+        return self.moved >= LEAST_MOVED
 
     @property
     def largest(self) -> float:

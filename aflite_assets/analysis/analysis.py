@@ -12,7 +12,7 @@ from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
-from aflite_assets.analysis.comparisons.paired import PrimaryComparison, differences, primary_comparison
+from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, differences
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.filtering import (
     CLASS_SHARES,
@@ -73,6 +73,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 class Analysis:
     """The numbers of one report.
 
+    `undecided`: why no comparison can decide whether filtering helps; None if one can.
     `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
     `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered. `cues`: by
     representation, what marks the rows that filtering removed.
@@ -83,7 +84,7 @@ class Analysis:
     cues: Mapping[str, tuple[Cue, ...]]
     verdicts: tuple[FilteringVerdict, ...]
     judging: Judging
-    primary: PrimaryComparison
+    undecided: Lack | None
     headlines: tuple[Headline, ...]
     checks: tuple[CheckOutcome, ...]
 
@@ -103,7 +104,7 @@ def analyse(data: BenchmarkData) -> Analysis:
         tables={table.name: tuple(make(data)) for table, make in TABLES},
         verdicts=filtering_verdicts(data),
         judging=judging(data),
-        primary=primary_comparison(data),
+        undecided=deciding_lack(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         checks=data.checks,
         cues=data.cues,

@@ -94,6 +94,9 @@ class WarmupSpec(StrictSpec):
     )
 
 
+Collected = Literal["constructed", "adversarially"]
+
+
 class ChallengeSpec(StrictSpec):
     """An out-of-distribution test set with labels of its own."""
 
@@ -117,6 +120,13 @@ class ChallengeSpec(StrictSpec):
         "labels that count as none are left out, and the largest sum is the prediction",
     )
     required: bool = Field(True, description="false: where its files are missing the set is left out and reported so")
+    collected: Collected | None = Field(
+        None,
+        description="constructed: its rows were made or edited without looking at a model's errors; adversarially: "
+        "they were chosen because a model got them wrong, so that no gain on them counts; not given: a gain counts "
+        "only if it exceeds the gain on natural rows of the same class and difficulty",
+        exclude_if=lambda collected: collected is None,
+    )
     fine_tune: SplitName | None = Field(
         None,
         description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",

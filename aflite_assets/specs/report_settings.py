@@ -8,7 +8,7 @@ from aflite_assets.specs.models import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):
-    """The comparison of filtered with its control that is judged by itself, for each representation."""
+    """The comparison of filtered with its control that sentences state first; it decides no more than the others."""
 
     evaluator: Name
     test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
@@ -25,8 +25,7 @@ class ReportSpec(StrictSpec):
     )
     primary: PrimarySpec | None = Field(
         None,
-        description="the comparison judged by itself; default: the first evaluator on the first challenge set, or "
-        "without one on the first split of which no row enters the filter's pool",
+        description="the comparison that sentences state first, if it decides; default: the surest deciding one",
     )
     smallest_effect: float = Field(
         1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"

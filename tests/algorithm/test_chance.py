@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings, InvalidInputError, StopReason, filter_dataset, score_rows
-from aflite_assets.algorithm.chance import permute_labels, score_permuted
+from aflite_assets.algorithm.chance import permute_labels, score_permuted, share_moved, size_bins
 
 SETTINGS = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8)
 
@@ -69,17 +69,66 @@ def test_no_pass_is_refused() -> None:
         score_permuted(features, labels, settings=SETTINGS, seed=0, passes=0)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(0, 99))
+@given(st.lists(st.integers(1, 4), min_size=20, max_size=40), st.integers(0, 99))
 @settings(max_examples=50, deadline=None)
-def test_permuted_groups_keep_their_make_up(groups: list[int], seed: int) -> None:
+def test_permuted_labels_keep_the_rows_of_each_class(sizes: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
-    codes, labels = np.array(groups), rng.integers(0, 3, len(groups))
-    permuted = permute_labels(labels, codes, rng)
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = rng.integers(0, 3, len(groups))
+    permuted = permute_labels(labels, groups, rng)
+    assert np.bincount(permuted, minlength=3).tolist() == np.bincount(labels, minlength=3).tolist()
+
+
+@given(st.integers(1, 5), st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_permuted_groups_of_one_size_keep_their_make_up(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(20), size))
+    labels = rng.integers(0, 3, len(groups))
+    permuted = permute_labels(labels, groups, rng)
 
     def make_ups(values: np.ndarray) -> list[tuple[int, ...]]:
-        return sorted(tuple(sorted(values[codes == group].tolist())) for group in set(groups))
+        return sorted(tuple(sorted(values[groups == group].tolist())) for group in range(20))
 
     assert make_ups(permuted) == make_ups(labels)
+
+
+def test_groups_of_unequal_sizes_exchange_their_labels() -> None:
+    rng, sizes = np.random.default_rng(0), np.arange(1, 101)
+    groups = np.repeat(np.arange(100), sizes)
+    labels = groups % 2
+    permuted = np.stack([permute_labels(labels, groups, rng) for _ in range(200)])
+    assert np.mean([share_moved(labels, one) for one in permuted]) == pytest.approx(1, abs=0.05)
+    # groups of one class stay nearly so: a larger group is filled up from the rest of others of about its size
+    shares = np.stack([np.bincount(groups, one) / sizes for one in permuted])
+    assert np.abs(shares - 0.5).mean() > 0.42
+
+
+def test_few_groups_are_permuted_row_by_row() -> None:
+    groups = np.repeat(np.arange(10), 50)
+    permuted = permute_labels(groups % 2, groups, np.random.default_rng(0))
+    assert np.bincount(groups, permuted).tolist() == pytest.approx([25] * 10, abs=12)
+    assert 0 < np.bincount(groups, permuted).min()
+
+
+def test_sizes_are_joined_until_a_bin_has_twenty_groups() -> None:
+    sizes = np.array([2] * 25 + [3] * 4 + [4] * 17 + [9] * 3)
+    bins = size_bins(sizes)
+    assert [sorted(set(sizes[one].tolist())) for one in bins] == [[2], [3, 4, 9]]
+    assert [len(one) for one in size_bins(np.array([5] * 30))] == [30]
+
+
+def test_groups_that_hold_all_labels_in_place_are_seen() -> None:
+    labels = np.array([0, 0, 1, 1])
+    assert share_moved(labels, labels) == 0.0
+    assert share_moved(labels, 1 - labels) == 2.0
+    assert share_moved(np.zeros(4, np.int64), np.zeros(4, np.int64)) == 1.0
+    one_size_per_class = np.repeat(np.arange(40), np.where(np.arange(40) < 20, 1, 50))
+    by_size = (np.bincount(one_size_per_class)[one_size_per_class] == 1).astype(np.int64)
+    noise_features = np.random.default_rng(0).normal(size=(len(by_size), 3))
+    chance = score_permuted(noise_features, by_size, settings=SETTINGS, seed=0, groups=one_size_per_class, passes=2)
+    assert chance.moved == 0.0
+    assert not chance.labels_moved
 
 
 def test_permuted_labels_end_up_anywhere() -> None:

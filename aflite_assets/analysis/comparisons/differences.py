@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, Trainings, crossed_interval, label_mean_interval
-from aflite_assets.analysis.rules.verdicts import Bar, Claim, Family, Side, judge
+from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores.score_table import TestedOn
 from aflite_assets.analysis.scores.subsets import Subset
 from aflite_assets.analysis.tidy import TidyTable
@@ -26,8 +26,9 @@ class Difference:
     name; the other is `against_evaluator` trained on `against` of `against_representation`, tested on the
     `against_tested_on` rows, each None if it is the same. `top`: as in `Place`. `seeds`, `seeds_against`: finished
     trainings. Without a result on either side all numbers are None. `groups` to `counts_training`: as in
-    `CrossedInterval`; `side` to `adjusted_p`: as in `Verdict`. `label_mean` with its bounds: on a challenge set the
-    same difference as mean over gold labels.
+    `CrossedInterval`; `side` to `simultaneous_low`: as in `Verdict`. `label_mean` with its bounds: on a challenge set
+    the same difference as mean over gold labels. `beyond_natural` with its p-value: by how much a deciding difference
+    exceeds that on natural rows (`natural_contrast`).
     """
 
     comparison: Comparison
@@ -59,9 +60,12 @@ class Difference:
     why: str | None = None
     family: Family | None = None
     adjusted_p: float | None = None
+    simultaneous_low: float | None = None
     label_mean: float | None = None
     label_mean_low: float | None = None
     label_mean_high: float | None = None
+    beyond_natural: float | None = None
+    beyond_natural_p: float | None = None
 
     @property
     def whole(self) -> bool:
@@ -69,9 +73,9 @@ class Difference:
         return self.column is None and self.label is None
 
     @property
-    def primary(self) -> bool:
-        """Whether it is the comparison that its representation is judged by."""
-        return self.family == "primary"
+    def deciding(self) -> bool:
+        """Whether it is one of those that decide whether filtering helps."""
+        return self.family == "deciding"
 
     @property
     def found(self) -> bool:
@@ -102,38 +106,42 @@ def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | Non
     return columns
 
 
-def family_of(part: Subset, *, primary: bool = False) -> Family:
+def family_of(part: Subset, *, deciding: bool = False) -> Family:
     """Return what a difference on these rows is judged with."""
-    if primary:
-        return "primary"
+    if deciding:
+        return "deciding"
     return "whole sets" if part.column is part.label is None else "parts of sets"
 
 
 def claim_on(
-    first: Trainings, second: Trainings, test: TestSet, part: Subset, bar: Bar | None = None, *, primary: bool = False
+    first: Trainings, second: Trainings, test: TestSet, part: Subset, bar: Bar | None = None, *, deciding: bool = False
 ) -> Claim:
     """Compare the trainings of two sides on a part of a test set.
 
     There is no interval without a training of both sides and a row. Only challenge sets of rows have a mean over gold
-    labels: natural sets are drawn as the train rows are, and questions have no labels.
+    labels: natural sets are drawn as the train rows are, and questions have no labels. Gold labels with fewer than
+    `FEWEST_ROWS` rows are left out of it, unless all have fewer.
     """
-    rows, family, chosen = int(part.mask.sum()), family_of(part, primary=primary), part.mask
+    rows, family, chosen = int(part.mask.sum()), family_of(part, deciding=deciding), part.mask
     if not first or not second or not rows:
         return Claim(None, rows, family, bar)
     here, there = ([right[chosen] for right in side] for side in (first, second))
     groups = None if test.groups is None else test.groups[chosen]
     weighed = test.challenge and test.unit == "row"
-    by_label = label_mean_interval(here, there, test.labels[chosen], groups) if weighed else None
+    by_label = label_mean_interval(here, there, test.labels[chosen], groups, fewest=FEWEST_ROWS) if weighed else None
     return Claim(crossed_interval(here, there, groups), rows, family, bar, by_label)
 
 
 def judged(
-    data: BenchmarkData, found: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
+    data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
     """Return the differences with the numbers of their claims and their verdicts, which are given together."""
-    pairs = list(found)
+    pairs = list(compared)
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
-    return tuple(
-        replace(one, **numbers_of(claim.interval, claim.label_mean if show_label_means else None), **vars(verdict))
-        for (one, claim), verdict in zip(pairs, verdicts, strict=True)
-    )
+    found = []
+    for (one, claim), verdict in zip(pairs, verdicts, strict=True):
+        columns = numbers_of(claim.interval, claim.label_mean if show_label_means else None) | vars(verdict)
+        if claim.contrast is not None:
+            columns |= {"beyond_natural": claim.contrast.difference, "beyond_natural_p": claim.contrast.p_value}
+        found.append(replace(one, **columns))
+    return tuple(found)

@@ -13,7 +13,7 @@ from aflite_assets.analysis.comparisons.differences import Difference, claim_on
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, crossed_interval, group_codes, holm
+from aflite_assets.analysis.intervals import CrossedInterval, holm
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Code,
@@ -32,6 +32,9 @@ from aflite_assets.analysis.tidy import record_of
 _GIVES_AWAY = 0.9
 """A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
 
+_SEEN = 0.05
+"""Points: means over rows and over gold labels that differ by less are printed alike."""
+
 _LEAST_MOVE = 0.05
 """A class whose share of the train rows changes by less is not named."""
 
@@ -40,7 +43,8 @@ _LEAST_MOVE = 0.05
 class StatedDifference:
     """Accuracy trained on filtered minus that trained on `against`, of one evaluator on a whole test set.
 
-    `lacking`: what there is too little of to state the difference, or None if there is enough.
+    `lacking`: what there is too little of to state the difference, or None if there is enough. `by_label`: whether it
+    is a mean over gold labels that differs from the mean over rows, as on challenge sets of uneven classes.
     """
 
     evaluator: str
@@ -48,16 +52,17 @@ class StatedDifference:
     test_set: str
     interval: CrossedInterval
     lacking: Shortfall | None
+    by_label: bool = False
 
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """The evaluator of the primary comparison, trained on filtered against full; each field is judged by itself.
+    """The evaluator of the comparison stated first, trained on filtered against full; each field is judged by itself.
 
-    `side`: the verdict on the primary test set, or None if there is none. `best`: the challenge set on which filtered
-    beats its control and most surely full, with its points. `worse`: the other challenge sets on which full is better,
-    with the points of filtered. `random_as_good`: those of the primary test set and `best` on which filtered is not
-    shown to beat plain random rows; empty if these are the control.
+    `side`: the verdict on that comparison's test set. `best`: the challenge set on which filtered beats its control and
+    most surely full, with its points. `worse`: the other challenge sets on which full is better, with the points of
+    filtered. `random_as_good`: those of the first test set and `best` on which filtered is not shown to beat plain
+    random rows; empty if these are the control.
     """
 
     side: Side | None
@@ -73,8 +78,9 @@ class FilteringVerdict:
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
     None if none changed by 5 points. `giveaway`: the most frequent candidate cue that is shown, is no proof of a
     shortcut and stands with one class almost alone. `on_natural`: filtered against full on the natural test set of
-    headlines. `on_primary`, `on_primary_full`: filtered against its control and against full on the primary test set.
-    All three are None without a result; `against_all_rows` is None without a primary comparison.
+    headlines. `on_first`, `on_first_full`: filtered against its control and against full on the challenge set of the
+    deciding comparison that is stated first. All three are None without a result; `against_all_rows` is None without a
+    deciding comparison.
     """
 
     representation: str
@@ -82,8 +88,8 @@ class FilteringVerdict:
     moved_class: tuple[str, float, float] | None
     giveaway: Cue | None
     on_natural: StatedDifference | None
-    on_primary: StatedDifference | None = None
-    on_primary_full: StatedDifference | None = None
+    on_first: StatedDifference | None = None
+    on_first_full: StatedDifference | None = None
     against_all_rows: AgainstAllRows | None = None
 
 
@@ -96,17 +102,17 @@ def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
 
 def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringVerdict:
     name, verdict = filtered.representation, dataset_verdict_on(data, filtered)
-    primary = verdict.evidence.primary
-    evaluator = primary.evaluator if primary is not None else next(iter(judging(data).judges), "")
+    comparisons = verdict.evidence.comparisons
+    evaluator = comparisons[0].evaluator if comparisons else next(iter(judging(data).judges), "")
     trained = _Trained(data, name, evaluator)
     moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
     found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", headline_set(data.test_sets)))
-    if primary is None:
+    if not comparisons:
         return found
-    test = next(one for one in data.test_sets if one.name == primary.test_set)
+    test = next(one for one in data.test_sets if one.name == comparisons[0].test_set)
     stated = [trained.stated(against, test) for against in (control(data, name), "full")]
-    against_all_rows = _against_all_rows(trained, primary, verdict.evidence.comparisons)
-    return replace(found, on_primary=stated[0], on_primary_full=stated[1], against_all_rows=against_all_rows)
+    against_all_rows = _against_all_rows(trained, comparisons)
+    return replace(found, on_first=stated[0], on_first_full=stated[1], against_all_rows=against_all_rows)
 
 
 def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str, float, float] | None:
@@ -142,8 +148,11 @@ class _Trained:
         """Compare on one test set; None without a training of both, or a row."""
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
-        interval, lacks = crossed_interval(*sides, test.groups), lacking(*sides, test.groups)
-        return StatedDifference(self.evaluator, against, test.name, interval, lacks)
+        claim, lacks = claim_on(*sides, test, whole_set(test)), lacking(*sides, test.groups)
+        assert claim.interval is not None  # there are trainings and rows
+        assert claim.estimate is not None
+        by_label = abs(claim.estimate.difference - claim.interval.difference) >= _SEEN
+        return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
         """Compare on these test sets, judged together; those without a result are left out."""
@@ -157,26 +166,26 @@ class _Trained:
         ]
 
 
-def _against_all_rows(trained: _Trained, primary: Comparison, comparisons: Sequence[Comparison]) -> AgainstAllRows:
-    mine = [one for one in comparisons if one.challenge and one.evaluator == primary.evaluator]
+def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> AgainstAllRows:
+    first = comparisons[0]
+    mine = [one for one in comparisons if one.evaluator == first.evaluator]
     won = [one.test_set for one in mine if one.verdict.side == "above"]
-    others = [one.name for one in trained.data.test_sets if one.challenge and one.name != primary.test_set]
-    side = next((side for *_, side in trained.judged("full", primary.test_set)), None)
+    others = [one.name for one in trained.data.test_sets if one.challenge and one.name != first.test_set]
+    side = next((side for *_, side in trained.judged("full", first.test_set)), None)
     above = [(gap.low, name, gap.difference) for name, gap, on in trained.judged("full", *won) if on == "above"]
     best = max(above)[1:] if above else None
     worse = [(name, gap.difference) for name, gap, on in trained.judged("full", *others) if on == "below"]
     has_plain = control(trained.data, trained.representation) != "random"
-    plain = dict.fromkeys((primary.test_set, *(best or ())[:1])) if has_plain else {}
+    plain = dict.fromkeys((first.test_set, *(best or ())[:1])) if has_plain else {}
     as_good = [name for one in plain for name, _, on in trained.judged("random", one) if on != "above"]
     return AgainstAllRows(side, best, tuple(worse), tuple(as_good))
 
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
     """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
-    comparisons = _comparisons(data, filtered.representation)
-    primary = next((one for one in comparisons if one.verdict.family == "primary"), None)
     cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)
-    return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons, primary))
+    comparisons = _comparisons(data, filtered.representation)
+    return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons))
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
@@ -195,57 +204,27 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
 
 
 def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, ...]:
-    """Compare filtered with its control on the whole sets outside the pool, for models trained on a train set alone."""
-    sides, able = (representation, "filtered", control(data, representation)), judging(data).judges
-    tests = {one.name: one for one in data.test_sets if not one.pooled}
-    found = [
-        one
-        for one in paired_differences(data)
-        if (one.representation, *one.pair) == sides
-        and one.whole
-        and one.tested_on != "filtered"
-        and one.evaluator in data.plain_evaluators
-        and one.test_set in tests
-    ]
-    asked = [one for one in found if one.tested_on == "all" and one.evaluator in able]
-    contrasts = {one: gap for one in asked if (gap := _beyond_natural(data, one, tests[one.test_set])) is not None}
-    adjusted = dict(zip(contrasts, holm([gap.p_value for gap in contrasts.values()]), strict=True))
-    return tuple(
-        record_of(
-            Comparison,
-            one,
-            challenge=one.tested_on == "all",
-            verdict=record_of(Verdict, one),
-            groups=one.effective_groups or 0.0,
-            seeds=min(one.seeds or 0, one.seeds_against or 0),
-            beyond_natural=(contrasts[one].difference, adjusted[one]) if one in contrasts else None,
-            unit=tests[one.test_set].unit,
-            label_mean=_label_mean(one),
-            may_judge=one.evaluator in able,
-        )
-        for one in found
+    """Return the deciding comparisons of one filtering: that of `report.primary` first, then the surest ones."""
+    deciding = [one for one in paired_differences(data) if one.deciding]
+    beyond = {one: one.beyond_natural_p for one in deciding if one.beyond_natural_p is not None}
+    adjusted = dict(zip(beyond, holm(list(beyond.values())), strict=True))
+    mine = [one for one in deciding if one.representation == representation]
+    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, one.adjusted_p or 1.0))
+    return tuple(_comparison(data, one, adjusted.get(one)) for one in mine)
+
+
+def _comparison(data: BenchmarkData, one: Difference, beyond_p: float | None) -> Comparison:
+    by_label = one.label_mean is not None
+    beyond = None if one.beyond_natural is None or beyond_p is None else (one.beyond_natural, beyond_p)
+    return record_of(
+        Comparison,
+        one,
+        difference=one.label_mean if by_label else one.difference,
+        low=one.label_mean_low if by_label else one.low,
+        high=one.label_mean_high if by_label else one.high,
+        verdict=record_of(Verdict, one),
+        groups=one.effective_groups or 0.0,
+        seeds=min(one.seeds or 0, one.seeds_against or 0),
+        beyond_natural=beyond,
+        unit=next(test.unit for test in data.test_sets if test.name == one.test_set),
     )
-
-
-def _label_mean(one: Difference) -> tuple[float, float, float] | None:
-    if one.label_mean is None or one.label_mean_low is None or one.label_mean_high is None:
-        return None
-    return one.label_mean, one.label_mean_low, one.label_mean_high
-
-
-def _beyond_natural(data: BenchmarkData, one: Difference, here: TestSet) -> CrossedInterval | None:
-    """Contrast the gain of filtered over its control on a challenge set with that on the dataset's own test rows.
-
-    Those are rows outside the pool if there are any, because a challenge set is outside it too.
-    """
-    there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
-    if there is None:
-        return None
-    first, second = (
-        [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
-        for train_set in one.pair
-    )
-    complete = all(right[0] and len(right[0]) == len(right[1]) for right in (first, second))
-    if not complete or min(len(np.unique(group_codes(one.groups, len(one.row_ids)))) for one in (here, there)) < 2:
-        return None
-    return contrast_interval(first, second, (here.groups, there.groups))

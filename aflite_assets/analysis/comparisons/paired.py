@@ -1,7 +1,7 @@
-"""Choice of the trainings that are compared: the primary comparison, and all differences."""
+"""All differences of a report: which trainings are compared, and which comparisons decide whether filtering helps."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, family_of, judged, numbers_of, rows_of
+from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
@@ -20,8 +21,8 @@ from aflite_assets.analysis.scores.accuracy import (
     finished_trainings,
     trained_right,
 )
-from aflite_assets.analysis.scores.groups import cell_groups, control
-from aflite_assets.analysis.scores.judges import beats_majority, judging
+from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import (
     Subset,
@@ -33,7 +34,9 @@ from aflite_assets.analysis.scores.subsets import (
 )
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
-Lack = Literal["set not available", "took part in the filter", "nothing learnt", "not trained"]
+Lack = Literal[
+    "set not available", "no challenge set", "collected adversarially", "same make", "nothing learnt", "not trained"
+]
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
@@ -45,50 +48,31 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
     yield from _means(data)
 
 
-@dataclass(frozen=True)
-class PrimaryComparison:
-    """The evaluator and the test set whose comparison with the control is judged by itself, for each representation.
-
-    `chosen`: the two, or None if there are none. `passed_over`: evaluators before the chosen one that have no result of
-    filtered or of its control. `lack`: why a representation has no primary comparison, if it has none.
-    """
-
-    chosen: tuple[str, str] | None
-    passed_over: tuple[str, ...]
-    lack: Lack
-
-
 @lru_cache(maxsize=1)
-def primary_comparison(data: BenchmarkData) -> PrimaryComparison:
-    """Choose the primary comparison of a dataset.
+def deciding_lack(data: BenchmarkData) -> Lack | None:
+    """Return why no comparison can decide whether filtering helps, or None if there is at least one that can.
 
-    The one given, else the first of `judges.Judging.judges`, on the first challenge set, or without one on the first
-    split that did not enter the filter's pool, which shares the shortcuts of its data. Evaluators without a finished
-    training of filtered and of its control come last, and before them those that do not beat the largest class of that
-    set, whatever they are trained on: no train set makes them better or worse.
+    Deciding are the whole challenge sets that were not collected adversarially, for evaluators that learnt something
+    (`judges.Judging.judges`) and are of another make than the filter's model. The dataset's file and the trainings on
+    full fix them before filtered rows are looked at.
     """
-    if data.primary is not None:
-        gone = data.primary[1] in data.missing_sets
-        return PrimaryComparison(data.primary, (), "set not available" if gone else "not trained")
-    free = sorted((one for one in data.test_sets if not one.pooled), key=lambda one: not one.challenge)
-    able = judging(data).judges if free else ()
-    if not able:
-        trained = data.test_sets and data.plain_evaluators
-        lack: Lack = "nothing learnt" if free else "took part in the filter"
-        return PrimaryComparison(None, (), lack if trained else "not trained")
-    missing = {name: _without_result(data, name, free[0]) for name in able}
-    best = [name for name in able if missing[name] == min(missing.values())]
-    chosen = next((name for name in best if beats_majority(data, name, free[0])), best[0])
-    passed_over = [name for name in able[: able.index(chosen)] if missing[name] > missing[chosen]]
-    return PrimaryComparison((chosen, free[0].name), tuple(passed_over), "not trained")
+    challenges = [one for one in data.test_sets if one.challenge]
+    if not challenges:
+        return "set not available" if data.missing_sets else "no challenge set"
+    if all(one.collected == "adversarially" for one in challenges):
+        return "collected adversarially"
+    if not data.plain_evaluators:
+        return "not trained"
+    judges = judging(data).judges
+    if not judges:
+        return "nothing learnt"
+    return None if any(may_decide(data, name, one) for name in judges for one in data.representations) else "same make"
 
 
-def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
-    """Count the representations whose filtered or control has no finished training."""
-    return sum(
-        not all(trained_right(data, evaluator, one, name, test_set) for one in ("filtered", control(data, name)))
-        for name in data.representations
-    )
+def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
+    """Return True if the evaluator learnt something and is of another make than this filter's model."""
+    found = judging(data)
+    return evaluator in found.judges and representation not in found.caveats[evaluator].made_of
 
 
 @lru_cache(maxsize=1)
@@ -107,21 +91,26 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
 def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
     cells = _cells(data, representation)
     pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
-    primary = primary_comparison(data).chosen
     for evaluator, ((train_set, against), barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
         first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
         other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
         whole = Place(representation, evaluator, train_set, **rows_of(test_set))
         is_control = barred is None
-        is_primary = is_control and train_set == "filtered" and (evaluator, test_set.name) == primary
+        is_judged = is_control and train_set == "filtered" and test_set.challenge
+        decides = is_judged and may_decide(data, evaluator, representation) and evaluator in data.plain_evaluators
         for place, part in _tested(whole, test_set, by_part=is_control):
             one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
             bar = barred or ("took part in the filter" if test_set.pooled else None)
-            if chosen := place.tested_on == "filtered":
+            if test_set.collected == "adversarially":
+                bar = bar or "collected adversarially"
+            if place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
                 bar = bar or "chosen by the filter"
-            primary_here = is_primary and place.whole and not chosen
-            yield one, claim_on(first, second, test_set, part, bar, primary=primary_here)
+            claim = claim_on(first, second, test_set, part, bar, deciding=decides and place.whole)
+            if claim.family == "deciding" and claim.interval is not None:
+                contrast = natural_contrast(data, one, test_set)
+                claim = replace(claim, contrast=contrast, needs_contrast=test_set.collected is None)
+            yield one, claim
 
 
 def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
@@ -185,7 +174,7 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
             alone = one.whole and is_control and (name, test_set.name) == (primary, challenge)
             interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
             bar: Bar | None = None if is_control else "not the control"
-            yield one, Claim(interval, rows, family_of(part, primary=alone), bar)
+            yield one, Claim(interval, rows, family_of(part, deciding=alone), bar)
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:

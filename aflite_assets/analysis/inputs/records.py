@@ -17,6 +17,7 @@ from aflite_assets.analysis.inputs.trained_cells import require, require_columns
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.specs.dataset import Collected
 
 if TYPE_CHECKING:
     from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
@@ -62,6 +63,7 @@ class TestSet:
     pool with the train rows, so that a difference on them is no evidence of help or harm.
     `unit`: what is right or wrong and what intervals count. A question of multiple choice is given as the row of its
     right answer (`questions.question_set`), and `chance` in [0, 1] is then the mean accuracy of guessing, else None.
+    `collected`: how a challenge set's rows came about, as the dataset's file declares; None if it does not.
 
     Raises:
         InvalidInputError: row ids repeat, or labels are no class numbers of the set.
@@ -84,6 +86,7 @@ class TestSet:
     own_kept: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
     unit: Unit = "row"
     chance: float | None = None
+    collected: Collected | None = None
 
     def __post_init__(self) -> None:
         where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
@@ -245,7 +248,7 @@ class BenchmarkData:
     by; `fine_tuned` ones went on with challenge sets, `partial_inputs` see a part of the input only.
 
     Of test sets: `missing_sets` are challenge sets that could not be had, with the reason; `primary` names the
-    evaluator and test set whose comparison is judged by itself (None: the first that can be); no difference under
+    evaluator and test set whose comparison sentences state first (None: the surest one); no difference under
     `smallest_effect` points is called one.
 
     Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of

@@ -33,10 +33,14 @@ class Excess:
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """Over all rows, and as the mean over classes, in which a class's size and how often it is predicted cancel out."""
+    """Over all rows, and as the mean over classes, in which a class's size and how often it is predicted cancel out.
+
+    `labels_moved`: whether permutations moved enough labels to show what chance gives (`ChanceScores.labels_moved`).
+    """
 
     rows: Excess
     classes: Excess
+    labels_moved: bool = True
 
 
 def bias_excess(
@@ -71,6 +75,7 @@ def bias_excess(
     return BiasExcess(
         _excess(mean, chance.bias, by_rows, own, share),
         _excess(class_mean, np.nanmean(chance.class_bias, axis=1), by_classes, own, share),
+        chance.labels_moved,
     )
 
 

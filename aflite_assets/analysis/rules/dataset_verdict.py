@@ -5,7 +5,6 @@ docs/evaluation.md; how often they err on planted and clean data is measured by 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +22,7 @@ LEAST = 2.0
 
 Code = Literal[
     "shortcut_found_helps",
+    "shortcut_found_mixed",
     "shortcut_found_harms",
     "shortcut_found",
     "learnable_no_shortcut_shown",
@@ -32,71 +32,87 @@ Code = Literal[
 ]
 """The most informative code comes first."""
 
+Effect = Literal["helps", "mixed", "harms"]
+
+_SETTLED = -1.0
+"""Points: a challenge set whose simultaneous interval reaches lower is not settled, whatever the others show."""
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """Filtered against its control, evaluated on a whole set whose rows never entered the pool.
+    """A deciding comparison: filtered against its control on a whole challenge set, of an evaluator that may judge.
 
-    `difference`: points, None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
-    (the fewer of the two sides) are what it rests on. `beyond_natural`: on a challenge set, how many points more
-    than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None if it is unknown.
-    `unit`: what `test_rows` counts, as in `TestSet`. `label_mean`: on a challenge set the difference as mean over gold
-    labels with its low and high end, in points; `verdict` needs it to lie on the same side. `may_judge`: whether
-    filters may be judged by its evaluator (`judges`).
+    `difference` with the ends `low` and `high` of its 95 % interval: points, the mean over gold labels if the set has
+    labels; None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds` (the fewer of the
+    two sides) are its basis. `beyond_natural`: how many points more than on natural rows (`natural_contrast`), and the
+    p-value of that (Holm over the comparisons); None if it is unknown. `unit`: what `test_rows` counts (`TestSet`).
     """
 
     evaluator: str
     test_set: str
-    challenge: bool
     difference: float | None
+    low: float | None
+    high: float | None
     verdict: Verdict
     test_rows: int
     groups: float
     seeds: int
     beyond_natural: tuple[float, float] | None = None
     unit: Unit = "row"
-    label_mean: tuple[float, float, float] | None = None
-    may_judge: bool = True
 
     @property
-    def shares_the_cost(self) -> bool:
-        """Whether filtered is worse on rows drawn from the same data, on which the shortcut still holds."""
-        return not self.challenge and self.verdict.side == "below"
+    def shows_shortcut(self) -> bool:
+        """Whether filtered beats its control, and by more than on natural rows.
 
-    @property
-    def is_gain(self) -> bool:
-        """Whether filtered beats its control on a challenge set, and by more than on the dataset's own test rows.
-
-        Only for evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the
-        task. Rows near the border between classes may simply teach more, but then on every kind of rows.
+        Rows near the border between classes may simply teach more, but then on every kind of rows.
         """
         points, p_value = self.beyond_natural or (0.0, 1.0)
-        won = self.challenge and self.may_judge and self.verdict.side == "above"
-        return won and points > 0 and p_value <= 1 - CONFIDENCE
+        return self.verdict.side == "above" and points > 0 and p_value <= 1 - CONFIDENCE
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether a loss of over a point is not excluded, at 95 % for all deciding comparisons together."""
+        low = self.verdict.simultaneous_low
+        return self.verdict.side == "open" and low is not None and low < _SETTLED
 
 
 @dataclass(frozen=True)
 class VerdictEvidence:
     """The numbers that a verdict rests on.
 
-    `bias`: the starting bias over chance; None if the filter's result has none. `cues`: the marks of removed rows that
-    are shown and count as shortcuts. `comparisons` on whole sets outside the pool, judged together; `primary`: the one
-    among them that is judged by itself, None without such a set.
+    `bias`: the starting bias over chance; None if the filter's result has none. `cues`: the candidate cues of removed
+    rows that are shown and count as shortcuts. `comparisons`: the deciding ones of this filtering, judged together with
+    those of the report's other filterings, the one to state first at the front.
     """
 
     bias: BiasExcess | None
     cues: tuple[Cue, ...]
     comparisons: tuple[Comparison, ...]
-    primary: Comparison | None
+
+    @property
+    def gains(self) -> tuple[Comparison, ...]:
+        """The comparisons in which filtered is better than its control."""
+        return tuple(one for one in self.comparisons if one.verdict.side == "above")
+
+    @property
+    def losses(self) -> tuple[Comparison, ...]:
+        """The comparisons in which filtered is worse than its control."""
+        return tuple(one for one in self.comparisons if one.verdict.side == "below")
+
+    @property
+    def effect(self) -> Effect | None:
+        """Whether filtering helps: there are gains and no loss, losses and no gain, both, or neither (None)."""
+        if self.gains:
+            return "mixed" if self.losses else "helps"
+        return "harms" if self.losses else None
 
 
 @dataclass(frozen=True)
 class DatasetVerdict:
-    """A code, what is lacking if it is "cannot_tell", and its evidence. `gains`: challenge sets won."""
+    """A code, what is lacking if it is "cannot_tell", and its evidence."""
 
     code: Code
     shortfalls: tuple[Shortfall, ...]
-    gains: tuple[Comparison, ...]
     evidence: VerdictEvidence
 
     @property
@@ -108,25 +124,23 @@ class DatasetVerdict:
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Return the first of these that holds.
 
-    1. cannot_tell: the interval of the starting bias over chance is wider than 5 points, and reaches under 2 points.
+    1. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
+       of the starting bias over chance is wider than 5 points, and reaches under 2 points.
     2. nothing_found: its upper end is under 2 points.
     3. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
        left.
-    4. shortcut_found_helps, _harms or shortcut_found: a mark of removed rows is shown that counts as a shortcut, or
-       filtered beats its control on a challenge set by more than on the dataset's own test rows. It helps or harms by
-       the verdict of the primary comparison; it harms on a challenge set alone, since rows that were drawn from the
-       same data have the same shortcut, and there every filter costs.
-    5. cannot_tell: no shortcut is shown, and the primary comparison lacks rows, groups or seeds.
+    4. shortcut_found: a candidate cue of removed rows is shown that counts as a shortcut, or filtered beats its control
+       on a challenge set by more than on natural rows. It helps, harms or is mixed by all deciding comparisons.
+    5. cannot_tell: no shortcut is shown, and no deciding comparison had enough rows, groups or seeds.
     6. learnable_no_shortcut_shown.
     """
-    gains = tuple(one for one in evidence.comparisons if one.is_gain)
-    code, lacking = _rule(evidence, gains)
-    return DatasetVerdict(code, lacking, gains, evidence)
+    code, lacking = _rule(evidence)
+    return DatasetVerdict(code, lacking, evidence)
 
 
-def _rule(evidence: VerdictEvidence, gains: Sequence[Comparison]) -> tuple[Code, tuple[Shortfall, ...]]:
-    bias, primary = evidence.bias, evidence.primary
-    if bias is None:
+def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
+    bias = evidence.bias
+    if bias is None or not bias.labels_moved:
         return "cannot_tell", ()
     if bias.rows.width > WIDEST and bias.rows.low < LEAST:
         return "cannot_tell", (_wider_than_needed(bias.rows),)
@@ -134,13 +148,13 @@ def _rule(evidence: VerdictEvidence, gains: Sequence[Comparison]) -> tuple[Code,
         return "nothing_found", ()
     if bias.classes.high < LEAST:
         return "class_balance_only", ()
-    if evidence.cues or gains:
-        side = None if primary is None else primary.verdict.side
-        if side == "above":
-            return "shortcut_found_helps", ()
-        harms = primary is not None and primary.challenge and side == "below"
-        return "shortcut_found_harms" if harms else "shortcut_found", ()
-    lacking = () if primary is None else shortfalls(primary)
+    if evidence.cues or any(one.shows_shortcut for one in evidence.comparisons):
+        codes: dict[Effect | None, Code] = {
+            "helps": "shortcut_found_helps", "mixed": "shortcut_found_mixed", "harms": "shortcut_found_harms"
+        }  # fmt: skip
+        return codes.get(evidence.effect, "shortcut_found"), ()
+    judged = any(one.verdict.side is not None for one in evidence.comparisons)
+    lacking = () if judged else next(filter(None, map(shortfalls, evidence.comparisons)), ())
     return "cannot_tell" if lacking else "learnable_no_shortcut_shown", lacking
 
 

@@ -1,7 +1,8 @@
 """When a difference is called one: no verdict, many comparisons at once, and what a difference lacks to be stated.
 
-One comparison per representation is primary and judged by its own p-value. All others about whole test sets are one
-family, those about parts of sets another, and each family is judged together (`intervals.holm`).
+Whether filtering helps is decided by one family, which the dataset's file fixes before the run: able evaluators of
+another make than the filter's model, on every challenge set, for every representation. All other comparisons on whole
+test sets are one family, those on parts of sets another, and each family is judged together (`intervals.holm`).
 """
 
 import math
@@ -27,9 +28,17 @@ _MOST_SEEDS = 100
 NOT_BY_LABEL = "not surely in the mean over gold labels"
 """Reason for "open" if the difference on all rows is significant and the one averaged over gold labels is not."""
 
-Family = Literal["primary", "whole sets", "parts of sets"]
+NOT_COMPARABLE = "too few natural rows of the same class and difficulty"
+"""Reason for "open" if a gain on a challenge set cannot be compared with that on natural rows (`Claim.contrast`)."""
+
+NOT_BEYOND_NATURAL = "no more than on natural rows of the same class and difficulty"
+"""Reason for "open" if a gain on a challenge set does not exceed that on natural rows."""
+
+Family = Literal["deciding", "whole sets", "parts of sets"]
 Side = Literal["above", "below", "open"]
-Bar = Literal["not the control", "about weights", "took part in the filter", "chosen by the filter"]
+Bar = Literal[
+    "not the control", "about weights", "took part in the filter", "chosen by the filter", "collected adversarially"
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ class Claim:
     """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None if it can.
 
     `label_mean`: the same difference as mean over gold labels, each of which weighs the same
-    (`intervals.label_mean_interval`); None if there are no labels to weigh.
+    (`intervals.label_mean_interval`); None if there are no labels to weigh. `contrast`: by how much it exceeds the
+    difference on natural rows, None if these cannot be compared; a gain needs it if `needs_contrast`.
     """
 
     interval: CrossedInterval | None
@@ -45,6 +55,23 @@ class Claim:
     family: Family
     bar: Bar | None = None
     label_mean: CrossedInterval | None = None
+    contrast: CrossedInterval | None = None
+    needs_contrast: bool = False
+
+    @property
+    def estimate(self) -> CrossedInterval | None:
+        """The difference that a deciding comparison is judged by: the mean over gold labels, if there are labels."""
+        return self.interval if self.label_mean is None else self.label_mean
+
+    @property
+    def deciding_p(self) -> float:
+        """p-value of a deciding comparison: a gain that needs a contrast must also exceed that on natural rows."""
+        if self.estimate is None:
+            return 1.0
+        if self.estimate.difference <= 0 or not self.needs_contrast:
+            return self.estimate.p_value
+        beyond = self.contrast
+        return 1.0 if beyond is None or beyond.difference <= 0 else max(self.estimate.p_value, beyond.p_value)
 
 
 @dataclass(frozen=True)
@@ -53,13 +80,15 @@ class Verdict:
 
     `side`: "above" or "below" if there is a difference, "open" if it was judged and none was found, None if it was not
     judged. `why`: the reason of None, and of "open" if the interval alone does not explain it. `family`: what it is
-    judged with; `adjusted_p` in [0, 1]: its p-value among these, unadjusted for the primary, None without a verdict.
+    judged with; `adjusted_p` in [0, 1]: its p-value among these (Holm), None without a verdict. `simultaneous_low`: of
+    a deciding comparison the lower end, in points, of intervals that hold at 95 % for all of the family (Bonferroni).
     """
 
     side: Side | None
     why: str | None
     family: Family | None = None
     adjusted_p: float | None = None
+    simultaneous_low: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,9 +103,9 @@ class Shortfall:
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
     """Return a verdict for each claim of one report, in their order.
 
-    `smallest_effect`, in points: a difference under it is never called one. Nor is one whose `label_mean` is not surely
-    on the same side: if gold labels are of different sizes, a model that merely gives one class more often is right
-    more often.
+    `smallest_effect`, in points: a difference under it is never called one. Deciding comparisons are judged by their
+    mean over gold labels. Any other is not called a difference if its `label_mean` is not surely on the same side: if
+    gold labels are of different sizes, a model that merely gives one class more often is right more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
@@ -85,10 +114,13 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
             for place, claim in enumerate(claims)
             if claim.family == family and claim.interval is not None and verdicts[place].why is None
         ]
-        p_values = [interval.p_value for *_, interval in judged]
-        adjusted = p_values if family == "primary" else holm(p_values)
+        decides = family == "deciding"
+        adjusted = holm([claim.deciding_p if decides else interval.p_value for _, claim, interval in judged])
         for (place, claim, interval), p_value in zip(judged, adjusted, strict=True):
-            verdicts[place] = _verdict(claim, interval, p_value, smallest_effect)
+            if decides:
+                verdicts[place] = _decided(claim, claim.estimate or interval, p_value, smallest_effect, len(judged))
+            else:
+                verdicts[place] = _verdict(claim, interval, p_value, smallest_effect)
     return tuple(verdicts)
 
 
@@ -111,7 +143,7 @@ def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_e
     if interval.p_value > 1 - CONFIDENCE:
         why = None
     elif abs(interval.difference) < smallest_effect:
-        why = f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
+        why = _too_small(smallest_effect)
     elif p_value > 1 - CONFIDENCE:
         why = "one of many comparisons"
     elif by_label is not None and (by_label.low <= 0 if above else by_label.high >= 0):
@@ -119,6 +151,30 @@ def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_e
     else:
         side, why = "above" if above else "below", None
     return Verdict(side, why, claim.family, p_value)
+
+
+def _decided(
+    claim: Claim, estimate: CrossedInterval, p_value: float, smallest_effect: float, family_size: int
+) -> Verdict:
+    above, why = estimate.difference > 0, None
+    side: Side = "open"
+    if estimate.p_value <= 1 - CONFIDENCE:
+        if abs(estimate.difference) < smallest_effect:
+            why = _too_small(smallest_effect)
+        elif above and claim.needs_contrast and claim.contrast is None:
+            why = NOT_COMPARABLE
+        elif claim.deciding_p > 1 - CONFIDENCE:
+            why = NOT_BEYOND_NATURAL
+        elif p_value > 1 - CONFIDENCE:
+            why = "one of many comparisons"
+        else:
+            side = "above" if above else "below"
+    low = estimate.at_confidence(1 - (1 - CONFIDENCE) / family_size)[0]
+    return Verdict(side, why, claim.family, p_value, low)
+
+
+def _too_small(smallest_effect: float) -> str:
+    return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:

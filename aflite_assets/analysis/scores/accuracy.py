@@ -1,7 +1,7 @@
 """From stored predictions to accuracies: which rows were right, ranks of classes, means over seeds, intervals."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,12 @@ CREDIT = "credit"
 
 RANK = "gold_rank"
 """Column of a predictions table that holds ranks in place of probabilities, int64, null if there were none."""
+
+MARGIN = "gold_margin"
+"""Column of a predictions table: the probability of the row's own class less the highest other one, float64, or null.
+
+In [-1, 1]; over 0 if the row was predicted right. Only trainings on full have it.
+"""
 
 TOP = 5
 """In top-5 accuracy a row counts as right if its class is among this many likeliest."""
@@ -83,11 +89,26 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     otherwise they are the dataset's, and the rank is that of the likeliest class that counts as the row's own. Raises
     DataError if rows do not match, or probabilities are not finite or not of the dataset's classes.
     """
+    return _by_own_class(cell, test_set, RANK, _rank)
+
+
+def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    """Return the margin of each row's own class (`MARGIN`), float64, in the test set's row order, or why it is unknown.
+
+    Classes, sums and errors are those of `gold_ranks`.
+    """
+    return _by_own_class(cell, test_set, MARGIN, _margin)
+
+
+def _by_own_class(
+    cell: Cell, test_set: TestSet, column: str, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray | MissingScore:
+    """Return the stored column, or measure the scores of classes (rows x classes) and the number of each row's own."""
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
         return table
-    if RANK in table.column_names and not table[RANK].null_count:
-        return np.asarray(table[RANK].to_numpy())
+    if column in table.column_names and not table[column].null_count:
+        return np.asarray(table[column].to_numpy())
     if "probabilities" not in table.column_names or table["probabilities"].null_count:
         return MissingScore("no probabilities", f"{cell.evaluator} gives none to add up")
     rows, classes = table.num_rows, _dataset_classes(test_set)
@@ -99,7 +120,7 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
         )
     probabilities = flat.reshape(rows, classes)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, rows, BLOCK_ROWS)]
-    return np.concatenate([_ranks(probabilities[one], test_set.labels[one], test_set) for one in blocks])
+    return np.concatenate([measure(*_class_scores(probabilities[b], test_set.labels[b], test_set)) for b in blocks])
 
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
@@ -114,23 +135,35 @@ def _dataset_classes(test_set: TestSet) -> int:
 
 def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
     """Return the cell's predictions of the set with the column `RANK` in place of `probabilities`, to save memory."""
-    table, ranks = required_predictions(cell, test_set), gold_ranks(cell, test_set)
-    column = pa.nulls(table.num_rows, pa.int64()) if isinstance(ranks, MissingScore) else pa.array(ranks)
-    return table.drop(["probabilities"]).append_column(RANK, column)
+    table = required_predictions(cell, test_set)
+    measured = {RANK: gold_ranks(cell, test_set)}
+    if cell.train_set == "full":
+        measured[MARGIN] = gold_margins(cell, test_set)
+    for name, values in measured.items():
+        kind = pa.int64() if name == RANK else pa.float64()
+        column = pa.nulls(table.num_rows, kind) if isinstance(values, MissingScore) else pa.array(values, kind)
+        table = table.append_column(name, column)
+    return table.drop(["probabilities"])
 
 
-def _ranks(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> np.ndarray:
+def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> tuple[np.ndarray, np.ndarray]:
+    """Return a score per class and row, -inf for classes that cannot be chosen, and the column of each row's own."""
     class_map = test_set.class_map
     if class_map is None:
-        return _rank(probabilities, labels)
+        return probabilities, labels
     if test_set.adds_probabilities:
         # A class that nothing counts as must not win even if all sums are zero.
         sums = np.full((len(probabilities), len(test_set.label_names)), -np.inf)
         for target in np.unique(class_map[class_map >= 0]):
             sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
-        return _rank(sums, labels)
+        return sums, labels
     own = np.where(class_map[None, :] == labels[:, None], probabilities, -np.inf)
-    return np.where(np.isneginf(own).all(axis=1), probabilities.shape[1], _rank(probabilities, own.argmax(axis=1)))
+    likeliest = own.argmax(axis=1)
+    # other classes of the dataset that count as the row's own are no rivals of the likeliest one, nor is one its own
+    # if none counts as the row's
+    rivals = np.where(class_map[None, :] == labels[:, None], -np.inf, probabilities)
+    rivals[np.arange(len(labels)), likeliest] = own.max(axis=1)
+    return rivals, likeliest
 
 
 def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -138,6 +171,16 @@ def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     own = scores[np.arange(len(scores)), chosen][:, None]
     before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))
     return np.where(np.isneginf(own[:, 0]), scores.shape[1], before.sum(axis=1))
+
+
+def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the chosen class's score less the highest other one, float64 in [-1, 1]; -1 if it cannot be chosen."""
+    rows = np.arange(len(scores))
+    others = scores.astype(np.float64)
+    own = others[rows, chosen]
+    others[rows, chosen] = -np.inf
+    highest = np.maximum(others.max(axis=1, initial=-np.inf), 0.0)
+    return np.where(np.isneginf(own), -1.0, np.clip(own - highest, -1.0, 1.0))
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:

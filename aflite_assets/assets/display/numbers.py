@@ -61,9 +61,9 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
     """Of analysis: accuracies in [0, 1] and the difference that the verdict is about, in points.
 
-    `difference`, `difference_low` and `difference_high`: filtered less its control by the primary comparison, with the
-    bounds of its 95 % interval. Where there is none, accuracies are of the first evaluator on the first test set, all
-    its rows.
+    `difference`, `difference_low` and `difference_high`: filtered less its control in the surest deciding comparison,
+    with the bounds of its 95 % interval. If there is none, accuracies are those of the first evaluator on the first
+    test set, all its rows.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]
@@ -71,19 +71,18 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, suffix in zip(representations, _suffixes(representations), strict=True):
         compared = [row for row in paired if row["representation"] == name and row["train_set"] == "filtered"]
-        primary = next((row for row in compared if row["family"] == "primary"), None)
-        chosen = primary or next((row for row in compared if row["tested_on"] != "filtered"), None)
+        deciding = [row for row in compared if row["family"] == "deciding"]
+        surest = min(deciding, key=lambda row: 1.0 if row["adjusted_p"] is None else row["adjusted_p"], default=None)
+        chosen = surest or next((row for row in compared if row["tested_on"] != "filtered"), None)
         if chosen is None:
             continue
-        if primary is not None:
-            bounds = {f"difference_{bound}": primary[bound] for bound in ("low", "high")}
-            numbers |= _known({"difference": primary["difference"], **bounds}, suffix)
+        if surest is not None:
+            bounds = {f"difference_{bound}": surest[bound] for bound in ("low", "high")}
+            numbers |= _known({"difference": surest["difference"], **bounds}, suffix)
         numbers |= dict(_accuracies_of(chosen, accuracies, suffix))
         if not suffix:
-            judged = (
-                "the primary comparison" if primary is not None else "no primary comparison, the first one there is"
-            )
-            numbers["accuracy.of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {judged}"
+            which = "the first comparison, none decides" if surest is None else "the surest deciding comparison"
+            numbers["accuracy.of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {which}"
     return numbers
 
 

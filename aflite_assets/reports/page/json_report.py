@@ -31,7 +31,7 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
                 **_fields(facts, "name", "title", "description", "label_names", "split_rows", "warmup_rows"),
                 "test_sets": [_test_set(one, facts.label_names) for one in facts.test_sets],
                 "missing_sets": facts.missing_sets,
-                "primary_comparison": analysis.primary.chosen,
+                "undecided": analysis.undecided,
                 "smallest_effect": facts.smallest_effect,
             },
             "verdict": verdict_json(analysis),

@@ -1,4 +1,4 @@
-"""Differences between trainings in sentences: the primary comparison, pairs, falls, samples, rankings, phases."""
+"""Differences between trainings in sentences: the deciding comparisons, pairs, falls, samples, rankings, phases."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,23 +10,14 @@ from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
 from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.intervals import CrossedInterval
-from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Side
 from aflite_assets.analysis.scores.groups import headline_split
-from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text
+from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text, short
 from aflite_assets.reports.tables.cells import verdict_text
 from aflite_assets.reports.tables.difference_tables import NOT_SHOWN, better_ranking, ranking_text
 from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted
 
-_MEANS: Mapping[Side, str] = {
-    "above": "Rows chosen this way train better there than as many random ones.",
-    "below": "As many random rows train better there than rows chosen this way.",
-    "open": "No difference is shown there: there may be none, or one too small to see.",
-}
-_SHIFTED = "Answers may just have moved between classes, whose rows are uneven there."
-_PRICE = "so a loss there may be the price of leaving them out."
-_GAIN = "Only a test set where a shortcut is absent or misleads shows a gain."
 _CHANGES: Mapping[Change, str] = {
     "test rows": "as the filtered test rows alone are asked",
     "fewer train rows": "with fewer train rows ({after})",
@@ -46,30 +37,21 @@ def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Differenc
 
 
 def comparison_sentence(analysis: Analysis, representation: str) -> str:
-    """Say whether filtering helps or harms, by the primary comparison, and how many of the others say so."""
-    text = f"Primary comparison of representation {representation}"
+    """State how many of the deciding comparisons show a gain or a loss, and how many of the others."""
+    text = f"Comparisons that decide whether filtering with representation {representation} helps"
     differences = of_kind(analysis, "control", representation)
-    primary = next((one for one in differences if one.primary), None)
-    if primary is None and analysis.primary.lack == "took part in the filter":
-        advice = "a challenge set can be judged, or a split with evaluation_rows: kept"
-        return f"{text}: none, as the rows of every test set took part in the filter; {advice}."
-    if primary is None:
-        return f"{text}: none, as {no_primary(analysis)}."
-    why = "" if primary.why is None else f" ({primary.why})"
-    points = "" if primary.difference is None else f": {paired_text(primary)}"
-    who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}{points}"
-    text += f": {primary.side or 'none'}{why} ({who}).{passed_over_text(analysis)}"
-    if primary.side is not None:
-        text += f" {_SHIFTED if primary.why == NOT_BY_LABEL else _MEANS[primary.side]}"
-    if primary.side is not None and primary.tested_on != "all":
-        text += f" {primary.test_set} is drawn from the same data and shares its shortcuts, {_PRICE} {_GAIN}"
-    others = [one.side for one in differences if one.whole and not one.primary and one.side is not None]
-    if not others:
-        return text
-    several = f"{count(len(others))} other comparisons on whole sets"
-    number = several if len(others) > 1 else "One other comparison on a whole set"
-    sides = listed([f"{count(others.count(side))} {side}" for side in _MEANS])
-    return f"{text} {number}, judged together with all of the report: {sides}."
+    deciding = [one for one in differences if one.deciding]
+    if not deciding:
+        text = f"{text}: none, because {undecided_text(analysis)}."
+    else:
+        text = f"{text} (evaluators of another make on challenge sets, Holm): {_sides(deciding)}."
+    others = [one for one in differences if one.whole and not one.deciding and one.side is not None]
+    return f"{text} Other comparisons on whole sets, judged together: {_sides(others)}." if others else text
+
+
+def _sides(differences: Sequence[Difference]) -> str:
+    sides = Counter(one.side or "not judged" for one in differences)
+    return listed([f"{count(sides[side])} {side}" for side in ("above", "below", "open", "not judged") if sides[side]])
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
@@ -187,7 +169,7 @@ def second_phase_line(analysis: Analysis) -> str | None:
         none = "No difference was found between second phases on forgettable rows and on as many random ones."
         return none if judged else None
     challenge = analysis.facts.challenge_sets
-    named = min(found, key=lambda one: (not one.primary, one.test_set not in challenge, -abs(one.difference or 0.0)))
+    named = min(found, key=lambda one: (not one.deciding, one.test_set not in challenge, -abs(one.difference or 0.0)))
     others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""
     points = f"{abs(named.difference or 0.0):.1f} points {named.side}"
     return f"“{named.evaluator}” is {points} “{named.against_evaluator}” on “{named.test_set}”{others}."

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
@@ -10,7 +11,6 @@ from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
-from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, cue_text, marked_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, short, side_text
 from aflite_assets.text import count, listed, percent, signed_points
@@ -23,13 +23,17 @@ _OPENINGS: dict[Code, str] = {
     "nothing_found": "Nothing found",
     "class_balance_only": "Class balance only",
     "shortcut_found_helps": "Shortcut found, and filtering helps",
+    "shortcut_found_mixed": "Shortcut found, and filtering helps on one set and harms on another",
     "shortcut_found_harms": "Shortcut found, and filtering harms",
     "shortcut_found": "Shortcut found",
     "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
 }
 _LACKS: dict[Lack, str] = {
-    "took part in the filter": "all test rows took part in the filter",
-    "nothing learnt": "no evaluator learnt enough to judge by, as the checks say",
+    "set not available": "the challenge sets are not available",
+    "no challenge set": "there is no challenge set; add one in which a shortcut is absent or misleads",
+    "collected adversarially": "all challenge sets were collected adversarially, and any weaker model gains on them",
+    "same make": "every evaluator that could judge has the make of the model that filtered; add one of another make",
+    "nothing learnt": "no evaluator learnt enough to judge by, as the checks report",
     "not trained": "nothing was trained that could be compared",
 }
 _USES: dict[Code, str] = {
@@ -38,7 +42,6 @@ _USES: dict[Code, str] = {
     "class_balance_only": "all rows, with balanced classes or weights where shares matter. Filtering does no more.",
     "cannot_tell": "all rows until it can be told.",
 }
-_THAN_ALL_ROWS = {"above": ", and than all rows", "below": "; all rows are better still"}
 
 
 @dataclass(frozen=True)
@@ -69,23 +72,19 @@ def verdict_json(analysis: Analysis) -> JsonValue:
     if not analysis.verdicts:
         return None
     verdict, text = analysis.verdicts[0].verdict, verdict_texts(analysis)[0]
-    beside = {"lacking": verdict.shortfalls, "gains": verdict.gains, "evidence": verdict.evidence}
+    beside = {"lacking": verdict.shortfalls, "evidence": verdict.evidence}
     return to_json({**vars(text), "details": [detail.text for detail in text.details], **beside})
 
 
-def no_primary(analysis: Analysis) -> str:
-    """Say why there is no primary comparison."""
-    primary = analysis.primary
-    if primary.lack == "set not available" and primary.chosen is not None:
-        return f"the primary comparison is on {primary.chosen[1]}, which is not available"
-    return _LACKS[primary.lack]
+def undecided_text(analysis: Analysis) -> str:
+    """Say why no comparison can decide whether filtering helps."""
+    return _LACKS[analysis.undecided or "not trained"]
 
 
-def passed_over_text(analysis: Analysis) -> str:
-    """Name the evaluators that the primary comparison would be made with first; empty if it is made with the first."""
-    names = [f"“{name}”" for name in analysis.primary.passed_over]
-    verbs = "comes first and has" if len(names) == 1 else "come first and have"
-    return f" {listed(names)} {verbs} no result of filtered or of its control." if names else ""
+def change_text(one: Comparison) -> str:
+    """One deciding comparison in words: "“linear” gains 5.2 points on “clean”"."""
+    verb = "gains" if (one.difference or 0.0) > 0 else "loses"
+    return f"“{one.evaluator}” {verb} {signed_points(abs(one.difference or 0.0))} points on “{one.test_set}”"
 
 
 class _Words:
@@ -94,10 +93,11 @@ class _Words:
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
         self.filtering = self.facts.filtering[one.representation]
-        self.primary, self.cue = one.verdict.evidence.primary, next(iter(telling(one.verdict.evidence.cues)), None)
+        self.comparisons, self.effect = one.verdict.evidence.comparisons, one.verdict.evidence.effect
+        self.first, self.cue = next(iter(self.comparisons), None), next(iter(telling(one.verdict.evidence.cues)), None)
 
     def text(self) -> VerdictText:
-        sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}{self.reservation()}"
+        sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
         details = (self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
         present = tuple(detail for detail in details if detail is not None)
         return VerdictText(self.one.representation, self.verdict.code, sentence, present)
@@ -106,6 +106,8 @@ class _Words:
         verdict, bias = self.verdict, self.verdict.evidence.bias
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
+        if not bias.labels_moved:
+            return "rows of a group share their label, and there are too few groups of a size to shuffle labels by."
         predicted = f"linear classifiers predict {percent(bias.rows.bias)} % of the rows"
         beside_chance = f"{predicted}, and with shuffled labels {percent(bias.rows.shuffled_labels)} %."
         less, besides = f"less than {LEAST:g} points more", self.shown_all_the_same()
@@ -117,21 +119,20 @@ class _Words:
             within = f"within a class {'no more' if bias.classes.low <= 0 else less} than with shuffled labels."
             return f"{predicted}, but {within}{besides or ' What was removed is explained by class.'}"
         if verdict.shortcut:
-            better = f"models trained on filtered are better than their control on {self.gains()}"
-            shortcut = cue_text(self.cue) if self.cue else f"{better}, and more so than on test rows"
-            return f"{shortcut}. {self.helps()}."
+            gain = "models trained on filtered rows gain more on challenge rows than on test rows"
+            return f"{cue_text(self.cue) if self.cue else gain}. {self.helps()}."
         return self.lacking(bias.rows) if verdict.shortfalls else f"{beside_chance} {self.giveaway()}"
 
     def shown_all_the_same(self) -> str:
         """What is shown though the bias shows nothing: a cue that counts, else a gain."""
         if self.cue is not None:
             return f" Though {cue_name(self.cue)} marks removed rows beyond chance; see what marks them."
-        if self.verdict.gains:
-            return f" Though filtered is better than its control on {self.gains()}; see the comparisons."
+        if self.verdict.evidence.gains:
+            return f" `filtered` is nevertheless better than its control: {self.changes('gains')}."
         return ""
 
-    def gains(self) -> str:
-        return listed([f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in self.verdict.gains], _MOST_NAMED)
+    def changes(self, which: Literal["gains", "losses"]) -> str:
+        return listed([change_text(one) for one in getattr(self.verdict.evidence, which)], _MOST_NAMED)
 
     def giveaway(self) -> str:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
@@ -142,46 +143,36 @@ class _Words:
         return f"But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def helps(self) -> str:
-        primary = self.primary
-        if primary is None:
-            return f"Whether filtering helps cannot be judged, as {no_primary(self.analysis)}"
-        side, why = primary.verdict.side, primary.verdict.why
-        if side in ("above", "below") and primary.difference is not None:
-            same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
-            where = f"{side} {self.filtering.control} on “{primary.test_set}”{same}"
-            return f"“{primary.evaluator}” is {signed_points(abs(primary.difference))} points {where}"
-        if side == "open":
-            shift = "; answers may just have moved between classes" if why == NOT_BY_LABEL else ""
-            return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set}{shift})"
-        return f"Whether filtering helps cannot be judged ({why or 'not run'})"
+        """State what the deciding comparisons show together."""
+        if not self.comparisons:
+            return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
+        if self.effect is None:
+            return self.not_shown(self.comparisons[0])
+        changes = filter(None, (self.changes("gains"), self.changes("losses")))
+        text = f"Trained on filtered instead of {self.filtering.control}, {', but '.join(changes)}"
+        unsettled = list(dict.fromkeys(f"“{one.test_set}”" for one in self.comparisons if one.is_unsettled))
+        return f"{text}; not settled on {listed(unsettled, _MOST_NAMED)}" if unsettled else text
+
+    def not_shown(self, one: Comparison) -> str:
+        if one.verdict.side is None or one.difference is None or one.low is None or one.high is None:
+            return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
+        bounds = f"[{signed_points(one.low)}, {signed_points(one.high)}]"
+        why = "" if one.verdict.why is None else f", {one.verdict.why}"
+        points = f"{signed_points(one.difference)} points {bounds}"
+        return f"Whether filtering helps is not shown: {one.evaluator} on {one.test_set}, {points}{why}"
 
     def lacking(self, bias: Excess) -> str:
-        shortfalls, primary = self.verdict.shortfalls, self.primary
+        shortfalls, first = self.verdict.shortfalls, self.first
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
         if shortfalls[0].what in ("rows", "groups"):
             over = f"{signed_points(bias.low)} to {signed_points(bias.high)} points over what shuffled labels give"
             predicted = f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {over}"
             return f"{predicted}. About {needed} would settle it."
-        where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
-        text = f"the rows are predictable, no shortcut is shown, and the primary comparison{where} has {present}"
+        where = "" if first is None else f" ({first.evaluator} on {first.test_set})"
+        text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
+        text += f" has {present}"
         return f"{text}. At least {needed} would settle it."
-
-    def reservation(self) -> str:
-        """What speaks against the evaluator of the primary comparison."""
-        against = self.analysis.judging.caveats.get(self.primary.evaluator) if self.primary is not None else None
-        if self.primary is None or self.primary.shares_the_cost or against is None:
-            return ""
-        name, little = f" But “{self.primary.evaluator}”", "so the primary comparison says little."
-        if against.behind is not None:
-            rival = f"{against.behind.rival} on “{against.behind.test_set}”"
-            return f"{name} is not surely better than {rival}, {little}"
-        if against.one_answer:
-            return f"{name} gives nearly all rows one class when trained on {listed(against.one_answer)}, {little}"
-        if against.made_of and self.verdict.shortcut:
-            make = f"has the make of the model that filtered (as {listed(against.made_of)})"
-            return f"{name} {make}, so rows were chosen against it: judge by an evaluator of another make."
-        return ""
 
     def removed(self) -> Detail:
         all_rows, tested = self.filtering.train_rows, self.analysis.cues.get(self.one.representation, ())
@@ -206,36 +197,28 @@ class _Words:
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([marked_text(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
-        hints = "" if cues[0].counts or self.verdict.gains else ". That may be the task itself"
+        hints = "" if cues[0].counts or self.verdict.evidence.gains else ". That may be the task itself"
         return f". More frequent among them than among random rows: {shown}{others}{hints}"
 
     def cost(self) -> Detail | None:
         """Filtered against all train rows, on the dataset's own test rows."""
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
-        if self.primary is None and not self.analysis.judging.judges:
+        if not self.comparisons and not self.analysis.judging.judges:
             return Detail("Against all rows: no evaluator learnt enough to compare, as the checks say.", "checks")
         stated = self.one.on_natural
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Filtered against its control where the primary comparison is made."""
-        primary, stated, full = self.primary, self.one.on_primary, self.one.on_primary_full
-        if primary is None or stated is None:
+        """Filtered against its control on the challenge set that is stated first."""
+        stated, full = self.one.on_first, self.one.on_first_full
+        if stated is None:
             return None
         beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         matched = " of its class sizes" if self.filtering.control == "random_matched" else ""
-        further = f"{self.mean_over_labels(primary)}{self.at_chance(stated)}{passed_over_text(self.analysis)}"
+        weighed = " Each gold label weighs the same." if stated.by_label else ""
         random = f"Against as many random rows{matched}"
-        return Detail(f"{random}: {self.difference(stated)}{beside}.{further}", "paired")
-
-    def mean_over_labels(self, primary: Comparison) -> str:
-        """Say that a difference on all rows is open because it is not there in the mean over gold labels."""
-        if primary.verdict.why != NOT_BY_LABEL or primary.label_mean is None:
-            return ""
-        points, low, high = map(signed_points, primary.label_mean)
-        mean = f"{points} points (95 % [{low}, {high}])"
-        return f" Where each gold label weighs the same it is {mean}, so nothing follows."
+        return Detail(f"{random}: {self.difference(stated)}{beside}.{weighed}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
         """Say that no difference means little if the model is no better than the largest class after all rows."""
@@ -266,63 +249,58 @@ class _Words:
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
 
     def use(self) -> str:
-        verdict, code, primary = self.verdict, self.verdict.code, self.primary
-        if code in ("nothing_found", "class_balance_only") and (self.cue or verdict.gains):
+        code = self.verdict.code
+        if code in ("nothing_found", "class_balance_only") and (self.cue or self.effect):
             all_rows = f"all rows, if {cue_name(self.cue)} should matter." if self.cue else "all rows."
-            won = f" Filtered is better than as many random rows on {self.gains()}." if verdict.gains else ""
-            return f"{all_rows}{won}"
+            gains = self.changes("gains")
+            return f"{all_rows} Against as many random rows, {gains}." if gains else all_rows
         if code in _USES:
             return _USES[code]
         if self.filtering.kept_rows == self.filtering.train_rows:
             return "all rows. Nothing was removed, so there is no other train set to compare."
+        if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
+            return self.use_if_it_helps(self.first, self.one.against_all_rows)
         if code == "learnable_no_shortcut_shown":
-            return "all rows for training. What was kept is hard for this representation, not more right."
-        if code == "shortcut_found_helps" and primary is not None and self.one.against_all_rows is not None:
-            return self.use_if_it_helps(primary, self.one.against_all_rows)
+            return "all rows for training. The kept rows are harder for this representation, not more correct."
         tests = self.has_filtered_test_rows()
-        if code == "shortcut_found_harms":
-            shown = "; the filtered test rows show how much a model leans on the shortcut" if tests else ""
-            return f"all rows for training{shown}."
-        lead = "the filtered test rows to see how much a model leans on the shortcut"
-        if verdict.gains:
-            won = f"for training filtered is better than as many random rows on {self.gains()}."
-            return f"{lead}; {won}" if tests else won
-        lead = lead if tests else "all rows"
-        if primary is not None:
+        shown = "the filtered test rows show how much a model leans on the shortcut"
+        if self.effect == "mixed":
+            where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], _MOST_NAMED)
+            return f"all rows for training, unless rows like those of {where} are what matters to you."
+        if self.effect == "harms":
+            return f"all rows for training{f'; {shown}' if tests else ''}."
+        lead = "the filtered test rows to see how much a model leans on the shortcut" if tests else "all rows"
+        if self.comparisons:
             return f"{lead}; for training nothing is shown."
-        if any(not test.pooled for test in self.facts.test_sets):
-            return f"{lead}. To judge training, add an evaluator that learns the task."
-        needed = "add a challenge set or hold rows out of the filter (evaluation_rows: kept)"
-        return f"{lead}. To judge training, {needed}."
+        return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
 
     def has_filtered_test_rows(self) -> bool:
         """Return True if there are test rows that filtering kept, and others that it removed."""
         name = self.one.representation
         return any(0 < test.filtered_rows.get(name, 0) < test.rows for test in self.facts.test_sets)
 
-    def use_if_it_helps(self, primary: Comparison, whole: AgainstAllRows) -> str:
+    def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
         """Which rows to use if filtered beats its control, by what is shown against all rows."""
-        name, side = f"“{primary.test_set}”", whole.side
+        name, side = f"“{first.test_set}”", whole.side
         random = " As many plain random rows are not shown to be worse there: try them first."
         random_too = dict.fromkeys(whole.random_as_good, random)
-        if not primary.challenge:
-            than = _THAN_ALL_ROWS.get(side or "", "; against all rows nothing is shown")
-            better = f"on {name} filtered is better than as many random rows{than}"
-            return f"{better}. These rows were drawn from the same data: a challenge set would show more."
         if side == "above":
             lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
             elsewhere = f" On {lost} all rows are better too." if lost else ""
-            where = f"filtered to train for rows like those of {name}, all rows where the shortcut holds."
-            return f"{where}{random_too.get(primary.test_set, '')}{elsewhere}"
+            where = (
+                f"filtered to train for rows like those of {name}, all rows if the shortcut holds where you apply it."
+            )
+            return f"{where}{random_too.get(first.test_set, '')}{elsewhere}"
         if whole.best is not None:
             best, points = whole.best
             above = f"as on “{best}” ({signed_points(points)} points above all rows).{random_too.get(best, '')}"
             still = f"Use all rows elsewhere: on {name} they are better still."
             rest = still if side == "below" else f"On {name} nothing is shown against all rows."
-            return f"filtered for training where the shortcut misleads, {above} {rest}"
+            return f"filtered if the shortcut is misleading in your application, {above} {rest}"
         if side == "below":
-            tests = ", and tests models that lean on the shortcut" if self.has_filtered_test_rows() else ""
+            tests = ", and to test models that lean on the shortcut" if self.has_filtered_test_rows() else ""
             better = f"all rows for training, since they are better still on {name}"
-            return f"{better}. Filtered is for where as few rows are all you can use{tests}."
+            few = f"Use filtered only if as few rows are all that you can train on{tests}."
+            return f"{better}. {few}{random_too.get(first.test_set, '')}"
         better = f"filtered rather than as many random rows, since it is better on {name}"
-        return f"{better}. Against all rows nothing is shown there."
+        return f"{better}. Against all rows nothing is shown there.{random_too.get(first.test_set, '')}"

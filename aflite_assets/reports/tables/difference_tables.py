@@ -67,8 +67,8 @@ FALL_TABLE = TableSpec(
 
 
 def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    words = f"primary: {verdict_text(one)}" if one.primary else verdict_text(one)
-    return text_cell(words, strong=one.primary, shaded=one.found)
+    words = f"decides: {verdict_text(one)}" if one.deciding else verdict_text(one)
+    return text_cell(words, strong=one.deciding, shaded=one.found)
 
 
 def _paired_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[str, ...]:
@@ -83,8 +83,9 @@ def _paired_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[st
     return (
         f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
         "intervals count test groups and trainings as samples (crossed, t quantiles). They hold for this warm-up and "
-        "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
-        "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
+        "this filter run, which another seed would draw anew. Those that decide whether filtering helps are judged "
+        "together, by the mean over gold labels (Holm 1979); so are all others on whole sets, and those on parts. No "
+        "verdict: rows that the filter chose or that "
         f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge set the mean "
         f"over gold labels, each weighing the same, must surely lie on the same side: else it is open.{weighted}",
     )

@@ -364,7 +364,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
             "warnings": warnings,
             "settings": {**result.settings.as_dict(), "evaluation_rows": dict(policies)},
             "seed": result.seed,
-            "chance": {"rows": chance.rows, "bias": chance.bias.tolist(), "class_bias": _plain(chance.class_bias)},
+            "chance": vars(chance) | {"bias": chance.bias.tolist(), "class_bias": _plain(chance.class_bias)},
         },
     )
     return warnings

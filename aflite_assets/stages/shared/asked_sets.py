@@ -44,13 +44,13 @@ class AskedSets:
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
         """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` needs.
 
-        Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`) or
-        as predictions of questions: those of all cells, rows and classes are more than memory holds. `ranks`: whether
-        top-5 accuracy is to be known too. Raises DataError if predictions do not fit the rows.
+        Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`),
+        as its margin (`MARGIN`, of trainings on full) or as predictions of questions: those of all cells, rows and
+        classes are more than memory holds. `ranks`: whether top-5 accuracy and margins are to be known too. Raises
+        DataError if predictions do not fit the rows.
         """
-        ranked = [one for one in self.asked if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
-        names = [one.name for one in (*ranked, *self.answers)]
-        others = [("test_set", "not in", names)] if names else None
+        by_row = [one for one in self.asked if one.unit == "row"]
+        ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
         cells = []
         for row in pq.read_table(models.file("cells.parquet")).to_pylist():
             name = row.pop("name")
@@ -58,8 +58,11 @@ class AskedSets:
                 cells.append(Cell(**row))
                 continue
             path = models.part(name).file("predictions.parquet")
+            measured = by_row if ranks and row["train_set"] == "full" else ranked
+            names = [one.name for one in (*measured, *self.answers)]
+            others = [("test_set", "not in", names)] if names else None
             tables = [pq.read_table(path, columns=_PREDICTED, filters=others)]
-            for one in (*ranked, *self.answers):
+            for one in (*measured, *self.answers):
                 own = [("test_set", "=", one.name)]
                 found = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=own)
                 if found.num_rows:
@@ -138,6 +141,7 @@ def test_sets(
                 categories=category_columns(examples),
                 class_map=class_map(name, specs[name], examples, raw.label_names),
                 collapse=specs[name].collapse,
+                collected=specs[name].collected,
                 notes=(*_challenge_notes(published.sets[name]), *fine_tuned_note(name, fine_tuned)),
                 groups=examples.groups,
             )

@@ -27,7 +27,7 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
     warnings, chance = outcome["warnings"], outcome.get("chance")
     if chance is not None:  # null, for a class without a score, becomes NaN
         bias, class_bias = (np.array(chance[name], dtype=np.float64) for name in ("bias", "class_bias"))
-        chance = ChanceScores(bias, class_bias, chance["rows"])
+        chance = ChanceScores(**chance | {"bias": bias, "class_bias": class_bias})
     return FilteredSet(
         representation,
         iterations=iterations,

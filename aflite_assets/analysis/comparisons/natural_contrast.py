@@ -1,0 +1,94 @@
+"""The gain on a challenge set beyond that on natural rows of the same class and difficulty; intervals, no verdicts.
+
+A challenge set that was chosen by a model's errors holds hard rows. On hard rows every other model is better than the
+one that got them wrong, so a gain there says nothing about shortcuts unless natural rows that are as hard lack it.
+"""
+
+import numpy as np
+
+from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, group_codes
+from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
+from aflite_assets.analysis.scores.groups import cells_of, headline_set
+
+BINS = 10
+"""Bins of difficulty per class, with equal numbers of challenge rows."""
+
+FEWEST_IN_STRATUM = 5
+"""Natural rows that a class and bin of difficulty need to be compared."""
+
+LEAST_OVERLAP = 0.8
+"""Share of the challenge set, each gold label weighing the same, whose strata must have such natural rows."""
+
+
+def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> CrossedInterval | None:
+    """Return how far the difference `one` on the challenge set `here` exceeds that on natural rows, in points, or None.
+
+    Natural rows are those of the headlines' test set, outside the filter's pool if there are any, because challenge
+    sets are outside it. A challenge set that was constructed is compared with all of them. Any other is compared with
+    those of the same strata: gold class by the mean margin of the trainings on full (`accuracy.gold_margins`), weighted
+    as the challenge set is. None if there is no natural set, a side is not trained, or the strata with natural rows
+    hold less than `LEAST_OVERLAP` of the challenge set.
+    """
+    there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
+    if there is None or min(_groups(here), _groups(there)) < 2:
+        return None
+    sides = [
+        [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
+        for train_set in one.pair
+    ]
+    if not all(side[0] and len(side[0]) == len(side[1]) for side in sides):
+        return None
+    if here.collected == "constructed":
+        weights = np.ones(len(here.row_ids)), np.ones(len(there.row_ids))
+    else:
+        full = cells_of(data, one.evaluator, "full", None)
+        margins = [[gold_margins(cell, test) for cell in full] for test in (here, there)]
+        known = [[margin for margin in each if isinstance(margin, np.ndarray)] for each in margins]
+        if not all(known):
+            return None
+        difficulties = [np.mean(each, axis=0) for each in known]
+        found = stratum_weights(here.labels, difficulties[0], _labels_as(there, here), difficulties[1])
+        if found is None:
+            return None
+        weights = found
+    first, second = ([[right * w for right in each] for each, w in zip(side, weights, strict=True)] for side in sides)
+    return contrast_interval(first, second, (here.groups, there.groups))
+
+
+def stratum_weights(
+    here_labels: np.ndarray, here_difficulty: np.ndarray, there_labels: np.ndarray, there_difficulty: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return weights of challenge and of natural rows, float64 with mean 1, so that both have the same strata.
+
+    Strata are classes by `BINS` bins of difficulty, whose edges are quantiles of the challenge rows of the class. Each
+    class of the challenge set weighs the same, and natural rows of a stratum share the weight of its challenge rows.
+    Rows of strata with under `FEWEST_IN_STRATUM` natural rows weigh 0. Labels are int64, -1 for natural rows whose
+    class the challenge set lacks. None if those strata hold over 1 - `LEAST_OVERLAP` of the weight.
+    """
+    here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
+    classes = np.unique(here_labels)
+    for label in classes:
+        mine, natural = here_labels == label, there_labels == label
+        edges = np.quantile(here_difficulty[mine], np.linspace(0, 1, BINS + 1)[1:-1])
+        bins = np.searchsorted(edges, here_difficulty[mine], side="right")
+        natural_bins = np.searchsorted(edges, there_difficulty[natural], side="right")
+        challenge_rows = np.bincount(bins, minlength=BINS)
+        natural_rows = np.bincount(natural_bins, minlength=BINS)
+        compared = natural_rows >= FEWEST_IN_STRATUM
+        share = np.where(compared, challenge_rows, 0) / mine.sum() / len(classes)
+        here[mine] = np.where(compared[bins], 1 / mine.sum() / len(classes), 0.0)
+        there[natural] = (share / np.maximum(natural_rows, 1))[natural_bins]
+    if here.sum() < LEAST_OVERLAP:
+        return None
+    return here * (len(here) / here.sum()), there * (len(there) / there.sum())
+
+
+def _labels_as(natural: TestSet, challenge: TestSet) -> np.ndarray:
+    """Gold labels of natural rows as class numbers of the challenge set, -1 for none."""
+    return natural.labels if challenge.class_map is None else np.asarray(challenge.class_map[natural.labels])
+
+
+def _groups(test_set: TestSet) -> int:
+    return len(np.unique(group_codes(test_set.groups, len(test_set.row_ids))))

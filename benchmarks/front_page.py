@@ -224,9 +224,10 @@ def _line(*cells: str) -> str:
 
 
 def _main(one: Measured) -> str:
-    """The evaluator of the tables: that of the primary comparison, or the first one where there is none."""
-    primary = (str(row["evaluator"]) for row in one["differences"] if row["family"] == "primary")
-    return next(primary, str(one["accuracy"][0]["evaluator"]))
+    """Return the evaluator of the tables: that of the surest deciding comparison, or the first one if none decides."""
+    deciding = [row for row in one["differences"] if row["family"] == "deciding" and row["adjusted_p"] is not None]
+    surest = min(deciding, key=lambda row: row["adjusted_p"], default=one["accuracy"][0])
+    return str(surest["evaluator"])
 
 
 def _seeds(one: Measured) -> int:

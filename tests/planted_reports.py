@@ -103,6 +103,7 @@ def hans(rows: int = 300) -> TestSet:
         {},
         {"heuristic": categories},
         np.array([0, 1, 1]),
+        collected="constructed",
     )
 
 

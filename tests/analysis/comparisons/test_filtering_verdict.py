@@ -11,17 +11,18 @@ from pydantic import TypeAdapter
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
-from aflite_assets.analysis.comparisons.paired import PrimaryComparison
+from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.judges import Judging
 from aflite_assets.checks import CheckOutcome
+from tests.planted_reports import done_cell
 from tests.reports.sentences.test_verdict import HINT, WORD, started, with_cues
 
 RECORDS: dict[str, Any] = {
     "verdicts": tuple[FilteringVerdict, ...],
     "judging": Judging,
-    "primary": PrimaryComparison,
+    "undecided": Lack | None,
     "headlines": tuple[Headline, ...],
     "checks": tuple[CheckOutcome, ...],
 }
@@ -53,7 +54,7 @@ def verdict_of(analysis: Analysis) -> FilteringVerdict:
 
 def test_a_verdict_has_the_differences_that_are_stated(planted: BenchmarkData) -> None:
     verdict = verdict_of(analyse(with_cues(started(planted), WORD)))
-    stated = [verdict.on_natural, verdict.on_primary, verdict.on_primary_full]
+    stated = [verdict.on_natural, verdict.on_first, verdict.on_first_full]
     assert [(one.evaluator, one.against, one.test_set) for one in stated if one is not None] == [
         ("linear", "full", "test"),
         ("linear", "random", "hans"),
@@ -67,15 +68,32 @@ def test_a_verdict_has_the_differences_that_are_stated(planted: BenchmarkData) -
     assert whole.best == ("hans", pytest.approx(9.0))
 
 
-def test_without_a_primary_comparison_nothing_is_stated_of_it(planted: BenchmarkData) -> None:
+def test_without_a_deciding_comparison_nothing_is_stated_of_it(planted: BenchmarkData) -> None:
     pooled = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
     analysis = analyse(replace(planted, test_sets=pooled))
     verdict = verdict_of(analysis)
-    assert (verdict.on_primary, verdict.on_primary_full, verdict.against_all_rows) == (None, None, None)
+    assert (verdict.on_first, verdict.on_first_full, verdict.against_all_rows) == (None, None, None)
     assert verdict.on_natural is not None
-    assert (analysis.primary.chosen, analysis.primary.lack) == (None, "took part in the filter")
-    named = analyse(replace(planted, primary=("linear", "gone"), missing_sets={"gone": "no file"})).primary
-    assert (named.chosen, named.lack) == (("linear", "gone"), "set not available")
+    assert analysis.undecided == "no challenge set"
+
+
+def test_the_comparison_that_the_file_names_is_stated_first(planted: BenchmarkData) -> None:
+    (*natural, hans) = planted.test_sets
+    cells = []
+    for cell in planted.cells:
+        if cell.evaluator == "linear":
+            other = done_cell((replace(hans, name="other"),), (0.0, 0.0, 0.5), evaluator="linear",
+                              train_set=cell.train_set, seed=cell.seed, train_rows=cell.train_rows)  # fmt: skip
+            assert cell.predictions is not None
+            assert other.predictions is not None
+            cells.append(replace(cell, predictions=pa.concat_tables([cell.predictions, other.predictions])))
+    both = replace(planted, test_sets=(*planted.test_sets, replace(hans, name="other")), cells=tuple(cells))
+
+    def order(data: BenchmarkData) -> list[str]:
+        return [one.test_set for one in verdict_of(analyse(started(data))).verdict.evidence.comparisons]
+
+    assert order(both) == ["hans", "other"]
+    assert order(replace(both, primary=("linear", "other"))) == ["other", "hans"]
 
 
 def test_the_hint_that_gives_a_class_away_is_kept(planted: BenchmarkData) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.comparisons.paired import deciding_lack, paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.subsets import compared_subsets
 from tests.planted_comparisons import PARTS, other_cell
@@ -40,9 +40,9 @@ def seeds(one: Difference) -> tuple[int | None, int | None]:
     return one.seeds, one.seeds_against
 
 
-def primary(data: BenchmarkData) -> list[tuple[str, str]]:
-    """Evaluator and test set of the comparisons that are judged by themselves."""
-    return [(one.evaluator, one.test_set) for one in analyse(data).of(DIFFERENCES) if one.primary]
+def deciding(data: BenchmarkData) -> list[tuple[str, str]]:
+    """Evaluator and test set of the comparisons that decide whether filtering helps."""
+    return [(one.evaluator, one.test_set) for one in analyse(data).of(DIFFERENCES) if one.deciding]
 
 
 def opposite_halves(planted: BenchmarkData) -> BenchmarkData:
@@ -87,31 +87,53 @@ def shown(data: BenchmarkData) -> dict[tuple[str, str, str], Difference]:
 
 
 def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkData) -> None:
-    assert primary(planted) == [("linear", "hans")]
-    found = shown(replace(planted, primary=("linear", "test")))
+    assert deciding(planted) == [("linear", "hans")]
+    found = shown(planted)
     hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
     assert (hans.difference, seeds(hans)) == (pytest.approx(11), (3, 3))
-    assert (hans.side, hans.family, hans.primary) == ("above", "whole sets", False)
-    assert (test.family, test.primary) == ("primary", True)
-    assert test.adjusted_p == test.p_value
+    assert (hans.side, hans.family, hans.deciding) == ("above", "deciding", True)
+    assert hans.adjusted_p == hans.p_value
+    assert hans.simultaneous_low == pytest.approx(hans.low)
+    # 11 points on hans, and 2.2 below zero to 4 over it on the natural rows
+    assert hans.beyond_natural == pytest.approx(11 - (test.difference or 0))
+    assert (test.family, test.deciding) == ("whole sets", False)
     assert kept.low is not None
     assert kept.low > 0
-    assert (kept.side, kept.why, kept.primary) == (None, "chosen by the filter", False)
-    # two comparisons on whole sets are left for one family: hans and the full rows of validation
-    assert hans.p_value is not None
-    assert hans.adjusted_p == pytest.approx(2 * hans.p_value)
+    assert (kept.side, kept.why, kept.deciding) == (None, "chosen by the filter", False)
+    # two comparisons on whole sets are left for the other family: the full rows of test and validation
+    assert test.p_value is not None
+    assert test.adjusted_p == pytest.approx(2 * test.p_value)
 
 
-def test_an_evaluator_that_cannot_do_the_challenge_set_does_not_judge_on_it(planted: BenchmarkData) -> None:
+def test_sets_that_were_collected_adversarially_decide_nothing(planted: BenchmarkData) -> None:
+    (*natural, hans) = planted.test_sets
+    data = replace(planted, test_sets=(*natural, replace(hans, collected="adversarially")))
+    one = shown(data)["random", "hans", "all"]
+    assert (one.side, one.why) == (None, "collected adversarially")
+    assert deciding_lack(data) == "collected adversarially"
+
+
+def test_a_gain_on_an_undeclared_set_needs_natural_rows_as_hard(planted: BenchmarkData) -> None:
+    (*natural, hans) = planted.test_sets
+    data = replace(planted, test_sets=(*natural, replace(hans, collected=None)))
+    one = shown(data)["random", "hans", "all"]
+    assert (one.side, one.why) == ("open", "too few natural rows of the same class and difficulty")
+    assert (one.beyond_natural, one.adjusted_p) == (None, 1.0)
+
+
+def test_evaluators_of_the_filters_make_and_those_that_learnt_nothing_do_not_decide(planted: BenchmarkData) -> None:
     linear = [cell for cell in planted.cells if cell.evaluator == "linear"]
     other = [replace(cell, evaluator="other") for cell in linear]
     families = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
     data = replace(planted, cells=(*linear, *other), families=families)
-    assert primary(data) == [("other", "hans")]
-    one_class = tuple(_one_class(cell, "hans") if cell.evaluator == "other" else cell for cell in data.cells)
-    assert primary(replace(data, cells=one_class)) == [("linear", "hans")]
-    neither = tuple(_one_class(cell, "hans") for cell in data.cells)
-    assert primary(replace(data, cells=neither)) == [("other", "hans")]
+    assert deciding(data) == [("other", "hans")]
+    assert deciding_lack(data) is None
+    alone = replace(planted, cells=tuple(linear), families=families)
+    assert (deciding(alone), deciding_lack(alone)) == ([], "same make")
+    one_class = tuple(_one_class(cell, "test") for cell in linear)
+    assert (deciding(replace(planted, cells=one_class)), deciding_lack(replace(planted, cells=one_class))) == (
+        [], "nothing learnt"
+    )  # fmt: skip
 
 
 def _one_class(cell: Cell, test_set: str) -> Cell:
@@ -129,16 +151,10 @@ def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -
     sets = tuple(replace(one, pooled=not one.challenge) for one in planted.test_sets)
     found = shown(replace(planted, test_sets=sets))
     assert {one.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
-    assert found["random", "hans", "all"].primary
-    assert primary(replace(planted, test_sets=sets)) == [("linear", "hans")]
-    assert primary(replace(planted, test_sets=sets[:2])) == []
-    assert not any(one.primary for one in shown(replace(planted, test_sets=sets[:2])).values())
-
-
-def test_the_settings_name_the_primary_comparison(planted: BenchmarkData) -> None:
-    found = shown(replace(planted, primary=("linear", "hans")))
-    assert [where for where, one in found.items() if one.primary] == [("random", "hans", "all")]
-    assert found["random", "test", "full"].family == "whole sets"
+    assert found["random", "hans", "all"].deciding
+    without = replace(planted, test_sets=sets[:2])
+    assert (deciding(without), deciding_lack(without)) == ([], "no challenge set")
+    assert deciding_lack(replace(without, missing_sets={"hans": "no file"})) == "set not available"
 
 
 def test_differences_under_the_smallest_effect_are_open(planted: BenchmarkData) -> None:
@@ -156,10 +172,10 @@ def test_intervals_count_groups_of_test_rows(planted: BenchmarkData) -> None:
 
 def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkData) -> None:
     matched = tuple(replace(cell, train_set="random_matched") for cell in planted.cells if cell.train_set == "random")
-    data = replace(planted, cells=(*planted.cells, *matched), primary=("linear", "test"))
+    data = replace(planted, cells=(*planted.cells, *matched))
     found = shown(data)
     assert {against for against, _, _ in found} == {"random_matched", "random"}
-    assert found["random_matched", "test", "full"].primary
+    assert found["random_matched", "hans", "all"].deciding
     assert {one.why for (against, _, _), one in found.items() if against == "random"} == {"not the control"}
     assert numbers(found["random", "hans", "all"]) == numbers(found["random_matched", "hans", "all"])
     parts = [one for one in paired(data, "roberta") if not one.whole]
@@ -205,7 +221,8 @@ def test_halves_that_cancel_in_the_whole_are_told_apart(planted: BenchmarkData) 
     assert (whole.difference, whole.side) == (0, "open")
     assert (yes.label, yes.side) == ("entailment", "below")
     assert (no.label, no.side) == ("non-entailment", "above")
-    assert (no.low, no.difference, no.high) == (100, 100, 100)
+    # the models differ on each of 150 rows: 100 - 3.69 / 150 of all, two-sided
+    assert (no.low, no.difference, no.high) == (pytest.approx(100 - 100 * np.log(40) / 150), 100, 100)
 
 
 def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
@@ -221,7 +238,7 @@ def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
     assert {one.against for one in mild.values()} == {"random_mild"}
     whole, y = mild[None, None, None], mild["kind", "y", None]
     assert (whole.difference, *seeds(whole)) == (50, 1, 1)
-    assert (y.low, y.difference, y.high) == (100, 100, 100)
+    assert (y.low, y.difference, y.high) == (pytest.approx(100 - 100 * np.log(40) / 4), 100, 100)
     assert list(dict.fromkeys((one.evaluator, one.train_set, one.against) for one in found)) == [
         ("p", "filtered", "random"), ("p", "filtered_mild", "random_mild"),
         ("q", "filtered", "random"), ("q", "filtered_mild", "random_mild"),

@@ -28,9 +28,9 @@ def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(fo
     found = {(one.evaluator, one.against_evaluator, one.test_set): one for one in phases(forgotten) if one.whole}
     gain = found["net_bow", "net_random", "hans"]
     assert gain.difference == pytest.approx(18)
-    assert (gain.side, gain.primary, gain.train_set, gain.against) == ("above", True, "full", "full")
+    assert (gain.side, gain.deciding, gain.train_set, gain.against) == ("above", True, "full", "full")
     assert gain.adjusted_p == gain.p_value is not None
-    assert not any(one.primary for one in found.values() if one is not gain)
+    assert not any(one.deciding for one in found.values() if one is not gain)
     start = found["net_bow", "net", "hans"]
     assert start.difference == pytest.approx(20)
     assert (start.side, start.why) == (None, "not the control")
@@ -45,7 +45,7 @@ def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
     first, second = (finished_rows(forgettables.cells_of(name), hans) for name in ("net_bow", "net_random"))
     assert len(first) == len(second) == 3
     interval = paired_interval(first, second)
-    gain = next(one for one in phases(forgotten) if one.whole and (one.test_set, one.primary) == ("hans", True))
+    gain = next(one for one in phases(forgotten) if one.whole and (one.test_set, one.deciding) == ("hans", True))
     assert (gain.evaluator, gain.against_evaluator) == ("net_bow", "net_random")
     assert (gain.difference, gain.low, gain.high) == (interval.difference, interval.low, interval.high)
     assert (gain.p_value, gain.degrees_of_freedom) == (interval.p_value, interval.degrees_of_freedom)
@@ -53,7 +53,7 @@ def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
     left = {"net_bow": (0, 1), "net_random": (1, 2)}
     cells = tuple(one for one in forgettables.cells if one.seed in left.get(one.evaluator, (0, 1, 2)))
     pair = phases(replace(forgotten, forgettables=replace(forgettables, cells=cells)))
-    assert not next(one for one in pair if one.whole and one.primary).counts_training  # one seed in common
+    assert not next(one for one in pair if one.whole and one.deciding).counts_training  # one seed in common
 
 
 def test_without_second_phases_there_is_no_difference(planted: BenchmarkData) -> None:

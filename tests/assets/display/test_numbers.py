@@ -94,7 +94,7 @@ def compared(test_set: str, **changes: Any) -> dict[str, Any]:
     return {
         "comparison": "control", "representation": "bert", "evaluator": "linear", "train_set": "filtered",
         "test_set": test_set, "tested_on": "full", "family": "whole sets", "difference": 1.0, "low": -1.0, "high": 3.0,
-        **changes,
+        "adjusted_p": None, **changes,
     }  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def report(tmp_path: Path, **tables: list[dict[str, Any]]) -> PublishedResult:
     return result
 
 
-def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
+def test_of_a_report_with_deciding_comparisons(tmp_path: Path) -> None:
     hard = [
         accuracy(name, "hard", value, tested_on="all")
         for name, value in (("full", 0.5), ("filtered", 0.4), ("random_matched", 0.3), ("random", 0.2))
@@ -122,9 +122,10 @@ def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
     result = report(
         tmp_path,
         differences=[
-            compared("hard", tested_on="all", comparison="means", family="primary", difference=1.5),
+            compared("hard", tested_on="all", comparison="means", family="deciding", difference=1.5),
             compared("test"),
-            compared("hard", tested_on="all", family="primary", difference=12.5, low=7.0, high=18.0),
+            compared("harder", tested_on="all", family="deciding", adjusted_p=0.2, difference=2.5, low=-7.0, high=8.0),
+            compared("hard", tested_on="all", family="deciding", adjusted_p=0.01, difference=12.5, low=7.0, high=18.0),
             compared("test", representation="esim"),
         ],
         accuracies=[
@@ -140,7 +141,7 @@ def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
     assert report_numbers(result) == {
         "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy.full": 0.5,
         "accuracy.filtered": 0.4, "accuracy.random_matched": 0.3,
-        "accuracy.of": "linear on hard: the primary comparison", "accuracy.filtered.esim": 0.7,
+        "accuracy.of": "linear on hard: the surest deciding comparison", "accuracy.filtered.esim": 0.7,
     }  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def test_of_a_report_without_one(tmp_path: Path) -> None:
     )
     assert report_numbers(result) == {
         "accuracy.full": 0.9,
-        "accuracy.of": "linear on test: no primary comparison, the first one there is",
+        "accuracy.of": "linear on test: the first comparison, none decides",
     }
 
 

@@ -275,10 +275,10 @@ def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_ha
         "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",
         "any rule n = 3",
         "odd, by kind",
-        "test, filtered rows 3 \N{MINUS SIGN}100.0 [\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0] rows alone no verdict: "
+        "test, filtered rows 3 \N{MINUS SIGN}100.0 [\N{MINUS SIGN}100.0, 23.0] rows alone no verdict: "
         "chosen by "
         "the filter 1 and 1",
-        "primary: no verdict: few rows 2 and 2",
+        "decides: no verdict: few rows 2 and 2",
         "test, full rows 6 not run no verdict: not run 2 and 0",
         "From the paper: ICML 2020, Table 3",
         "RoBERTa 92.6 88.3 78.9 71.4 62.6 \N{MINUS SIGN}30.0",
@@ -303,15 +303,15 @@ def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkDat
     words = words_of(by_hand)
     assert "odd by part: filtered minus random, representation a" in words
     # p on the four rows of either gold label, and q, whose seeds are all right
-    assert "no 4 75.0 [\N{MINUS SIGN}4.6, 100.0] no verdict: few rows 0.0 [0.0, 0.0] rows alone no verdict" in words
-    assert "x, no 2 100.0 [100.0, 100.0] no verdict: few rows" in words
+    assert "no 4 75.0 [\N{MINUS SIGN}4.6, 100.0] no verdict: few rows 0.0 [\N{MINUS SIGN}92.2, 92.2] rows alone no verdict" in words
+    assert "x, no 2 100.0 [\N{MINUS SIGN}84.4, 100.0] no verdict: few rows" in words
 
 
 def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, make_planted: Any) -> None:
     shaded = '<td class="text compared">above</td>'
-    page = undrawn_page(replace(planted, primary=("linear", "test")))
-    assert page.count(shaded) == 1  # hans; the primary says so in bold, and the filtered rows' intervals miss zero too
-    assert '<td class="text compared"><b>primary: above</b></td>' in page
+    page = undrawn_page(planted)
+    assert page.count(shaded) == 0  # hans, which decides, is in bold; the filtered rows' intervals miss zero too
+    assert '<td class="text compared"><b>decides: above</b></td>' in page
     assert "no verdict: chosen by the filter" in page
     assert shaded not in undrawn_page(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
 

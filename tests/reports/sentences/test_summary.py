@@ -14,44 +14,29 @@ from aflite_assets.reports.sentences.wording import paired_text
 from tests.rooms import PACKAGE, imports
 
 
-def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:
-    primary = next(one for one in paired_differences(planted) if one.primary)
-    assert primary.difference is not None
-    assert comparison_sentence(analyse(planted), "roberta") in findings(analyse(planted))
-    assert comparison_sentence(analyse(planted), "roberta") == (
-        "Primary comparison of representation roberta: above (linear trained on filtered instead of "
-        f"random, on hans: {paired_text(primary)}). Rows chosen this way train better there than as many "
-        "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
-        "2 open."
-    )
+DECIDE = "Comparisons that decide whether filtering with representation roberta helps"
+FAMILY = "evaluators of another make on challenge sets, Holm"
 
 
-def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: BenchmarkData) -> None:
-    said = comparison_sentence(analyse(replace(planted, primary=("linear", "test"))), "roberta")
-    assert (
-        "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
-        "out. Only a test set where a shortcut is absent or misleads shows a gain."
-    ) in said
+def test_the_deciding_comparisons_are_one_line(planted: BenchmarkData) -> None:
+    said = comparison_sentence(analyse(planted), "roberta")
+    assert said in findings(analyse(planted))
+    assert said == f"{DECIDE} ({FAMILY}): 1 above. Other comparisons on whole sets, judged together: 2 open."
 
 
-def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make_planted: Any) -> None:
+def test_comparisons_that_are_missing_say_why(planted: BenchmarkData, make_planted: Any) -> None:
     small = comparison_sentence(analyse(replace(planted, smallest_effect=20.0)), "roberta")
-    assert small.startswith("Primary comparison of representation roberta: open (under 20 points) (")
+    assert small.startswith(f"{DECIDE} ({FAMILY}): 1 open.")
     natural = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
     assert comparison_sentence(analyse(replace(planted, test_sets=natural)), "roberta") == (
-        "Primary comparison of representation roberta: none, as the rows of every test set took part in the filter; a "
-        "challenge set can be judged, or a split with evaluation_rows: kept."
+        f"{DECIDE}: none, because there is no challenge set; add one in which a shortcut is absent or misleads."
     )
-    pooled = replace(planted, test_sets=natural, primary=("linear", "test"))
-    assert comparison_sentence(analyse(pooled), "roberta").startswith(
-        "Primary comparison of representation roberta: none (took part in the filter) (linear trained "
-        "on filtered instead of random, on test: 2.4 points above, 95 % ["
+    assert comparison_sentence(analyse(make_planted(cells=())), "roberta") == (
+        f"{DECIDE}: none, because nothing was trained that could be compared."
     )
-    assert "none, as nothing was trained" in comparison_sentence(analyse(make_planted(cells=())), "roberta")
-    gone = make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"})
+    gone = replace(planted, test_sets=natural, missing_sets={"gone": "no file"})
     assert comparison_sentence(analyse(gone), "roberta") == (
-        "Primary comparison of representation roberta: none, as the primary comparison is on gone, which is not "
-        "available."
+        f"{DECIDE}: none, because the challenge sets are not available."
     )
 
 

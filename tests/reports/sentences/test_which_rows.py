@@ -72,29 +72,9 @@ def test_filtered_is_not_advised_without_a_comparison_with_all_rows(planted: Ben
 def test_one_training_on_all_rows_shows_nothing_against_them(planted: BenchmarkData) -> None:
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
     assert use(marked(planted, shares)) == (
-        "Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds."
+        "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
     )
     assert use(marked(planted, shares, seeds={"full": 1})).endswith("Against all rows nothing is shown there.")
-
-
-@pytest.mark.parametrize(
-    ("full", "said"),
-    [
-        ((0.7, 0.7, 0.6), ", and than all rows."),
-        ((0.99, 0.99, 0.6), "; all rows are better still."),
-        ((0.9, 0.9, 0.6), "; against all rows nothing is shown."),
-    ],
-)
-def test_rows_of_the_same_data_say_nothing_of_where_the_shortcut_misleads(
-    planted: BenchmarkData, full: tuple[float, float, float], said: str
-) -> None:
-    shares = {"full": full, "random": (0.7, 0.5, 0.6), "filtered": (0.9, 0.9, 0.6)}
-    data = replace(marked(planted, shares), primary=("linear", "test"))
-    assert verdict_text(data, "roberta").code == "shortcut_found_helps"
-    assert use(data) == (
-        f"Use: on “test” filtered is better than as many random rows{said} These rows were drawn from the same data: a "
-        "challenge set would show more."
-    )
 
 
 def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_filtered_is(
@@ -103,7 +83,7 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
     found = marked(planted, shares, other=OTHER, on_other={"full": 0.9, "random": 0.6, "filtered": 0.65})
     assert use(found) == (
-        "Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds. On “other” (25.0 "
+        "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it. On “other” (25.0 "
         "points) all rows are better too."
     )
 
@@ -115,8 +95,8 @@ def test_where_all_rows_are_worse_is_asked_of_sets_that_can_tell(planted: Benchm
     better = {"full": 0.5, "random": 0.6, "filtered": 0.75}
     found = marked(planted, BEATEN, other=OTHER, on_other=better)
     assert use(found) == (
-        "Use: filtered for training where the shortcut misleads, as on “other” (25.0 points above all rows). Use all "
-        "rows elsewhere: on “hans” they are better still."
+        "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
+        "Use all rows elsewhere: on “hans” they are better still."
     )
     one_seed = marked(planted, BEATEN, other=OTHER, on_other=better, seeds={"full": 1})
     assert "above all rows" not in use(one_seed)
@@ -135,8 +115,8 @@ def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_fir
     shares = {"full": (0.9, 0.6, 0.67), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
     data = marked(planted, shares, other=OTHER, on_other={"full": 0.5, "random": 0.6, "filtered": 0.75})
     assert use(data) == (
-        "Use: filtered for training where the shortcut misleads, as on “other” (25.0 points above all rows). On “hans” "
-        "nothing is shown against all rows."
+        "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
+        "On “hans” nothing is shown against all rows."
     )
 
 
@@ -148,12 +128,12 @@ def without_filtered_test_rows(data: BenchmarkData) -> BenchmarkData:
     return replace(data, test_sets=tuple(replace(one, kept={}) for one in data.test_sets))
 
 
-def test_a_gain_on_another_set_is_named_where_the_primary_one_shows_nothing(planted: BenchmarkData) -> None:
+def test_the_surest_gain_is_stated_first(planted: BenchmarkData) -> None:
     data = marked(planted, OPEN, other=OTHER, on_other={"full": 0.5, "random": 0.5, "filtered": 0.75})
-    assert verdict_text(data, "roberta").code == "shortcut_found"
-    gain = "for training filtered is better than as many random rows on “other” (evaluator “linear”)."
-    assert use(data) == f"{LEAD}; {gain}"
-    assert use(without_filtered_test_rows(data)) == f"Use: {gain}"
+    assert verdict_text(data, "roberta").code == "shortcut_found_helps"
+    assert use(data) == (
+        "Use: filtered to train for rows like those of “other”, all rows if the shortcut holds where you apply it."
+    )
     assert use(marked(planted, OPEN)) == f"{LEAD}; for training nothing is shown."
 
 
@@ -170,11 +150,14 @@ def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: Bench
     assert use(harmed).endswith("training; the filtered test rows show how much a model leans on the shortcut.")
     assert use(without_filtered_test_rows(harmed)) == "Use: all rows for training."
     behind = marked(planted, BEATEN)
-    assert use(behind).endswith("are all you can use, and tests models that lean on the shortcut.")
-    assert use(without_filtered_test_rows(behind)).endswith("Filtered is for where as few rows are all you can use.")
+    assert use(behind).endswith("all that you can train on, and to test models that lean on the shortcut.")
+    assert use(without_filtered_test_rows(behind)).endswith(
+        "Use filtered only if as few rows are all that you can train on."
+    )
     pooled = tuple(replace(one, kept={}, pooled=True) for one in data.test_sets if not one.challenge)
     assert use(replace(data, test_sets=pooled)) == (
-        "Use: all rows. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
+        "Use: all rows. Training cannot be judged: there is no challenge set; add one in which a shortcut is absent or "
+        "misleads."
     )
 
 
@@ -202,5 +185,5 @@ def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, ran
         "filtered": (0.8, 0.7, 0.64),
     }
     assert use(marked(planted, shares)) == (
-        f"Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds.{said}"
+        f"Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it.{said}"
     )

@@ -45,22 +45,21 @@ def test_whole_sets_are_listed_with_their_verdicts(by_hand: BenchmarkData, value
     assert [column.plain for column in a.columns] == ["rows", "difference (points)", "verdict", "seeds"]
     shown = {row.headings[0:1] + row.headings[2:]: [cell.plain for cell in row.cells] for row in a.rows}
     assert shown["q", "test, filtered rows"] == [
-        "3", f"{MINUS}100.0, [{MINUS}100.0, {MINUS}100.0], rows alone", "no verdict: chosen by the filter", "1 and 1",
+        "3", f"{MINUS}100.0, [{MINUS}100.0, 23.0], rows alone", "no verdict: chosen by the filter", "1 and 1",
     ]  # fmt: skip
-    assert shown["q", "odd, all rows"] == ["8", "0.0, [0.0, 0.0], rows alone", "no verdict: one seed", "1 and 1"]
-    assert shown["p", "odd, all rows"][2] == "primary: no verdict: few rows"
+    assert shown["q", "odd, all rows"] == ["8", f"0.0, [{MINUS}46.1, 46.1], rows alone", "no verdict: one seed", "1 and 1"]
+    assert shown["p", "odd, all rows"][2] == "decides: no verdict: few rows"
     assert a.notes[0].startswith("Points of accuracy on the same test rows, against as many random rows (random).")
     assert values(b)["q", "filtered minus random", "test, full rows"] == [
         6, "not run", "no verdict: not run", "2 and 0",
     ]  # fmt: skip
 
 
-def test_verdicts_shade_and_the_primary_is_in_bold(planted: BenchmarkData) -> None:
-    table = paired_tables(analyse(replace(planted, primary=("linear", "test"))))[0]
+def test_verdicts_shade_and_those_that_decide_are_in_bold(planted: BenchmarkData) -> None:
+    table = paired_tables(analyse(planted))[0]
     cells = {row.headings[2]: row.cells[2] for row in table.rows if row.headings[0] == "linear"}
     assert {name: (one.text, one.shaded, one.strong) for name, one in cells.items() if one.shaded} == {
-        "test, full rows": ("primary: above", True, True),
-        "hans, all rows": ("above", True, False),
+        "hans, all rows": ("decides: above", True, True),
     }
 
 

@@ -211,7 +211,7 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
             assert (groups[::2] == groups[1::2]).all()
 
 
-def test_the_settings_name_the_primary_comparison(walk: dict[str, StoredResult], tmp_path: Path) -> None:
+def test_the_settings_name_the_comparison_that_is_stated_first(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     report = {"primary": {"evaluator": "svm", "test_set": "all"}, "smallest_effect": 2}
     spec = parse_spec(_content(tmp_path, report=report))
     inputs = AnalysisInputs.of({name: obtained.result for name, obtained in walk.items()})

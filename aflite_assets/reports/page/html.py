@@ -26,8 +26,7 @@ from aflite_assets.reports.figures.representation_figures import means_text, sca
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.row_browser import row_browser
-from aflite_assets.reports.papers.published_tables import published_tables
-from aflite_assets.reports.papers.record import Kind
+from aflite_assets.reports.papers.published_tables import Kind, published_tables
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.summary import cautions, findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts

@@ -39,7 +39,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
-    figure = new_figure(width=9.4, height=3.5 + 2.6 * below)
+    figure = new_figure(width=9.4, height=3.5 + 2.6 * below, layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=(3.5, 2.6 * max(below, 0.01)), squeeze=False)[:, 0]
     rows, bias, cutoff = upper.subplots(1, 3, sharex=True)
     for number, one in enumerate(filtered):
@@ -149,7 +149,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
         panel.set_xlabel("predictability")
         panel.tick_params(labelbottom=True)
-    figure.supylabel("share of the rows then left (%)", fontsize=10)
+    figure.supylabel("share of the rows then left (%)", x=0.005, fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
     name = bins[0].representation if bins else "none"
     return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)

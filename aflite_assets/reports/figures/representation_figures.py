@@ -177,7 +177,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
     from matplotlib.cm import ScalarMappable
 
     figure = new_figure(width=8.6, height=3.1)
-    panels = figure.subplots(1, len(blocks), squeeze=False)[0]
+    *panels, beside = figure.subplots(1, len(blocks) + 1, width_ratios=[*(20 for _ in blocks), 1])
     for axes, block in zip(panels, blocks, strict=True):
         side = len(block.row_ids)
         axes.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
@@ -185,7 +185,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
         axes.set(xticks=(0, side - 1), yticks=(0, side - 1))
         axes.set(xticklabels=("1", str(side)), yticklabels=("1", str(side)), xlabel="row shown")
         axes.tick_params(length=0)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(panels), shrink=0.85, pad=0.015)
+    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside)
     bar.set_label("cosine similarity")
     name = truncate(one_line(blocks[0].label_name), 60)
     figure.suptitle(f"Class {name}", fontsize=12)

@@ -20,7 +20,7 @@ from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CU
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
-from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.model_figures import FORGETTABLE_KINDS, headline_pictures
 from aflite_assets.reports.figures.representation_figures import means_text, scatter_caption
 from aflite_assets.reports.inputs import ReportInputs
@@ -56,8 +56,8 @@ def render_report(
     itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
-    own_scripts = [(folder / name).read_text(encoding="utf-8") for name in ("page.js", "rows.js")]
-    scripts = [*own_scripts, plotly_script(), DRAW_SCRIPT]
+    *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
+    scripts = [*own, plotly_script(), charts]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     template = _environment().get_template("report.html.j2")
     page = template.render(values, scripts=list(map(Markup, scripts)), policy=_content_security_policy(scripts))

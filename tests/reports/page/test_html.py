@@ -1,5 +1,6 @@
 import itertools
 import re
+from importlib.resources import files
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
-from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, plotly_script
+from aflite_assets.reports.figures.interactive import plotly_script
 from aflite_assets.reports.sentences.summary import plain_summary
 from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
@@ -150,7 +151,9 @@ def test_page_asks_nothing_of_the_network(page: Page) -> None:
 
 def test_scripts_are_there_once_and_whole(planted_page: str) -> None:
     text = planted_page
-    for script in (plotly_script(), DRAW_SCRIPT):
+    folder = files("aflite_assets.reports.page") / "scripts"
+    own = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts")]
+    for script in (plotly_script(), *own):
         assert text.count(f"<script>{script}</script>") == 1
     assert text.count("<script>") == 4
     assert len(text) - len(plotly_script()) < 1_100_000

@@ -48,7 +48,13 @@ def filtering_curves(analysis: Analysis) -> Picture:
         style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
         iterations = analysis.of(ITERATIONS, one.representation)
         rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
-        _draw_bias(bias, iterations, style)
+        axis, share, largest, guessed = drawing.columns(
+            iterations, "iteration", "representation_bias", "largest_class", "guessing_deviation"
+        )
+        bias.plot(axis, 100 * share, **style)
+        bias.plot(axis, 100 * largest, color=style["color"], ls="--", lw=1.2)
+        low, high = (100 * (largest + side * DEVIATIONS * guessed) for side in (-1, 1))
+        bias.fill_between(axis, low, high, color=style["color"], alpha=0.18, lw=0)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
         if (threshold := threshold_of(one.settings)) is not None:
@@ -69,15 +75,6 @@ def filtering_curves(analysis: Analysis) -> Picture:
     names = listed(analysis.facts.representations) or "none"
     alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
     return drawing.picture(figure, f"{alt}, representations {names}")
-
-
-def _draw_bias(axes: "Axes", rows: Sequence[FilterRow], style: dict[str, Any]) -> None:
-    iterations, bias = drawing.columns(rows, "iteration", "representation_bias")
-    largest, deviation = drawing.columns(rows, "largest_class", "guessing_deviation")
-    axes.plot(iterations, 100 * bias, **style)
-    axes.plot(iterations, 100 * largest, color=style["color"], ls="--", lw=1.2)
-    low, high = (100 * (largest + side * DEVIATIONS * deviation) for side in (-1, 1))
-    axes.fill_between(iterations, low, high, color=style["color"], alpha=0.18, lw=0)
 
 
 def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:

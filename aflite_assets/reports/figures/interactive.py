@@ -10,6 +10,8 @@ from aflite_assets.analysis.json_values import JsonValue, to_json
 _EACH_TICKED = 12
 """So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
 
 @cache
 def plotly_script() -> str:
@@ -34,8 +36,7 @@ def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
 
 def script_json(value: JsonValue) -> str:
     """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _trace(

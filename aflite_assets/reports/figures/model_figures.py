@@ -51,14 +51,10 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
         if is_tested:
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
         falls = [list(terms) for _, terms in groupby(analysis.of(FALLS, name), attrgetter("evaluator", "test_set"))]
-        if drawn := [terms for terms in falls if all(map(_has_result, terms))]:
+        if drawn := [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]:
             unit = analysis.facts.test_set[drawn[0][0].test_set].unit
             pictures[f"falls.{name}"] = _waterfalls(drawn, unit, most_across)
     return pictures
-
-
-def _has_result(term: FallTerm) -> bool:
-    return term.accuracy is not None or term.difference is not None
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
 """Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
 
+_LAYERS = 8
+"""Layers of a data map that hold some rows of both sides each."""
+
 _ACROSS, _SIDE = 6, 72
 """Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
 
@@ -260,14 +263,11 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
     drawn = np.random.default_rng(0).permutation(len(places))[:_MOST_ON_MAP]
     figure, axes = drawing.new_axes(height=4.2)
-    order = 2 + np.arange(len(drawn)) * 8 // max(len(drawn), 1)  # eight layers of both sides
     for one in (kept, removed):
-        style = _SIDES[one.side]
-        for layer in np.unique(order).tolist():
-            chosen = drawn[(order == layer) & (is_kept[drawn] == (one.side == "kept"))]
-            x, y = places[chosen].T
-            axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **style)
-        axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **style)
+        for layer, rows_of_layer in enumerate(np.array_split(drawn, _LAYERS), start=2):
+            x, y = places[rows_of_layer[is_kept[rows_of_layer] == (one.side == "kept")]].T
+            axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **_SIDES[one.side])
+        axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **_SIDES[one.side])
     for left, low, region, vertical, horizontal in _REGIONS:
         axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))

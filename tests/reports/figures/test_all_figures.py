@@ -18,11 +18,9 @@ from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, bin_edges
 from aflite_assets.analysis.inputs.cues import class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
-from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
-from aflite_assets.reports.figures.example_rows import shown_rows
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
 from tests.planted_reports import rendered_page, report_document, report_inputs
 
@@ -160,11 +158,6 @@ def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     written: Any = report_document(planted)
     assert written["tables"]["predictability_by_iteration"] == []
     assert written["representations"]["roberta"]["similarity"] == []
-
-
-def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:
-    with pytest.raises(DataError, match="row 9999 is not among the rows of the filtering; materialise bias_evidence"):
-        shown_rows(pictured.examples, pictured.filtered[0].rows, (0, 9999))
 
 
 def test_colour_scale_holds_all_blocks() -> None:

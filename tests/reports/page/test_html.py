@@ -1,8 +1,8 @@
 import itertools
 import re
-from importlib.resources import files
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 

@@ -99,7 +99,7 @@ def make_ranked(planted: BenchmarkData) -> Callable[..., BenchmarkData]:
         given: dict[str, Any] = {
             "filtered": (*planted.filtered, replace(planted.filtered[0], representation=OTHER)),
             "cells": ranked_cells(planted.test_sets, shares, seeds=seeds),
-            "rankings": (PAIR,),
+            "rankings": {"roberta": PAIR},
         }
         return planted_benchmark(**(given | changes))
 

@@ -43,7 +43,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (measured.DATA_MAPS, measured.data_map_means),
     (measured.ANSWER_PICKS, measured.answer_picks),
     (measured.ANNOTATORS, measured.annotator_agreement),
-    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings for row in pair.overlaps)),
+    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings.values() for row in pair.overlaps)),
     (forgettables.WEAK_MODELS, forgettables.weak_models),
     (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
     (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),

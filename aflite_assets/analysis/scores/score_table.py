@@ -137,4 +137,4 @@ def points(before: Score | None, after: Score | None) -> float | None:
     """Return how many points (hundredths of accuracy) `after` lies below `before`; None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
-    return 100 * (before.accuracy.mean - after.accuracy.mean)
+    return 100 * (before.accuracy - after.accuracy)

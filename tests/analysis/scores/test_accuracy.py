@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.scores.accuracy import AccuracySummary, MissingScore, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows, score
 from aflite_assets.errors import DataError, InvalidInputError
 from tests.planted_comparisons import cell_accuracy
 
@@ -93,19 +93,18 @@ def test_wilson_interval_refuses_what_is_no_share(share: float, rows: int) -> No
         wilson_interval(share, rows)
 
 
-def scored(*right: int, rows: int = 100) -> AccuracySummary:
+def scored(*right: int, rows: int = 100) -> Score:
     """The accuracy of seeds with so many right rows."""
-    found = score([np.arange(rows) < one for one in right], np.ones(rows, dtype=bool), None).accuracy
-    assert found is not None
-    return found
+    return score([np.arange(rows) < one for one in right], np.ones(rows, dtype=bool), None)
 
 
 def test_summary_keeps_the_two_spreads_apart() -> None:
-    summary = scored(60, 70, 80)
-    assert summary.mean == pytest.approx(0.7)
-    assert summary.seeds_deviation == pytest.approx(0.1)
-    assert (summary.seeds, summary.test_rows) == (3, 100)
-    assert summary.interval == wilson_interval(summary.mean, 100)
+    found = scored(60, 70, 80)
+    assert found.accuracy == pytest.approx(0.7)
+    assert found.seeds_deviation == pytest.approx(0.1)
+    assert (found.seeds, found.test_rows) == (3, 100)
+    interval = wilson_interval(found.accuracy, 100)
+    assert (found.interval_low, found.interval_high) == (interval.low, interval.high)
 
 
 def test_one_seed_has_no_deviation() -> None:
@@ -114,7 +113,7 @@ def test_one_seed_has_no_deviation() -> None:
 
 @given(st.lists(st.just(10), min_size=1, max_size=50))
 def test_mean_of_ones_does_not_pass_one(right: list[int]) -> None:
-    assert scored(*right, rows=10).mean == 1.0
+    assert scored(*right, rows=10).accuracy == 1.0
 
 
 def test_rows_are_matched_by_id_not_by_order() -> None:
@@ -178,7 +177,7 @@ def test_score_counts_unfinished_seeds() -> None:
     assert found.status == "done"
     assert found.unfinished_seeds == 1
     assert found.accuracy is not None
-    assert found.accuracy.mean == 0.75
+    assert found.accuracy == 0.75
 
 
 PROBABILITIES = [

@@ -57,9 +57,9 @@ class Agreement:
 class LearntRows:
     """How train rows were learnt in one training of a weak model.
 
-    `counts`: a line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64. `sets`:
-    row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training; None for
-    trainings of other seeds, whose rows are not used.
+    `counts`: a line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
+    `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training; None
+    for trainings of other seeds, whose rows are not used.
     """
 
     weak_model: str

@@ -9,16 +9,12 @@ import pyarrow as pa
 CellStatus = Literal["done", "failed", "not run"]
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """One evaluator trained on one train set with one seed, and what it predicted.
+@dataclass(frozen=True)
+class Training:
+    """One evaluator trained on one train set with one seed.
 
-    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows.
-    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
-    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
-    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
-    (`questions.question_predictions`).
+    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows. `reason`:
+    why it is not done, if that is known.
     """
 
     evaluator: str
@@ -28,6 +24,19 @@ class Cell:
     train_rows: int
     status: CellStatus
     reason: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell(Training):
+    """A training and what it predicted; two cells of the same training are equal.
+
+    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
+    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
+    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
+    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
+    (`questions.question_predictions`).
+    """
+
     predictions: pa.Table | None = None
 
     @cached_property

@@ -209,13 +209,7 @@ TEST_ROWS = pa.schema(
         ("categories", pa.map_(pa.string(), pa.string())),
     ]
 )
-"""Every row, or question, that evaluators are tested on. `test_row` is its key, "<test set>/<row id>".
-
-`source_id`: the source's own id, or a hash of the content; of a question its right answer's. `text`, `text_pair`: null
-where rows have none. `label`: its gold class in the test set's own names. `group`: rows that belong together, null
-where each is its own. `kept_by`: the representations whose filter kept it, and "<representation>.<train set>" for the
-rules that made other train sets; null where no filter saw the set. `categories`: a text by column.
-"""
+"""Every row, or question, that evaluators are tested on; `docs/analysis.md` says what the columns hold."""
 
 PREDICTIONS = pa.schema(
     [

@@ -7,32 +7,11 @@ from itertools import product
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.trained_cells import CellStatus
+from aflite_assets.analysis.inputs.trained_cells import Training
 from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows
 from aflite_assets.analysis.scores.groups import train_rows
 from aflite_assets.analysis.scores.score_table import TestedOn, score_table, scored_groups
 from aflite_assets.analysis.tidy import TidyTable, record_of
-
-
-@dataclass(frozen=True)
-class Training:
-    """One evaluator trained on one train set with one seed; `status` and `reason` as in `Cell`.
-
-    `representation`: the filtering that the train set belongs to, or None for full.
-    """
-
-    evaluator: str
-    train_set: str
-    representation: str | None
-    seed: int
-    train_rows: int
-    status: CellStatus
-    reason: str | None
-
-
-def trainings(data: BenchmarkData) -> Iterator[Training]:
-    """Yield the trainings of a report in their order, without second phases on forgettable rows."""
-    return (record_of(Training, cell) for cell in data.cells)
 
 
 @dataclass(frozen=True, kw_only=True)

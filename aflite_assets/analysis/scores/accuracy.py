@@ -48,14 +48,13 @@ def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
     table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
     if not table.num_rows:
         return MissingScore("not run")
-    row_ids = table["row_id"].to_numpy()
-    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(test_set.row_ids, kind="stable")
-    if len(order) != len(wanted) or np.any(row_ids[order] != test_set.row_ids[wanted]):
+    places = pc.index_in(pa.array(test_set.row_ids), value_set=table["row_id"])
+    if table.num_rows != len(places) or places.null_count:
         raise DataError(
-            f"{_where(cell, test_set)}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
+            f"{_where(cell, test_set)}: {table.num_rows} predictions do not match the set's {len(places)} rows one "
             "to one; they come from different versions, materialise evaluator_models again"
         )
-    return table.take(order[np.argsort(wanted)])
+    return table.take(places)
 
 
 def _where(cell: Cell, test_set: TestSet) -> str:
@@ -201,7 +200,7 @@ def trained_right(
 
 @dataclass(frozen=True)
 class Score:
-    """One place of a table: the mean accuracy over seeds, with the two kinds of spread kept apart, or why there is none.
+    """One place of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why there is none.
 
     `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
     left. `unfinished_seeds` counts seeds without an accuracy on the test set. `accuracy` in [0, 1]; `seeds_deviation`:

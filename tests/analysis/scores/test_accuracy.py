@@ -75,16 +75,16 @@ def test_fewer_degrees_of_freedom_widen_the_interval() -> None:
 def test_rows_in_groups_are_worth_fewer() -> None:
     right, mask = np.repeat(np.arange(30) % 3 > 0, 3), np.ones(90, dtype=bool)
     groups = np.repeat(np.arange(30), 3)
-    alone, together = score([right], mask, None).accuracy, score([right], mask, groups).accuracy
-    assert alone is not None
-    assert together is not None
-    assert (alone.mean, alone.effective_rows, together.mean) == (together.mean, 90, pytest.approx(2 / 3))
+    alone, together = score([right], mask, None), score([right], mask, groups)
+    assert together.accuracy is not None
+    assert together.effective_rows is not None
+    assert (alone.accuracy, alone.effective_rows) == (together.accuracy, 90)
+    assert together.accuracy == pytest.approx(2 / 3)
     # 30 groups of three alike: the binomial variance of 30 rows, with G - 1 for G
     assert together.effective_rows == pytest.approx(29)
-    assert together.interval == wilson_interval(together.mean, together.effective_rows, 29)
-    part = score([right], np.arange(90) < 45, groups).accuracy
-    assert part is not None
-    assert part.effective_rows == pytest.approx(14)
+    interval = wilson_interval(together.accuracy, together.effective_rows, 29)
+    assert (together.interval_low, together.interval_high) == (interval.low, interval.high)
+    assert score([right], np.arange(90) < 45, groups).effective_rows == pytest.approx(14)
 
 
 @pytest.mark.parametrize(("share", "rows"), [(1.1, 5), (-0.1, 5), (0.5, 0), (math.nan, 5)])

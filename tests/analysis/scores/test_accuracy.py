@@ -100,6 +100,7 @@ def scored(*right: int, rows: int = 100) -> Score:
 
 def test_summary_keeps_the_two_spreads_apart() -> None:
     found = scored(60, 70, 80)
+    assert found.accuracy is not None
     assert found.accuracy == pytest.approx(0.7)
     assert found.seeds_deviation == pytest.approx(0.1)
     assert (found.seeds, found.test_rows) == (3, 100)

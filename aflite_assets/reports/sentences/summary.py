@@ -131,9 +131,10 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     if any(near.values()):
         family = "These evaluators are of the adversary's family, another size or copy of its architecture"
         yield f"{family}, so they may fall more than others would: {_as_representations(near)}."
-    for share in dict.fromkeys(facts.held_back.values()):
+    held_back = {name: facts.held_back[name] for name in facts.evaluators if name in facts.held_back}
+    for share in dict.fromkeys(held_back.values()):
         rows = f"about {100 * (1 - share):.4g} % of the train rows that the tables name"
-        names = listed([name for name in facts.evaluators if facts.held_back.get(name) == share])
+        names = listed([name for name, one in held_back.items() if one == share])
         yield f"Trained on {rows}, and stopped by the rest: {names}."
 
 

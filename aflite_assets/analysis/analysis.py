@@ -23,9 +23,10 @@ from aflite_assets.analysis.filtering import (
     filter_table,
     predictability_counts,
 )
-from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Cue, FilteringCue, MeanSimilarity
+from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
+from aflite_assets.analysis.inputs.trained_cells import Training
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
@@ -35,7 +36,7 @@ from aflite_assets.checks import CheckOutcome
 _Record = TypeVar("_Record")
 
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
-    (accuracies.TRAININGS, accuracies.trainings),
+    (accuracies.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
     (accuracies.SCORES, accuracies.seed_scores),
     (accuracies.ACCURACIES, accuracies.accuracies),
     (DIFFERENCES, differences),
@@ -43,7 +44,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (measured.DATA_MAPS, measured.data_map_means),
     (measured.ANSWER_PICKS, measured.answer_picks),
     (measured.ANNOTATORS, measured.annotator_agreement),
-    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings for row in pair.overlaps)),
+    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings.values() for row in pair.overlaps)),
     (forgettables.WEAK_MODELS, forgettables.weak_models),
     (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
     (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),
@@ -74,13 +75,11 @@ class Analysis:
     """The numbers of one report.
 
     `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
-    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered. `cues`: by
-    representation, what marks the rows that filtering removed.
+    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered.
     """
 
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
-    cues: Mapping[str, tuple[Cue, ...]]
     verdicts: tuple[FilteringVerdict, ...]
     judging: Judging
     primary: PrimaryComparison
@@ -106,5 +105,4 @@ def analyse(data: BenchmarkData) -> Analysis:
         primary=primary_comparison(data),
         headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         checks=data.checks,
-        cues=data.cues,
     )

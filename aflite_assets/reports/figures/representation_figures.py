@@ -136,7 +136,7 @@ def _notes(train_set: str, compared: Sequence[Headline]) -> list[str]:
 
 
 def _accuracy(evaluator: str, score: Score) -> str:
-    return f"{evaluator} {score.status if score.accuracy is None else f'{percent(score.accuracy.mean)} %'}"
+    return f"{evaluator} {score.status if score.accuracy is None else f'{percent(score.accuracy)} %'}"
 
 
 def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) -> Picture:

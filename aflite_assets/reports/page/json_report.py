@@ -39,9 +39,7 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "summary": list(plain_summary(analysis)),
             "representations": {one.representation: _representation(analysis, inputs, one) for one in facts.filterings},
             "tables": {**tables, "published": list(paper_records(facts.published))},
-            **_fields(facts, "families", "architectures"),
-            "held_back": {one.name: one.held_back for one in facts.evaluators if one.held_back is not None},
-            "fine_tuned": facts.fine_tuned,
+            **_fields(facts, "families", "architectures", "held_back", "fine_tuned"),
             "cells": analysis.of(TRAININGS),
             "evidence": [
                 {**_fields(one, "title", "caption"), "columns": one.table.column_names, "rows": one.table.to_pylist()}

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.inputs.cues import CUES
 from aflite_assets.analysis.inputs.source_rows import place_text
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS
 from aflite_assets.analysis.rows.table import RowTables
@@ -138,7 +139,7 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the words that mark removed rows by their column and text."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
-        for cue in analysis.cues.get(name, ()):
+        for cue in analysis.of(CUES, name):
             if cue.kind == "word" and cue.shown:
                 word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
                 shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]

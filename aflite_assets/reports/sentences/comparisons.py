@@ -7,8 +7,8 @@ from dataclasses import replace
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL, Side
 from aflite_assets.analysis.scores.groups import headline_split
@@ -163,7 +163,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _ranking_sentence(facts: DatasetFacts, pair: RankingFacts, compared: Sequence[Difference]) -> str:
+def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
     """One evaluator's differences on whole test sets, those with a better ranking first."""
     first, second = pair.rankings
     said, undecided = [], []

@@ -161,8 +161,8 @@ def _phase_rows(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> tuple[str,
     phase = facts.phases.get(one.evaluator)
     if phase is None:
         return one.evaluator, "nothing more"
-    taken = facts.taken_rows.get(phase.weak_model)
-    first = f"{count(taken)} " if taken is not None and phase.set_name in ("forgettable", "random") else ""
+    model = facts.weak_models.get(phase.weak_model)
+    first = f"{count(model.taken)} " if model is not None and phase.set_name in ("forgettable", "random") else ""
     said = [f"{rows}, {training}" for rows, training in zip_longest(phase.rows, phase.training, fillvalue="")]
     return one.evaluator, first + ", then ".join(each.removesuffix(", ") for each in said)
 

@@ -38,7 +38,7 @@ def with_matched(data: BenchmarkData) -> BenchmarkData:
 def test_a_headline_has_the_scores_at_both_ends(planted: BenchmarkData) -> None:
     headline = headlines(planted, "roberta")[0]
     assert headline.test_set == "test"
-    means = [score.accuracy.mean for score in (headline.full, headline.random, headline.filtered) if score.accuracy]
+    means = [score.accuracy for score in (headline.full, headline.random, headline.filtered) if score.accuracy]
     assert means == pytest.approx([0.78, 0.736, 0.7])
     assert (headline.fall.start, headline.fall.end) == pytest.approx((0.78, 0.7))
 

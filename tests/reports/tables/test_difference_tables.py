@@ -178,7 +178,7 @@ def test_earlier_sizes_stand_after_the_target(make_ranked: Callable[..., Benchma
 
 
 def test_categories_of_challenge_sets_stand_below_the_whole(make_by_hand: Any) -> None:
-    data = make_by_hand(rankings=(RankingPair("a", "b", ("vocabulary", "predictability"), ()),))
+    data = make_by_hand(rankings={"a": RankingPair("a", "b", ("vocabulary", "predictability"), ())})
     rows = ranking_tables(analyse(data))[0].rows
     assert [row.headings for row in rows][2:5] == [
         ("p", "filtered", "odd: x"), ("p", "filtered", "odd: y"), ("p", "filtered", "odd: any rule"),
@@ -208,7 +208,7 @@ def test_sets_of_two_sizes_are_named_in_the_note(
 ) -> None:
     larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_rows=500),))
     sentence = "The two sets differ in size (filtered), which may explain a difference."
-    assert sentence in ranking_tables(analyse(make_ranked(rankings=(larger,))))[0].notes[0]
+    assert sentence in ranking_tables(analyse(make_ranked(rankings={"roberta": larger})))[0].notes[0]
     assert sentence not in ranking_tables(analyse(ranked))[0].notes[0]
 
 
@@ -243,7 +243,7 @@ def test_without_evaluators_the_overlap_stands_alone(make_ranked: Callable[..., 
 
 def test_nothing_kept_has_dashes_for_overlaps(make_ranked: Callable[..., BenchmarkData]) -> None:
     empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
-    data = make_ranked(rankings=(empty,))
+    data = make_ranked(rankings={"roberta": empty})
     assert [cell.text for cell in ranking_tables(analyse(data))[-1].rows[0].cells] == ["10", "0", "0", "0"] + [
         "\N{EN DASH}"
     ] * 2

@@ -1,17 +1,16 @@
 """The dataset card: the README of a published dataset folder, with the front matter that `datasets` reads."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.reports.page.environment import template_environment
 from aflite_assets.reports.page.markdown import escape_markdown
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
-from aflite_assets.text import count, listed, one_line, percent, value_text
+from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
 
 _MOST_NAMED, _NAME_LENGTH = 20, 60
@@ -40,8 +39,8 @@ def dataset_card(
     `own_columns`: how the columns that the project adds to these are called, by their plain names; `ids_given`: whether
     `id` is the source's own.
     """
-    template = _environment().get_template("card.md.j2")
-    return template.render(
+    environment = template_environment(lambda text: Markup(escape_markdown(text)))
+    return environment.get_template("card.md.j2").render(
         front_matter=_front_matter(title, configs),
         title=title,
         description=Markup("\n\n".join(filter(None, map(escape_markdown, description.split("\n\n"))))),
@@ -91,18 +90,3 @@ def _front_matter(title: str, configs: Mapping[str, Mapping[str, str]]) -> str:
     }
     # one line per value: a wrapped text could put "---" at a line's start and end the front matter
     return yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=2**20)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("aflite_assets.reports.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: Markup(escape_markdown(value)) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"count": count, "percent": percent, "value_text": value_text}
-    return environment

@@ -1,7 +1,7 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from aflite_assets.analysis.rows.table import read_row_tables
 from aflite_assets.analysis.storage import read_analysis, read_evidence
@@ -54,7 +54,7 @@ def run(
     (folder / "report.html").write_text(render_report(analysis, shown, pictures), encoding="utf-8")
     document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
     (folder / "report.json").write_text(document, encoding="utf-8")
-    layouts = {name: [asdict(plain_table(one)) for one in each] for name, each in tables.items()}
+    layouts = {name: [plain_table(one) for one in each] for name, each in tables.items()}
     write_json(folder / "layouts.json", layouts)
     write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in tables.items()})
     (folder / "figures").mkdir()

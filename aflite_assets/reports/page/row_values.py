@@ -27,8 +27,6 @@ _MOST_VALUES = 100
 """Features of a row that are listed by name; `rows.parquet` has all."""
 
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
-_COUNTS = ("forgotten", "right", "presentations")
-_COORDINATES = ("confidence", "variability", "correctness")
 
 
 def rounded(value: float | None, digits: int) -> float | None:
@@ -113,7 +111,7 @@ class RowValues:
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
-            counts = [record[f"{count}.{name}"] for count in _COUNTS]
+            counts = [record[f"{count}.{name}"] for count in ("forgotten", "right", "presentations")]
             sets = list(map((one.sets or ()).index, record.get(f"forgettable_sets.{name}") or []))
             found.append(None if counts[0] is None else [*counts, sets])
         return found if any(found) else None
@@ -156,7 +154,7 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
         maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
     for name, table in maps.items():
         for row in table.filter(pc.is_in(table["row_id"], row_ids)).to_pylist():
-            values = ", ".join(f"{column} {row[column]:.2f}" for column in _COORDINATES)
+            values = ", ".join(f"{column} {row[column]:.2f}" for column in ("confidence", "variability", "correctness"))
             yield row["row_id"], f"{name}: {values} over its training"
 
 
@@ -187,14 +185,10 @@ class Questions:
         number = self._numbers.setdefault(answers[0]["group"], len(self.shown))
         if number == len(self.shown):
             self.shown.append([self._answer(one) for one in answers])
-        scores = [(one["predictability"], self._is_right(one)) for one in answers]
+        scores = [(one["predictability"], one["label"] == self._right) for one in answers]
         picked = [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
         return {"question": number, "picked": picked}
 
     def _answer(self, one: Mapping[str, Any]) -> dict[str, Any]:
-        answer = {"id": one["row_id"], "text": _short(one[self._text]), "right": self._is_right(one)}
-        by = self._pickers.get(one["row_id"])
-        return answer | ({"by": by} if by else {})
-
-    def _is_right(self, answer: Mapping[str, Any]) -> bool:
-        return bool(answer["label"] == self._right)
+        right, by = one["label"] == self._right, self._pickers.get(one["row_id"], [])
+        return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}

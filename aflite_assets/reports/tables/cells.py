@@ -35,10 +35,8 @@ def field_cell(
     return cell
 
 
-def decimal(number: float) -> str:
-    """An index with three decimals."""
-    return f"{number:.3f}"
-
+decimal = "{:.3f}".format
+"""An index with three decimals."""
 
 points_cell = field_cell("difference", signed_points)
 """A difference in points; a dash for None."""

@@ -99,10 +99,7 @@ CHALLENGE_SETS = TableSpec(
     "challenge_sets_{representation}",
     "{of}; train sets of representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}"},
-    (
-        Cells(ACCURACIES, "train rows", sizes_cell),
-        Cells(ACCURACIES, _part_column, score_cell),
-    ),
+    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, _part_column, score_cell)),
     of="{of}",
     each=_blocks,
     where=_on_challenge_set,
@@ -219,9 +216,6 @@ def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
     return list(facts.fine_tuned).index(name), facts.fine_tuned[name].sets.index(one.test_set), training
 
 
-_is_transfer = is_comparison("transfer")
-
-
 def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     papers = one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
     return score_cell(facts, one, shaded=papers)
@@ -234,7 +228,7 @@ TRANSFER = TableSpec(
     (
         Cells(ACCURACIES, "train rows", sizes_cell, merged=True),
         Cells(ACCURACIES, _tuned_columns, _tuned_score, order=_tuned_order),
-        Cells(DIFFERENCES, _tuned_columns, difference_cell, _is_transfer, order=_tuned_order, apart=MINUS),
+        Cells(DIFFERENCES, _tuned_columns, difference_cell, is_comparison("transfer"), order=_tuned_order, apart=MINUS),
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [

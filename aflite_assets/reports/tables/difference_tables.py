@@ -1,13 +1,12 @@
 """The tables of differences between trainings on the same test rows, and of what a fall in accuracy is made of."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingOverlap
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
@@ -198,18 +197,14 @@ RANKINGS = TableSpec(
 )
 
 
-def _kept_by(facts: DatasetFacts, one: RankingOverlap, side: int) -> str:
-    return f"by {facts.rankings[one.representation].rankings[side]}"
-
-
 RANKING_OVERLAPS = TableSpec(
     "rankings_{representation}",
     "Train rows kept by {first} and by {second}, representation {representation}",
     {"kept": "{train_set}"},
     (
         Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), field_cell("rows")),
-        Cells(RANKING_OVERLAP, partial(_kept_by, side=0), field_cell("first_rows")),
-        Cells(RANKING_OVERLAP, partial(_kept_by, side=1), field_cell("second_rows")),
+        Cells(RANKING_OVERLAP, "by {first}", field_cell("first_rows")),
+        Cells(RANKING_OVERLAP, "by {second}", field_cell("second_rows")),
         Cells(RANKING_OVERLAP, "by both", field_cell("shared")),
         Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
         Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),

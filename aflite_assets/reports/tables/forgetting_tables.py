@@ -2,23 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
+from typing import Any
 
+from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.forgettables import (
-    AGREEMENT,
-    EVENTS,
-    FORGETTABLE_CLASSES,
-    MINORITIES,
-    PHASE_AVERAGES,
-    WEAK_MODEL_ACCURACIES,
-    WEAK_MODELS,
-    ForgettableClass,
-    ForgettingEvents,
-    Minority,
-    PhaseAverage,
-    WeakModel,
-)
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.score_table import OVERLAP
 from aflite_assets.reports.tables.cells import (
@@ -35,10 +23,12 @@ from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, 
 from aflite_assets.text import count, percent
 
 
-def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | ForgettableClass], TableCell]:
+def _share_of_rows(
+    name: str,
+) -> Callable[[DatasetFacts, Any], TableCell]:
     """A cell with a count of train rows, and its share of them."""
 
-    def cell(facts: DatasetFacts, one: WeakModel | ForgettableClass) -> TableCell:
+    def cell(facts: DatasetFacts, one: Any) -> TableCell:
         number = getattr(one, name)
         return TableCell(count(number), (f"{percent(number / max(one.rows, 1))} %",), number)
 
@@ -50,13 +40,13 @@ WEAK_MODEL_TABLE = TableSpec(
     "Forgettable rows of each weak model",
     {"weak model": "{weak_model}"},
     (
-        Cells(WEAK_MODELS, "train rows", field_cell("rows")),
-        Cells(WEAK_MODELS, "forgettable", _share_of_rows("forgettable")),
-        Cells(WEAK_MODELS, "of these never learnt", _share_of_rows("never_learnt")),
-        Cells(WEAK_MODELS, "taken", _share_of_rows("taken")),
-        Cells(WEAK_MODELS, "largest class (%)", field_cell("largest_class", percent)),
-        Cells(WEAK_MODELS, "train accuracy (%)", field_cell("train_accuracy", percent)),
-        Cells(WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", field_cell("accuracy", percent)),
+        Cells(forgettables.WEAK_MODELS, "train rows", field_cell("rows")),
+        Cells(forgettables.WEAK_MODELS, "forgettable", _share_of_rows("forgettable")),
+        Cells(forgettables.WEAK_MODELS, "of these never learnt", _share_of_rows("never_learnt")),
+        Cells(forgettables.WEAK_MODELS, "taken", _share_of_rows("taken")),
+        Cells(forgettables.WEAK_MODELS, "largest class (%)", field_cell("largest_class", percent)),
+        Cells(forgettables.WEAK_MODELS, "train accuracy (%)", field_cell("train_accuracy", percent)),
+        Cells(forgettables.WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", field_cell("accuracy", percent)),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
     "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
@@ -68,7 +58,7 @@ WEAK_MODEL_TABLE = TableSpec(
 )
 
 
-def _class_order(facts: DatasetFacts, one: ForgettableClass) -> int:
+def _class_order(facts: DatasetFacts, one: forgettables.ForgettableClass) -> int:
     return facts.label_names.index(one.label)
 
 
@@ -77,18 +67,18 @@ CLASS_TABLE = TableSpec(
     "Forgettable rows by class",
     {"weak model": "{weak_model}"},
     tuple(
-        Cells(FORGETTABLE_CLASSES, column, _share_of_rows(column.heading.text), order=_class_order)
+        Cells(forgettables.FORGETTABLE_CLASSES, column, _share_of_rows(column.heading.text), order=_class_order)
         for column in (Column(Heading(what), Heading("{label}")) for what in ("forgettable", "taken"))
     ),
     caption="Shares are of the class's train rows.",
 )
 
 
-def _events_heading(facts: DatasetFacts, one: ForgettingEvents) -> str:
+def _events_heading(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> str:
     return {"never_learnt": "never learnt", "1": "once"}.get(one.events, f"{one.events} times")
 
 
-def _events_cell(facts: DatasetFacts, one: ForgettingEvents) -> TableCell:
+def _events_cell(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> TableCell:
     return TableCell(percent(one.share), (f"{count(one.rows)} rows",), one.share)
 
 
@@ -96,7 +86,7 @@ EVENT_TABLE = TableSpec(
     "forgetting_events",
     "How often rows were forgotten",
     {"weak model": "{weak_model}"},
-    (Cells(EVENTS, _events_heading, _events_cell),),
+    (Cells(forgettables.EVENTS, _events_heading, _events_cell),),
     caption="Per cent of the train rows; rows that were never right are counted apart (Figure 1 of the paper).",
 )
 
@@ -106,18 +96,18 @@ AGREEMENT_TABLE = TableSpec(
     "Whether trainings forget the same rows",
     {"first": "{first}", "second": "{second}"},
     (
-        Cells(AGREEMENT, "Jaccard", field_cell("jaccard", decimal, strong=True)),
-        Cells(AGREEMENT, "of random rows", field_cell("jaccard_by_chance", decimal)),
-        Cells(AGREEMENT, "rows in both", field_cell("shared")),
-        Cells(AGREEMENT, "rows of the first", field_cell("first_rows")),
-        Cells(AGREEMENT, "rows of the second", field_cell("second_rows")),
+        Cells(forgettables.AGREEMENT, "Jaccard", field_cell("jaccard", decimal, strong=True)),
+        Cells(forgettables.AGREEMENT, "of random rows", field_cell("jaccard_by_chance", decimal)),
+        Cells(forgettables.AGREEMENT, "rows in both", field_cell("shared")),
+        Cells(forgettables.AGREEMENT, "rows of the first", field_cell("first_rows")),
+        Cells(forgettables.AGREEMENT, "rows of the second", field_cell("second_rows")),
     ),
     caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
     "sizes.",
 )
 
 
-def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
+def _minority(facts: DatasetFacts, one: forgettables.Minority) -> TableCell:
     if one.mean is None:
         return NOTHING
     form = decimal if one.measure == "overlap" else percent
@@ -129,7 +119,7 @@ MINORITY_TABLE = TableSpec(
     "minorities",
     "What is rarer or more frequent among forgettable rows",
     {"weak model": "{weak_model}", "rows": "{set}"},
-    (Cells(MINORITIES, Column(Heading("{group}"), Heading("{measure}")), _minority),),
+    (Cells(forgettables.MINORITIES, Column(Heading("{group}"), Heading("{measure}")), _minority),),
     caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
     "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
     "size alone does.",
@@ -142,7 +132,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 # Second phases, and training on forgettable rows alone
 
 
-def _starts(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> Iterable[dict[str, object]]:
+def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
     """The evaluators that phases start from, of such an evaluator and of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
@@ -154,7 +144,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
     return one.representation is None and one.train_set == "full" and one.column != OVERLAP
 
 
-def _then_trained_on(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> str:
+def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
     """The later stages with their rows, where these are known, epochs and rates."""
     phase = facts.phases.get(one.evaluator)
     if phase is None:
@@ -165,12 +155,12 @@ def _then_trained_on(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> str:
     return first + ", then ".join(each.removesuffix(", ") for each in said)
 
 
-def _phase_order(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> int:
+def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> int:
     names = list(facts.phases)
     return names.index(one.evaluator) if one.evaluator in names else -1
 
 
-def _average(facts: DatasetFacts, one: PhaseAverage) -> TableCell:
+def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:
     deviation = () if one.seeds_deviation is None else (f"±{percent(one.seeds_deviation)}",)
     return TableCell(percent(one.accuracy), deviation, one.accuracy)
 
@@ -181,7 +171,7 @@ TWO_PHASE = TableSpec(
     {"evaluator": "{evaluator}", "then trained on": _then_trained_on},
     (
         Cells(ACCURACIES, "train rows of full", sizes_cell, _in_phases),
-        Cells(PHASE_AVERAGES, "average", _average),
+        Cells(forgettables.PHASE_AVERAGES, "average", _average),
         Cells(ACCURACIES, set_column, short_score_cell, _in_phases),
     ),
     of="{start}",
@@ -237,10 +227,7 @@ ALONE = TableSpec(
     "forgettables_alone",
     "{evaluator}, trained on forgettable rows alone",
     {"trained on": "{train_set}"},
-    (
-        Cells(ACCURACIES, "train rows", sizes_cell),
-        Cells(ACCURACIES, set_column, short_score_cell),
-    ),
+    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, set_column, short_score_cell)),
     of="{evaluator}",
     each=("evaluator",),
     where=lambda facts, one: one.representation is None and one.whole and one.evaluator in facts.trained_alone,

@@ -46,8 +46,7 @@ ITERATION_TABLE = TableSpec(
     (
         *value_columns(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
         *value_columns(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
-        *value_columns(ITERATIONS, _has_scored, scored_rows_in="scored rows in"),
-        *value_columns(ITERATIONS, _has_scored, scored_removed="scored rows removed"),
+        *value_columns(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
         *value_columns(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
         *value_columns(ITERATIONS, rows_never_held_out="never held out"),
     ),
@@ -105,15 +104,15 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
     shown = shown.slice(0, MAX_EVIDENCE_ROWS)
     if shown.column_names[:1] == ["row_id"]:
         shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
-    for name in table.column_names:
-        if "_" in name:
-            caption = re.sub(rf"\b{re.escape(name)}\b", f"“{_in_words(name)}”", caption)
+    words = {name: _IN_WORDS.get(name, name.replace("_", " ")) for name in table.column_names}
+    for name in filter(lambda name: "_" in name, words):
+        caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
     if table.num_rows > len(shown):
         caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
     return _listing(
         "evidence",
         evidence.title,
-        [short(_in_words(name)) for name in shown.column_names],
+        [short(words[name]) for name in shown.column_names],
         [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()],
         caption,
     )
@@ -125,10 +124,6 @@ def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
     if marks and name.startswith("share_"):
         return replace(value_cell(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
     return value_cell(value)
-
-
-def _in_words(name: str) -> str:
-    return _IN_WORDS.get(name, name.replace("_", " "))
 
 
 def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:

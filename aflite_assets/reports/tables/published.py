@@ -17,10 +17,10 @@ def paper_tables(analysis: Analysis) -> tuple[Table, ...]:
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
     """A record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
     for table in published_tables(published):
-        where = {"source": table.source, "caption": table.caption, "note": table.note}
+        of_table = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, printed in table.printed():
             for column, (value, deviation) in zip(table.columns, printed, strict=True):
-                yield {**where, "row": name, "column": column, "value": value, "deviation": deviation}
+                yield {**of_table, "row": name, "column": column, "value": value, "deviation": deviation}
 
 
 def paper_table(table: PublishedTable) -> Table:

@@ -43,6 +43,10 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
+    def filled(self, values: Mapping[str, object]) -> "Heading":
+        """Return it with values filled in, as in "accuracy on {split}"."""
+        return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
+
 
 @dataclass(frozen=True)
 class Column:
@@ -140,10 +144,10 @@ class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
 
     Every function gets the dataset's facts and a record. `column`: the column or its heading, equal for records below
-    each other, or several columns that the record stands in. It is a function, or is filled with the fields of the
-    record, as in "accuracy on {split}". `value`: the cell of the first record of a place, or, if `merged`, of all of
-    them. `order`: what columns are sorted by; those without it come first, in the order of the records. `apart`: the
-    texts before the row, filled in the same way, if it stands below the others.
+    each other, or several columns that the record stands in; a function, or filled as the spec's `title` is. `value`:
+    the cell of the first record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those
+    without it come first, in the order of the records. `apart`: the texts before the row, filled in the same way, if it
+    stands below the others.
     """
 
     source: TidyTable[_Record]
@@ -187,7 +191,7 @@ class TableSpec:
             for one in analysis.of(block.source):
                 if self.where(facts, one) and block.where(facts, one):
                     for names in self._names(facts, one):
-                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one))
+                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one, names))
         return tuple(
             self._table(facts, dict(names), placed)
             for names, placed in found.items()
@@ -197,10 +201,12 @@ class TableSpec:
     def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
         return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
 
-    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any) -> "Iterator[_Placed]":
-        said = block.apart or self.headings.values()
-        texts = tuple(text(facts, one) if callable(text) else text.format_map(vars(one)) for text in said)
-        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, one)
+    def _placed(
+        self, facts: DatasetFacts, block: Cells[Any], one: Any, names: Mapping[str, object]
+    ) -> "Iterator[_Placed]":
+        said, values = block.apart or self.headings.values(), {**vars(one), **names}
+        texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
+        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, values)
         for column in found if isinstance(found, list) else [found]:
             yield _Placed(block, one, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
@@ -238,18 +244,10 @@ class _Placed:
     column: Column
 
 
-def _filled(texts: tuple[str, ...], one: object) -> tuple[str, ...]:
-    return tuple(text.format_map(vars(one)) for text in texts)
-
-
-def _filled_heading(heading: Heading, one: object) -> Heading:
-    return Heading(heading.text.format_map(vars(one)), _filled(heading.notes, one))
-
-
-def _filled_column(head: _Head, one: object) -> Column:
+def _filled_column(head: _Head, values: Mapping[str, object]) -> Column:
     column = _as_column(head)
-    group = None if column.group is None else _filled_heading(column.group, one)
-    return replace(column, heading=_filled_heading(column.heading, one), group=group)
+    group = None if column.group is None else column.group.filled(values)
+    return replace(column, heading=column.heading.filled(values), group=group)
 
 
 def _as_column(head: _Head) -> Column:

@@ -62,7 +62,7 @@ def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) 
     assert {cell["train_set"] for cell in cells} >= {"full", "random", "filtered"}
     assert {cell["status"] for cell in cells} == {"done"}
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
-    assert report["schema_version"] == 4
+    assert report["schema_version"] == 3
     page = results["benchmark_report"].result.file("report.html").read_text()
     assert "Small &lt;circles&gt;" in page
     assert "Small <circles>" not in page

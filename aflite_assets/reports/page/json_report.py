@@ -10,7 +10,7 @@ from aflite_assets.reports.sentences.verdict import verdict_json, verdict_texts
 from aflite_assets.reports.tables.challenge_tables import set_notes
 from aflite_assets.reports.tables.published import paper_records
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 3
 
 _TEST_SET = (
     "name", "challenge", "rows", "unit", "chance", "pooled", "filtered_rows", "label_names", "class_map", "collapse",

@@ -28,7 +28,9 @@ DASH = "\N{EN DASH}"
 def test_parts_are_labels_then_categories_by_label(planted: BenchmarkData) -> None:
     (table,) = CHALLENGE_SETS.tables(analyse(planted))
     assert len(table.columns) == 1 + 1 + 11
-    assert (table.name, table.of, table.title) == ("challenge_sets_roberta", "hans", "hans")
+    assert (table.name, table.of, table.title) == (
+        "challenge_sets_roberta", "hans", "hans; train sets of representation roberta",
+    )  # fmt: skip
     assert [column.plain for column in table.columns[:7]] == [
         "train rows", "overall (n = 300)", "entailment (n = 150)", "non-entailment (n = 150)", "constituent (n = 100)",
         "constituent, entailment (n = 50)", "constituent, non-entailment (n = 50)",

@@ -5,12 +5,13 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
-from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
+from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.paired import PrimaryComparison, differences, primary_comparison
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
@@ -75,7 +76,6 @@ class Analysis:
     """The numbers of one report.
 
     `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
-    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered.
     """
 
     facts: DatasetFacts
@@ -83,13 +83,17 @@ class Analysis:
     verdicts: tuple[FilteringVerdict, ...]
     judging: Judging
     primary: PrimaryComparison
-    headlines: tuple[Headline, ...]
     checks: tuple[CheckOutcome, ...]
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
         """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
+
+    def falls(self, representation: str) -> tuple[Fall, ...]:
+        """The falls of one filtering, by evaluator, each with its terms in their order."""
+        by_evaluator = groupby(self.of(FALLS, representation), attrgetter("evaluator"))
+        return tuple(tuple(terms) for _, terms in by_evaluator)
 
 
 def analyse(data: BenchmarkData) -> Analysis:
@@ -103,6 +107,5 @@ def analyse(data: BenchmarkData) -> Analysis:
         verdicts=filtering_verdicts(data),
         judging=judging(data),
         primary=primary_comparison(data),
-        headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         checks=data.checks,
     )

@@ -21,7 +21,7 @@ from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
 from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.model_figures import FORGETTABLE_KINDS, headline_pictures
-from aflite_assets.reports.figures.representation_figures import means_text, scatter_caption
+from aflite_assets.reports.figures.representation_figures import compared_accuracies, means_text, scatter_caption
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.environment import template_environment
@@ -115,7 +115,7 @@ def _section(
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(script_json(curve_figure(analysis.of(ITERATIONS, name)))),
-        "scatter_caption": scatter_caption([one for one in analysis.headlines if one.representation == name]),
+        "scatter_caption": scatter_caption(compared_accuracies(analysis, name)),
         "similarities": [
             (blocks, [shown_rows(inputs.examples, rows, one.row_ids, inputs.source) for one in blocks[:with_images]])
             for blocks in inputs.similarities.get(name, ())

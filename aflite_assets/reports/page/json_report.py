@@ -61,7 +61,6 @@ def _fields(record: object, *names: str) -> dict[str, object]:
 def _representation(analysis: Analysis, filtering: FilteringFacts) -> dict[str, object]:
     name = filtering.representation
     return {
-        "headlines": [one for one in analysis.headlines if one.representation == name],
         "verdict": next(one for one in verdict_texts(analysis) if one.representation == name),
         **_fields(filtering, "stop_reason", "warnings", "settings"),
     }

@@ -55,7 +55,8 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
         sentences += filter(None, (filtering_sentence(one, one.train_questions), runs_sentence(one)))
         sentences += map(planted_sentence, analysis.of(PLANTED, name))
         sentences.append(comparisons.comparison_sentence(analysis, name))
-        sentences += [comparisons.headline_sentence(each) for each in analysis.headlines if each.representation == name]
+        falls = [(fall, analysis.facts.test_set[fall[0].test_set].unit) for fall in analysis.falls(name)]
+        sentences += [comparisons.fall_sentence(*fall) for fall in falls]
         sentences += comparisons.paired_sentences(analysis, name)
     return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 

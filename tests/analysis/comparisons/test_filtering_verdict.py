@@ -9,7 +9,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.paired import PrimaryComparison
 from aflite_assets.analysis.facts import DatasetFacts
@@ -22,7 +21,6 @@ RECORDS: dict[str, Any] = {
     "verdicts": tuple[FilteringVerdict, ...],
     "judging": Judging,
     "primary": PrimaryComparison,
-    "headlines": tuple[Headline, ...],
     "checks": tuple[CheckOutcome, ...],
 }
 

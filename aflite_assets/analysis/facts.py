@@ -116,7 +116,6 @@ class DatasetFacts(DatasetRecord):
     rows alone.
     """
 
-    representations: tuple[str, ...]
     evaluators: tuple[str, ...]
     plain_evaluators: tuple[str, ...]
     judging_evaluators: tuple[str, ...]
@@ -133,6 +132,11 @@ class DatasetFacts(DatasetRecord):
     phases: Mapping[str, SecondPhase]
     untrained_weak_models: Mapping[str, str]
     trained_alone: tuple[str, ...]
+
+    @property
+    def representations(self) -> tuple[str, ...]:
+        """Names of the representations filtered with, in their order."""
+        return tuple(one.representation for one in self.filterings)
 
     @property
     def challenge_sets(self) -> tuple[str, ...]:

@@ -40,8 +40,7 @@ PARTS: dict[tuple[str | None, str | None, str | None], tuple[int, float]] = {
 def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
     """Share of right predictions in [0, 1] over the rows of the mask; None if there is no score or no row."""
     rows = np.ones(len(test_set.row_ids), dtype=bool) if mask is None else mask
-    found = score([correct_rows(cell, test_set)], rows, None).accuracy
-    return None if found is None else found.mean
+    return score([correct_rows(cell, test_set)], rows, None).accuracy
 
 
 def other_cell(train_set: str, right: str, seed: int = 0) -> Cell:
@@ -99,7 +98,7 @@ def make_ranked(planted: BenchmarkData) -> Callable[..., BenchmarkData]:
         given: dict[str, Any] = {
             "filtered": (*planted.filtered, replace(planted.filtered[0], representation=OTHER)),
             "cells": ranked_cells(planted.test_sets, shares, seeds=seeds),
-            "rankings": (PAIR,),
+            "rankings": {"roberta": PAIR},
         }
         return planted_benchmark(**(given | changes))
 

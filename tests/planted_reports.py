@@ -443,9 +443,10 @@ def learnt_rows() -> tuple[LearntRows, ...]:
     right, epochs, none = ids % 4, np.full(1000, 3), np.zeros(1000, np.int64)
     events = (right == 1).astype(np.int64)
     sets = {"forgettable": ids[right < 2], "never_learnt": ids[right == 0]}
+    names = ("row_id", "forgetting_events", "right", "presentations")
     return (
-        LearntRows("bow", 0, ids, events, right, epochs, sets),
-        LearntRows("bow", 1, ids, none, epochs, epochs),
+        LearntRows("bow", 0, pa.table([ids, events, right, epochs], names), sets),
+        LearntRows("bow", 1, pa.table([ids, none, epochs, epochs], names)),
     )
 
 

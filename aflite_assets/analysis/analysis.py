@@ -5,12 +5,13 @@ What computes a table stands in the module of its subject, with its `TidyTable` 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
-from aflite_assets.analysis.comparisons.falls import FALLS, Headline, fall_terms, headlines
+from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, differences
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
@@ -23,9 +24,10 @@ from aflite_assets.analysis.filtering import (
     filter_table,
     predictability_counts,
 )
-from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Cue, FilteringCue, MeanSimilarity
+from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
+from aflite_assets.analysis.inputs.trained_cells import Training
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
@@ -35,7 +37,7 @@ from aflite_assets.checks import CheckOutcome
 _Record = TypeVar("_Record")
 
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
-    (accuracies.TRAININGS, accuracies.trainings),
+    (accuracies.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
     (accuracies.SCORES, accuracies.seed_scores),
     (accuracies.ACCURACIES, accuracies.accuracies),
     (DIFFERENCES, differences),
@@ -43,7 +45,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (measured.DATA_MAPS, measured.data_map_means),
     (measured.ANSWER_PICKS, measured.answer_picks),
     (measured.ANNOTATORS, measured.annotator_agreement),
-    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings for row in pair.overlaps)),
+    (RANKING_OVERLAP, lambda data: (row for pair in data.rankings.values() for row in pair.overlaps)),
     (forgettables.WEAK_MODELS, forgettables.weak_models),
     (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
     (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),
@@ -75,23 +77,24 @@ class Analysis:
 
     `undecided`: why no comparison can decide whether filtering helps; None if one can.
     `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
-    `headlines`: per filtering and evaluator what becomes of its accuracy from full to filtered. `cues`: by
-    representation, what marks the rows that filtering removed.
     """
 
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
-    cues: Mapping[str, tuple[Cue, ...]]
     verdicts: tuple[FilteringVerdict, ...]
     judging: Judging
     undecided: Lack | None
-    headlines: tuple[Headline, ...]
     checks: tuple[CheckOutcome, ...]
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
         """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
+
+    def falls(self, representation: str) -> tuple[Fall, ...]:
+        """The falls of one filtering, by evaluator, each with its terms in their order."""
+        by_evaluator = groupby(self.of(FALLS, representation), attrgetter("evaluator"))
+        return tuple(tuple(terms) for _, terms in by_evaluator)
 
 
 def analyse(data: BenchmarkData) -> Analysis:
@@ -105,7 +108,5 @@ def analyse(data: BenchmarkData) -> Analysis:
         verdicts=filtering_verdicts(data),
         judging=judging(data),
         undecided=deciding_lack(data),
-        headlines=tuple(one for name in data.representations for one in headlines(data, name)),
         checks=data.checks,
-        cues=data.cues,
     )

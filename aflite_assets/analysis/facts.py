@@ -13,9 +13,8 @@ from aflite_assets.analysis.inputs.records import (
     BenchmarkData,
     Cell,
     Collapse,
+    DatasetRecord,
     FilteredSet,
-    FineTuned,
-    RankingPair,
     TestSet,
     Unit,
 )
@@ -95,22 +94,6 @@ class FilteringFacts(FilterOutcome):
 
 
 @dataclass(frozen=True)
-class EvaluatorFacts:
-    """One evaluator: whether it was trained on a train set alone (`plain`), and whether filters are judged by it.
-
-    `whole_input`: False if it sees only a part of the input. `held_back`: the share of its train rows that it stops by,
-    in (0, 1), None without. `meaning`: for an evaluator that was fine-tuned on challenge sets, what it is in words.
-    """
-
-    name: str
-    plain: bool
-    whole_input: bool
-    judging: bool
-    held_back: float | None
-    meaning: str | None
-
-
-@dataclass(frozen=True)
 class WeakTrainingFacts:
     """One training of a weak model, its name on the page, and the `sets` drawn from it; None if they are not used."""
 
@@ -120,73 +103,40 @@ class WeakTrainingFacts:
     sets: tuple[str, ...] | None
 
 
-@dataclass(frozen=True)
-class RankingFacts:
-    """A filtering compared with `against`, which differs in its ranking; the two kept other numbers of `differing`."""
+@dataclass(frozen=True, kw_only=True)
+class DatasetFacts(DatasetRecord):
+    """What a report says of a dataset, its test sets, filterings and evaluators.
 
-    against: str
-    rankings: tuple[str, str]
-    differing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class DatasetFacts:
-    """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
-
+    `evaluators` in the order of their first cell, `plain_evaluators` and `judging_evaluators` as in `BenchmarkData`.
     `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
     None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, and `sample_stop` the rule
     that chose it; None if all train rows were. `split_questions`: the number of questions that the rows of each split
     are answers of; empty if rows are no answers. `phases`: evaluators that go on with rows of weak models; by weak
-    model `untrained_weak_models` why it was not trained, and `taken_rows` how many of its forgettable rows phases train
-    on; `trained_alone`: evaluators that were trained on such rows alone. `rankings`: by representation.
+    model `untrained_weak_models` why it was not trained; `trained_alone`: evaluators that were trained on forgettable
+    rows alone.
     """
 
-    name: str
-    title: str
-    description: str
-    label_names: tuple[str, ...]
+    evaluators: tuple[str, ...]
+    plain_evaluators: tuple[str, ...]
+    judging_evaluators: tuple[str, ...]
     text_columns: Mapping[str, str]
     right_label: str | None
-    split_rows: Mapping[str, int]
     split_questions: Mapping[str, int]
     weak_models: Mapping[str, WeakModelFacts]
     evidence_tables: int
-    warmup_rows: int
     sample_rows: int | None
     sample_stop: StopRule | None
-    notes: tuple[str, ...]
-    settings_done: tuple[str, ...]
     test_sets: tuple[TestSetFacts, ...]
-    missing_sets: Mapping[str, str]
     filterings: tuple[FilteringFacts, ...]
-    evaluators: tuple[EvaluatorFacts, ...]
     weak_trainings: tuple[WeakTrainingFacts, ...]
-    fine_tuned: Mapping[str, FineTuned]
-    families: Mapping[str, str]
-    architectures: Mapping[str, str]
-    smallest_effect: float
-    published: str | None
-    provenance: Mapping[str, str]
     phases: Mapping[str, SecondPhase]
     untrained_weak_models: Mapping[str, str]
-    taken_rows: Mapping[str, int]
     trained_alone: tuple[str, ...]
-    rankings: Mapping[str, RankingFacts]
 
     @property
     def representations(self) -> tuple[str, ...]:
         """Names of the representations filtered with, in their order."""
         return tuple(one.representation for one in self.filterings)
-
-    @property
-    def plain_evaluators(self) -> tuple[str, ...]:
-        """Names of the evaluators that were trained on a train set and nothing else."""
-        return tuple(one.name for one in self.evaluators if one.plain)
-
-    @property
-    def judging_evaluators(self) -> tuple[str, ...]:
-        """Names of the evaluators that filters may be judged by, if they learn something."""
-        return tuple(one.name for one in self.evaluators if one.judging)
 
     @property
     def challenge_sets(self) -> tuple[str, ...]:
@@ -227,19 +177,11 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         sample_stop=None if sample is None else sample.stop,
         test_sets=tuple(set_facts(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         filterings=tuple(_filtering(data, one) for one in data.filtered),
-        evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
         weak_trainings=_weak_trainings(forgettables.learnt),
         phases=forgettables.phases,
         untrained_weak_models=forgettables.failed,
-        taken_rows={name: one.taken for name, one in forgettables.models.items()},
         trained_alone=tuple(dict.fromkeys(alone)),
-        rankings={pair.representation: _ranking(pair) for pair in data.rankings},
     )
-
-
-def _ranking(pair: RankingPair) -> RankingFacts:
-    differing = tuple(one.train_set for one in pair.overlaps if one.first_rows != one.second_rows)
-    return RankingFacts(pair.against, pair.rankings, differing)
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
@@ -288,13 +230,6 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
         suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
         train_sets={name: train_rows(cells) for name, cells in trained.items()},
     )
-
-
-def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
-    tuned = data.fine_tuned.get(name)
-    whole_input, judging = name not in data.partial_inputs, name in data.judging_evaluators
-    meaning = None if tuned is None else tuned.meaning
-    return EvaluatorFacts(name, tuned is None, whole_input, judging, data.held_back.get(name), meaning)
 
 
 def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:

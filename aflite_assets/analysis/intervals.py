@@ -11,7 +11,7 @@ both, take away what both count); Welch (1947), Biometrika 34:28; Satterthwaite 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -265,6 +265,8 @@ def chosen_interval(
     sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
     right, chosen_right = (_right_by_group([one * rows for one in trained], codes) for rows in (1, chosen))
     present = chosen_sizes[chosen_sizes > 0]
+    if chosen.all():  # nothing was chosen, so nothing can differ
+        return replace(crossed_interval(trained, trained, groups), low=0.0, high=0.0)
     if len(present) < 2:
         gaps = right.sum(axis=1) / sizes.sum() - chosen_right.sum(axis=1) / chosen_sizes.sum()
         return _of_one_group(100 * float(np.mean(gaps)), (len(trained), len(trained)))

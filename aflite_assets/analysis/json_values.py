@@ -1,13 +1,11 @@
 """Records and arrays turned into plain JSON values; the report itself as JSON is in `page`."""
 
-import dataclasses
-import math
 from collections.abc import Mapping
-from datetime import date
-from enum import Enum
 from pathlib import PurePath
+from typing import cast
 
 import numpy as np
+from pydantic_core import to_jsonable_python
 
 from aflite_assets.errors import InvalidInputError
 
@@ -19,25 +17,15 @@ def to_json(value: object) -> JsonValue:
 
     Raises InvalidInputError if there is none.
     """
+    return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
+
+
+def _plain(value: object) -> object:
     match value:
-        case Enum():
-            return to_json(value.value)
-        case None | bool() | str():
-            return value
-        case int():
-            return int(value)
-        case float() | np.floating():
-            return float(value) if math.isfinite(value) else None
         case np.generic() | np.ndarray():
-            return to_json(value.tolist())
+            return value.tolist()
         case Mapping():
-            return {str(key): to_json(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [to_json(inner) for inner in value]
-        case set() | frozenset():
-            return [to_json(inner) for inner in sorted(value, key=str)]
-        case date() | PurePath():
+            return dict(value)
+        case PurePath():
             return str(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")

@@ -20,11 +20,6 @@ def earlier_name(train_set: str) -> str | None:
     return None if found is None or found[2] == "matched" else found[2]
 
 
-def is_train_set(name: str) -> bool:
-    """Return True if a train set may have this name."""
-    return name in TRAIN_SETS or earlier_name(name) is not None or is_forgettable_set(name)
-
-
 def is_filtered_set(name: str) -> bool:
     """Return True if a filter kept these rows, in the end or at an earlier size."""
     return name == "filtered" or (earlier_name(name) is not None and name.startswith("filtered_"))

@@ -100,10 +100,8 @@ def report_tables(result: PublishedResult) -> dict[str, Any]:
 
 
 def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.MetadataValue]]:
-    """The table under `name` and its notes under their own; without columns the notes stand for the table."""
+    """The table under `name` and its notes under their own."""
     notes = dg.MetadataValue.text(" ".join(layout["notes"]))
-    if not layout["columns"]:
-        return [(name, notes)]
     columns = _distinct(layout["columns"])
     rows = table(dict(zip(columns, row, strict=True)) for row in layout["rows"])
     return [(name, rows), *([(f"{name} notes", notes)] if layout["notes"] else [])]

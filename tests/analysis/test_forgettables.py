@@ -39,7 +39,7 @@ def test_sizes_classes_events_and_agreement_are_those_given(forgotten: Benchmark
     ]  # fmt: skip
     assert analysis.of(AGREEMENT) == (Agreement("bow, seed 0", "bow, seed 1", 200, 180, 90, 90 / 290, 0.1),)
     assert analysis.facts.untrained_weak_models == {"lstm": "ModelError: it diverged"}
-    assert analysis.facts.taken_rows == {"bow": 150}
+    assert analysis.facts.weak_models["bow"].taken == 150
     assert analysis.facts.trained_alone == ("net",)
 
 

@@ -94,9 +94,17 @@ def test_a_side_that_never_moves_leaves_the_degrees_of_the_other() -> None:
 def test_nothing_that_moves_is_no_division_by_zero() -> None:
     same = drawn(0, trainings=1) * 2
     found = crossed_interval(same, same)
-    assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
-    apart = crossed_interval(bits("111", "111"), bits("000", "000"))
-    assert (apart.difference, apart.low, apart.high, apart.p_value) == (100, 100, 100, 0)
+    # no disagreement in 40 rows: a share of 3.69 / 40 may still disagree, two-sided 95 %
+    assert (found.difference, found.p_value) == (0, 1)
+    assert (found.low, found.high) == pytest.approx((-9.2222, 9.2222), abs=1e-4)
+    apart = crossed_interval(bits("1" * 40, "1" * 40), bits("0" * 40, "0" * 40))
+    assert (apart.difference, apart.high, apart.p_value) == (100, 100, 0)
+    assert apart.low == pytest.approx(90.7778, abs=1e-4)
+
+
+def test_the_interval_without_a_disagreement_counts_groups() -> None:
+    same = bits("1" * 40, "1" * 40)
+    assert crossed_interval(same, same, np.arange(40) // 4).high == pytest.approx(36.8888, abs=1e-4)
 
 
 def test_rows_of_one_group_tell_nothing() -> None:

@@ -209,8 +209,12 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, 
     beyond = {one: one.beyond_natural_p for one in deciding if one.beyond_natural_p is not None}
     adjusted = dict(zip(beyond, holm(list(beyond.values())), strict=True))
     mine = [one for one in deciding if one.representation == representation]
-    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, one.adjusted_p or 1.0))
+    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, _sureness(one)))
     return tuple(_comparison(data, one, adjusted.get(one)) for one in mine)
+
+
+def _sureness(one: Difference) -> float:
+    return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
 def _comparison(data: BenchmarkData, one: Difference, beyond_p: float | None) -> Comparison:

@@ -193,7 +193,7 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare two rankings by every evaluator, at every size, on every test set and category."""
     scores = score_table(data)
-    for pair, evaluator in product(data.rankings, data.plain_evaluators):
+    for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
         names = (pair.representation, pair.against)
         mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
         train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
@@ -215,7 +215,7 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _seeds(score: Score | None) -> int:
-    return 0 if score is None or score.accuracy is None else score.accuracy.seeds
+    return 0 if score is None or score.seeds is None else score.seeds
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:

@@ -26,8 +26,8 @@ class Cue:
     `kind`: attribute, partial input (one text of a pair gives the label away), word, length (of texts), or column (of
     features). `counts`: whether such a mark alone is a shortcut, or only a hint, which may be the task itself.
     `label_name`: the class that it goes with, `class_share` the share of its rows that have it, `class_shares` that of
-    every class in the dataset's order (empty in results of earlier versions). The other shares are of the removed rows,
-    those of a length counting rows of its class alone. All lie in [0, 1]; `adjusted_p` is Holm's over all that count,
+    every class in the dataset's order. The other shares are of the removed rows, those of a length counting rows of its
+    class alone. All lie in [0, 1]; `adjusted_p` is Holm's over all that count,
     or over all hints. `same_rows_as`: the more telling word in nearly the same rows; `alike`: the words that name this
     one so. `elsewhere`: challenge sets and the share of their rows that has the mark, if counted.
     """
@@ -79,9 +79,9 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
         adjusted[side] = holm(p_values[side].tolist())
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
     for row in rows:
-        key = row["kind"], row["name"], row.setdefault("same_rows_as", None)
+        key = row["kind"], row["name"], row["same_rows_as"]
         alike[key] = (*alike.get(key, ()), row["value"])
-        row["class_shares"] = tuple(row.get("class_shares") or ())
+        row["class_shares"] = tuple(row["class_shares"])
     return tuple(
         Cue(**row, adjusted_p=p_value, alike=alike.get((row["kind"], row["name"], row["value"]), ()))
         for row, p_value in zip(rows, adjusted.tolist(), strict=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.trained_cells import Cell
 
@@ -18,7 +17,7 @@ class WeakModelFacts:
     by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
     `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
     `margins`, per such split: `largest_class`, and `low` and `high` of the interval of the accuracy over it, in points;
-    empty for splits that are too small, for an evaluator's own training, and in earlier results.
+    empty for splits that are too small and for an evaluator's own training.
     """
 
     rows: int
@@ -58,23 +57,15 @@ class Agreement:
 class LearntRows:
     """How train rows were learnt in one training of a weak model.
 
-    Arrays (rows,) int64: `row_ids` ascending, and counts `events`, `right` (0: never learnt) and `presentations`.
+    `counts`: a line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
     `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training; None
     for trainings of other seeds, whose rows are not used.
     """
 
     weak_model: str
     seed: int
-    row_ids: np.ndarray
-    events: np.ndarray
-    right: np.ndarray
-    presentations: np.ndarray
+    counts: pa.Table
     sets: Mapping[str, np.ndarray] | None = None
-
-    def places(self, row_ids: np.ndarray) -> np.ndarray:
-        """Return the positions of these rows; -1 for rows that it was not trained on."""
-        found: np.ndarray = pc.index_in(pa.array(row_ids), value_set=pa.array(self.row_ids)).fill_null(-1).to_numpy()
-        return found
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Input records of an analysis: test sets, filtered sets, and everything that one report shows; no statistics."""
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -11,25 +10,17 @@ import pyarrow as pa
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
-from aflite_assets.analysis.inputs.trained_cells import require, require_columns
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.dataset import Collected
 
-if TYPE_CHECKING:
-    from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
-
 Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]
 
-_ITERATION_COLUMNS = (
-    "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
-    "representation_bias", "rows_never_held_out",
-)  # fmt: skip
-_ROW_COLUMNS = ("row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability")
 DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness", "row_id", "kept")
 """The first five as in the tables that Swayamdipta et al. 2020 write."""
 
@@ -64,9 +55,6 @@ class TestSet:
     `unit`: what is right or wrong and what intervals count. A question of multiple choice is given as the row of its
     right answer (`questions.question_set`), and `chance` in [0, 1] is then the mean accuracy of guessing, else None.
     `collected`: how a challenge set's rows came about, as the dataset's file declares; None if it does not.
-
-    Raises:
-        InvalidInputError: row ids repeat, or labels are no class numbers of the set.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -88,12 +76,6 @@ class TestSet:
     chance: float | None = None
     collected: Collected | None = None
 
-    def __post_init__(self) -> None:
-        where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
-        require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
-        inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
-        require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
-
     @property
     def adds_probabilities(self) -> bool:
         """Whether predictions come from probabilities because classes of the dataset are merged or count as none."""
@@ -112,10 +94,6 @@ class FilteredSet:
     predictability and label_probability (in [0, 1], nullable). `runs`: how often the filter ran, each with its own
     draws; `kept_jaccard`: how similar the train rows are that several runs kept (mean and least over pairs, by_chance,
     in [0, 1]). `chance`: scores with permuted labels; `first_scores`: row_id and predictability in the first iteration.
-    Both are None in results of earlier versions.
-
-    Raises:
-        InvalidInputError: a column is missing.
     """
 
     representation: str
@@ -128,11 +106,6 @@ class FilteredSet:
     kept_jaccard: Mapping[str, float] | None = None
     chance: ChanceScores | None = None
     first_scores: pa.Table | None = None
-
-    def __post_init__(self) -> None:
-        where = f"filtered set of {self.representation!r}"
-        require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
-        require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
 
     def policy(self, split: str) -> str:
         """Return what the filter did with the rows of a split other than train: pooled, scored or kept."""
@@ -232,33 +205,25 @@ class RankingPair:
     rankings: tuple[str, str]
     overlaps: tuple[RankingOverlap, ...]
 
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The train sets of which the two kept other numbers of rows."""
+        return tuple(one.train_set for one in self.overlaps if one.first_rows != one.second_rows)
 
-@dataclass(frozen=True, eq=False)
-class BenchmarkData:
-    """Everything that one report shows.
 
-    Of the dataset: `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first,
-    `settings_done` (changes that settings made to the source's rows), `source` (places of rows in the user's files),
-    `checks` of data, filter and models, `published` (name of the papers' figures in `published_tables`), `provenance`
-    (versions and seeds as text). `warmup_curves` are empty if a size was given; `sample_curve` is None if all train
-    rows are filtered.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DatasetRecord:
+    """What is known of a dataset and its models before any number, and stated as it is.
 
-    Of evaluators: `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text
-    for models of one make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops
-    by; `fine_tuned` ones went on with challenge sets, `partial_inputs` see a part of the input only.
+    `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first, `settings_done`
+    (changes that settings made to the source's rows), `published` (name of the papers' figures in `published_tables`),
+    `provenance` (versions and seeds as text), `missing_sets` (challenge sets that could not be had, with the reason).
+    No difference under `smallest_effect` points is called one.
 
-    Of test sets: `missing_sets` are challenge sets that could not be had, with the reason; `primary` names the
-    evaluator and test set whose comparison sentences state first (None: the surest one); no difference under
-    `smallest_effect` points is called one.
-
-    Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
-    rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
-    filter that each seed's `filtered` is of, empty if there is one; `rankings`: filtered sets that differ in their
-    ranking alone. `row_information`: PVI of rows of natural test sets (`rows.table.INFORMATION`) or None.
-
-    Raises:
-        InvalidInputError: test sets or cells repeat, a cell's representation was not filtered, or `primary` names no
-            test set.
+    `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text for models of one
+    make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops by; `fine_tuned`
+    evaluators went on with challenge sets, `partial_inputs` see a part of the input only. `rankings`: by
+    representation filtered sets that differ in their ranking alone.
     """
 
     name: str
@@ -268,48 +233,52 @@ class BenchmarkData:
     split_rows: Mapping[str, int]
     warmup_rows: int
     notes: tuple[str, ...]
-    filtered: tuple[FilteredSet, ...]
-    cells: tuple[Cell, ...]
-    test_sets: tuple[TestSet, ...]
-    examples: Examples
-    evidence: tuple[EvidenceTable, ...]
+    settings_done: tuple[str, ...] = ()
     provenance: Mapping[str, str]
     missing_sets: Mapping[str, str] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
     architectures: Mapping[str, str] = field(default_factory=dict)
     held_back: Mapping[str, float] = field(default_factory=dict)
     published: str | None = None
+    fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
+    partial_inputs: tuple[str, ...] = ()
+    smallest_effect: float = 1.0
+    rankings: Mapping[str, RankingPair] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BenchmarkData(DatasetRecord):
+    """Everything that one report shows.
+
+    `source`: places of rows in the user's files. `checks` of data, filter and models. `warmup_curves` are empty if a
+    size was given; `sample_curve` is None if all train rows are filtered. `primary` names the evaluator and test set
+    whose comparison sentences state first (None: the surest one).
+
+    Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
+    rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
+    filter that each seed's `filtered` is of, empty if there is one. `row_information`: PVI of rows of natural test sets
+    (`rows.table.INFORMATION`) or None.
+    """
+
+    filtered: tuple[FilteredSet, ...]
+    cells: tuple[Cell, ...]
+    test_sets: tuple[TestSet, ...]
+    examples: Examples
+    evidence: tuple[EvidenceTable, ...]
     similarities: Mapping[str, tuple[ClassBlocks, ...]] = field(default_factory=dict)
     score_bins: tuple[ScoreBin, ...] = ()
-    fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
-    warmup_curves: tuple["LearningCurve", ...] = ()
-    sample_curve: "SampleCurve | None" = None
+    warmup_curves: tuple[LearningCurve, ...] = ()
+    sample_curve: SampleCurve | None = None
     primary: tuple[str, str] | None = None
-    smallest_effect: float = 1.0
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
     row_facts: Mapping[str, pa.Table] = field(default_factory=dict)
     checks: tuple[CheckOutcome, ...] = ()
-    partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
-    settings_done: tuple[str, ...] = ()
     forgettables: Forgettables = NO_FORGETTABLES
-    rankings: tuple[RankingPair, ...] = ()
-
-    def __post_init__(self) -> None:
-        tested = [test_set.name for test_set in self.test_sets]
-        _require_unique([*tested, *self.missing_sets], "test set")
-        _require_unique([(c.evaluator, c.train_set, c.representation, c.seed) for c in self.cells], "cell")
-        stray = {cell.representation for cell in self.cells} - {None, *self.representations}
-        require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
-        on = None if self.primary is None else self.primary[1]
-        require(
-            on in (None, *tested, *self.missing_sets),
-            f"the primary comparison is on {on!r}, which is no test set; report.primary may name one of {tested}",
-        )
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -331,8 +300,3 @@ class BenchmarkData:
         """The plain ones that see whole inputs; all plain ones if none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
-
-
-def _require_unique(names: Sequence[Hashable], what: str) -> None:
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    require(not repeated, f"{what} given more than once: {repeated}")

@@ -67,6 +67,9 @@ _OUTCOME = {
     "predictability": pa.float32(),
     "label_probability": pa.float32(),
 }
+_LEARNT = {"forgotten": "forgetting_events", "right": "right", "presentations": "presentations"}
+"""Columns about trainings of weak models, by what they count, from those of `LearntRows.counts`."""
+
 _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 """Columns of class numbers, or lists of them, that are published as names."""
 
@@ -150,25 +153,17 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
     Per training `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`, int64: how often the row was
     forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>` names the row's.
     """
-    counts: dict[str, pa.Array] = {}
+    columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
     for one in trainings:
-        name, places = f"{one.weak_model}.{one.seed}", one.places(row_ids)
-        taken = pa.array(places, mask=places < 0)
-        for kind, values in (("forgotten", one.events), ("right", one.right), ("presentations", one.presentations)):
-            counts[f"{kind}.{name}"] = pa.array(values, pa.int64()).take(taken)
+        name, found = f"{one.weak_model}.{one.seed}", lines_of(one.counts, row_ids)
+        columns |= {f"{kind}.{name}": found[column] for kind, column in _LEARNT.items()}
         if one.sets is not None:
-            sets[f"forgettable_sets.{name}"] = _members(one.sets, row_ids, places < 0)
-    return counts | sets
-
-
-def _members(sets: Mapping[str, np.ndarray], row_ids: np.ndarray, unknown: np.ndarray) -> pa.Array:
-    """Return the names of the sets that each row is in, list<string>; null if `unknown`."""
-    inside = np.array([np.isin(row_ids, rows) & ~unknown for rows in sets.values()], bool)
-    inside = inside.reshape(len(sets), len(row_ids)).T
-    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    values = pa.array(list(sets), pa.string()).take(pa.array(np.nonzero(inside)[1]))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(unknown))
+            members = {each: set(rows.tolist()) for each, rows in one.sets.items()}
+            known = found["row_id"].to_pylist()
+            inside = [None if row is None else [each for each, rows in members.items() if row in rows] for row in known]
+            sets[f"forgettable_sets.{name}"] = pa.array(inside, pa.list_(pa.string()))
+    return columns | sets
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
@@ -214,13 +209,7 @@ TEST_ROWS = pa.schema(
         ("categories", pa.map_(pa.string(), pa.string())),
     ]
 )
-"""Every row, or question, that evaluators are tested on. `test_row` is its key, "<test set>/<row id>".
-
-`source_id`: the source's own id, or a hash of the content; of a question its right answer's. `text`, `text_pair`: null
-where rows have none. `label`: its gold class in the test set's own names. `group`: rows that belong together, null
-where each is its own. `kept_by`: the representations whose filter kept it, and "<representation>.<train set>" for the
-rules that made other train sets; null where no filter saw the set. `categories`: a text by column.
-"""
+"""Every row, or question, that evaluators are tested on; `docs/analysis.md` says what the columns hold."""
 
 PREDICTIONS = pa.schema(
     [

@@ -7,42 +7,19 @@ from itertools import product
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.trained_cells import CellStatus
-from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows
+from aflite_assets.analysis.inputs.trained_cells import Training
+from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows
 from aflite_assets.analysis.scores.groups import train_rows
 from aflite_assets.analysis.scores.score_table import TestedOn, score_table, scored_groups
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
 
-@dataclass(frozen=True)
-class Training:
-    """One evaluator trained on one train set with one seed; `status` and `reason` as in `Cell`.
-
-    `representation`: the filtering that the train set belongs to, or None for full.
-    """
-
-    evaluator: str
-    train_set: str
-    representation: str | None
-    seed: int
-    train_rows: int
-    status: CellStatus
-    reason: str | None
-
-
-def trainings(data: BenchmarkData) -> Iterator[Training]:
-    """Yield the trainings of a report in their order, without second phases on forgettable rows."""
-    return (record_of(Training, cell) for cell in data.cells)
-
-
-@dataclass(frozen=True)
-class Accuracy:
+@dataclass(frozen=True, kw_only=True)
+class Accuracy(Score):
     """Mean accuracy over the seeds of one evaluator and train set on one test set, or on a part of it.
 
     `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `score_table.Place`. `train_rows`,
-    `train_rows_most`: the least and the most over finished seeds, or None. `status`: "done" with an accuracy, else,
-    with `reason`, why there is none. `accuracy`, `interval_low` and `interval_high` (Wilson, at `effective_rows`) lie
-    in [0, 1]; `seeds_deviation` has divisor seeds - 1; `test_rows` counts rows or questions.
+    `train_rows_most`: the least and the most over finished seeds, or None. `test_rows` counts rows or questions.
     """
 
     representation: str | None
@@ -56,16 +33,6 @@ class Accuracy:
     category: str | None
     label: str | None
     top: int
-    status: str
-    reason: str | None
-    unfinished_seeds: int
-    test_rows: int
-    accuracy: float | None = None
-    seeds_deviation: float | None = None
-    seeds: int | None = None
-    effective_rows: float | None = None
-    interval_low: float | None = None
-    interval_high: float | None = None
 
     @property
     def whole(self) -> bool:
@@ -77,18 +44,8 @@ def accuracies(data: BenchmarkData) -> Iterator[Accuracy]:
     """Yield every score, in the order of the score table."""
     sizes = {group[:3]: train_rows(group.cells) for group in scored_groups(data)}
     for place, found in score_table(data).items():
-        trained, known = sizes[place[:3]], found.accuracy
-        yield record_of(
-            Accuracy,
-            found,
-            known,
-            **place._asdict(),
-            train_rows=trained[0] if trained else None,
-            train_rows_most=trained[-1] if trained else None,
-            accuracy=None if known is None else known.mean,
-            interval_low=None if known is None else known.interval.low,
-            interval_high=None if known is None else known.interval.high,
-        )
+        trained = sizes[place[:3]] or (None,)
+        yield Accuracy(**vars(found), **place._asdict(), train_rows=trained[0], train_rows_most=trained[-1])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.intervals import Interval, effective_rows, wilson_interval
+from aflite_assets.analysis.intervals import effective_rows, wilson_interval
 from aflite_assets.analysis.scores.groups import cells_of
 from aflite_assets.errors import DataError, InvalidInputError
 
@@ -54,14 +54,13 @@ def match_predictions(cell: Cell, test_set: TestSet) -> pa.Table | MissingScore:
     table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
     if not table.num_rows:
         return MissingScore("not run")
-    row_ids = table["row_id"].to_numpy()
-    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(test_set.row_ids, kind="stable")
-    if len(order) != len(wanted) or np.any(row_ids[order] != test_set.row_ids[wanted]):
+    places = pc.index_in(pa.array(test_set.row_ids), value_set=table["row_id"])
+    if table.num_rows != len(places) or places.null_count:
         raise DataError(
-            f"{_where(cell, test_set)}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
+            f"{_where(cell, test_set)}: {table.num_rows} predictions do not match the set's {len(places)} rows one "
             "to one; they come from different versions, materialise evaluator_models again"
         )
-    return table.take(order[np.argsort(wanted)])
+    return table.take(places)
 
 
 def _where(cell: Cell, test_set: TestSet) -> str:
@@ -243,35 +242,26 @@ def trained_right(
 
 
 @dataclass(frozen=True)
-class AccuracySummary:
-    """Accuracy over seeds, with the two kinds of spread kept apart.
-
-    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one seed: how much
-    training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows moves it, at
-    `effective_rows`, which are the `test_rows` unless these belong together in groups.
-    """
-
-    mean: float
-    seeds_deviation: float | None
-    seeds: int
-    test_rows: int
-    interval: Interval
-    effective_rows: float
-
-
-@dataclass(frozen=True)
 class Score:
-    """One place of a table: an accuracy, or why there is none.
+    """One place of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why there is none.
 
     `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
-    left. `unfinished_seeds` counts seeds without an accuracy on the test set.
+    left. `unfinished_seeds` counts seeds without an accuracy on the test set. `accuracy` in [0, 1]; `seeds_deviation`:
+    standard deviation over the `seeds` (divisor seeds - 1), None for one: how much training moves the number.
+    `interval_low`, `interval_high` (Wilson): how much the choice of test rows moves it, at `effective_rows`, which are
+    the `test_rows` unless these belong together in groups.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
     reason: str | None
-    accuracy: AccuracySummary | None
     test_rows: int
     unfinished_seeds: int
+    accuracy: float | None = None
+    seeds_deviation: float | None = None
+    seeds: int | None = None
+    effective_rows: float | None = None
+    interval_low: float | None = None
+    interval_high: float | None = None
 
 
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
@@ -285,9 +275,9 @@ def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups
         # Failures come first, then whatever has a reason.
         missing = [each for each in correct if isinstance(each, MissingScore)] or [MissingScore("not run")]
         why = min(missing, key=lambda each: (each.status != "failed", each.reason is None))
-        return Score(why.status, why.reason, None, test_rows, unfinished)
+        return Score(why.status, why.reason, test_rows, unfinished)
     if not test_rows:
-        return Score("no rows", None, None, 0, unfinished)
+        return Score("no rows", None, 0, unfinished)
     accuracies = [float(rows.mean()) for rows in finished]
     mean = min(1.0, math.fsum(accuracies) / len(accuracies))
     deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
@@ -295,5 +285,5 @@ def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups
     if groups is not None:
         effective, degrees_of_freedom = effective_rows(np.mean(finished, axis=0), groups[mask])
     interval = wilson_interval(mean, effective, degrees_of_freedom)
-    summary = AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, effective)
-    return Score("done", None, summary, test_rows, unfinished)
+    numbers = (mean, deviation, len(accuracies), effective, interval.low, interval.high)
+    return Score("done", None, test_rows, unfinished, *numbers)

@@ -4,16 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.train_sets import control_of, in_order
-from aflite_assets.errors import InvalidInputError
 
 
 def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
     """Return evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
-    if representation not in data.representations:
-        raise InvalidInputError(
-            f"dataset {data.name!r} was not filtered with {representation!r}; "
-            f"its representations are {list(data.representations)}"
-        )
     cells = [cell for cell in data.cells if cell.representation in (None, representation)]
     shown = in_order(["full", "random", "filtered", *(cell.train_set for cell in cells)])
     return [

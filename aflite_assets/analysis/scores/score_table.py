@@ -25,14 +25,11 @@ OVERLAP = "overlap"
 
 
 class Place(NamedTuple):
-    """The subject of a score.
+    """The subject of a score; `docs/analysis.md` says what the columns mean.
 
-    `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
-    train set; "all" of a challenge set. `column`, `category` and `label` name a part of these rows (`subsets.Subset`).
-    `representation`: the filtering that train set and filtered rows belong to, which full has one of each with; None of
-    second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of second phases has the
-    categories all, high and low of the rows with gold label `label` ("others" for the other classes). `top`: 1, or
-    `accuracy.TOP` for whole sets with many classes.
+    `representation`: None of second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of
+    second phases has the categories all, high and low of the rows with gold label `label` ("others" for the other
+    classes). `top`: 1, or `accuracy.TOP` for whole sets with many classes.
     """
 
     representation: str | None
@@ -137,4 +134,4 @@ def points(before: Score | None, after: Score | None) -> float | None:
     """Return how many points (hundredths of accuracy) `after` lies below `before`; None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
-    return 100 * (before.accuracy.mean - after.accuracy.mean)
+    return 100 * (before.accuracy - after.accuracy)

@@ -43,7 +43,7 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
 
 def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: str) -> dict[str, Picture]:
     rows = inputs.rows_of(representation)
-    compared = [one for one in analysis.headlines if one.representation == representation]
+    compared = representation_figures.compared_accuracies(analysis, representation)
     scatters = representation_figures.scatter_pictures(inputs, rows, compared)
     pictures = {f"scatter_{when}.{representation}": picture for when, picture in scatters.items()}
     if inputs.examples.modality == "image":

@@ -5,7 +5,7 @@ import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 THOUSANDS = "{x:,.0f}"
 """Format of tick labels with thousands separators."""
 DPI = 110
+_PAD = 7
+"""Pixels around panels."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,15 @@ def series_style(number: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker}
 
 
-def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`, known to no global state."""
+def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
+    """Return an empty figure of this size in inches at `DPI`, known to no global state.
+
+    `layout`: "constrained" for parts of a figure, which `picture` cannot lay out; it measures every text twice.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(width, height), dpi=DPI, layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
@@ -99,7 +104,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
     from PIL import Image
 
     if legend is not None:
-        legend_below(figure, legend, **style)
+        figure.legend(*legend.get_legend_handles_labels(), loc="lower center", frameon=False, **style)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_parse_math(False)
@@ -110,6 +115,8 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
     with warnings.catch_warnings():
         # a letter that no font has is drawn as a box, which says enough
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
+        if figure.get_layout_engine() is None:
+            _fit_panels(figure)
         figure.canvas.draw()  # once; savefig draws twice, and its PNG would have to be decoded
     image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")  # type: ignore[attr-defined]
     packed = _packed(image)
@@ -118,6 +125,37 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
             break
         packed = _packed(image.quantize(colours))
     return Picture(packed, alt)
+
+
+def _fit_panels(figure: "Figure") -> None:
+    """Give the panels of a figure's one grid the room that texts and the legend leave, if they leave any.
+
+    Texts are measured once. Both engines of matplotlib measure them twice, which is a third of the work of a picture.
+    """
+    rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
+    beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
+    for axes in figure.axes:
+        place, texts = axes.get_subplotspec(), axes.get_tightbbox(for_layout_only=True)
+        if place is not None and texts is not None:
+            cell = axes.get_position(original=True).transformed(figure.transFigure)
+            at = (range(4), (*2 * (place.colspan.start,), *2 * (place.rowspan.start,)))
+            over = (cell.x0 - texts.x0, texts.x1 - cell.x1, cell.y0 - texts.y0, texts.y1 - cell.y1)
+            beside[at] = np.maximum(beside[at], over)
+    (left, right), (below, above) = (beside + _PAD)[:2, :columns], (beside + _PAD)[2:, :rows]
+    for text, extent in ((text, text.get_window_extent()) for text in figure.texts):
+        if text.get_rotation():
+            left[0] += extent.x1
+        else:
+            above[0] += figure.bbox.height - extent.y0
+    below[-1] += sum(legend.get_window_extent().height for legend in figure.legends)
+    for (start, end, space), before, after, size in (
+        (("left", "right", "wspace"), left, right, figure.bbox.width),
+        (("bottom", "top", "hspace"), below[::-1], above[::-1], figure.bbox.height),
+    ):
+        gap = (after[:-1] + before[1:]).max(initial=0)
+        panel = (size - before[0] - after[-1] + gap) / len(before) - gap
+        if panel > 0:
+            figure.subplots_adjust(**{start: before[0] / size, end: 1 - after[-1] / size, space: gap / panel})
 
 
 def _packed(image: "Image.Image") -> bytes:

@@ -39,7 +39,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
-    figure = new_figure(width=9.4, height=3.5 + 2.6 * below)
+    figure = new_figure(width=9.4, height=3.5 + 2.6 * below, layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=(3.5, 2.6 * max(below, 0.01)), squeeze=False)[:, 0]
     rows, bias, cutoff = upper.subplots(1, 3, sharex=True)
     for number, one in enumerate(filtered):
@@ -48,7 +48,13 @@ def filtering_curves(analysis: Analysis) -> Picture:
         style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
         iterations = analysis.of(ITERATIONS, one.representation)
         rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
-        _draw_bias(bias, iterations, style)
+        axis, share, largest, guessed = drawing.columns(
+            iterations, "iteration", "representation_bias", "largest_class", "guessing_deviation"
+        )
+        bias.plot(axis, 100 * share, **style)
+        bias.plot(axis, 100 * largest, color=style["color"], ls="--", lw=1.2)
+        low, high = (100 * (largest + side * DEVIATIONS * guessed) for side in (-1, 1))
+        bias.fill_between(axis, low, high, color=style["color"], alpha=0.18, lw=0)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
         if (threshold := threshold_of(one.settings)) is not None:
@@ -69,15 +75,6 @@ def filtering_curves(analysis: Analysis) -> Picture:
     names = listed(analysis.facts.representations) or "none"
     alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
     return drawing.picture(figure, f"{alt}, representations {names}")
-
-
-def _draw_bias(axes: "Axes", rows: Sequence[FilterRow], style: dict[str, Any]) -> None:
-    iterations, bias = drawing.columns(rows, "iteration", "representation_bias")
-    largest, deviation = drawing.columns(rows, "largest_class", "guessing_deviation")
-    axes.plot(iterations, 100 * bias, **style)
-    axes.plot(iterations, 100 * largest, color=style["color"], ls="--", lw=1.2)
-    low, high = (100 * (largest + side * DEVIATIONS * deviation) for side in (-1, 1))
-    axes.fill_between(iterations, low, high, color=style["color"], alpha=0.18, lw=0)
 
 
 def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
@@ -149,7 +146,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
         panel.set_xlabel("predictability")
         panel.tick_params(labelbottom=True)
-    figure.supylabel("share of the rows then left (%)", fontsize=10)
+    figure.supylabel("share of the rows then left (%)", x=0.005, fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
     name = bins[0].representation if bins else "none"
     return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)

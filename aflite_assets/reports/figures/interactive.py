@@ -1,4 +1,4 @@
-"""The interactive filtering curve as plotly.js data and layout, and the script that draws it."""
+"""The interactive filtering curve as plotly.js data and layout, for `page/scripts/charts.js`, which draws it."""
 
 import json
 from collections.abc import Sequence
@@ -7,41 +7,10 @@ from functools import cache
 from aflite_assets.analysis.filtering import FilterRow
 from aflite_assets.analysis.json_values import JsonValue, to_json
 
-DRAW_SCRIPT = """
-(function () {
-  "use strict";
-  var coarse = window.matchMedia("(pointer: coarse)").matches;
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
-  function draw() {
-    var style = getComputedStyle(document.documentElement);
-    function colour(name) { return style.getPropertyValue("--" + name).trim(); }
-    document.querySelectorAll(".chart").forEach(function (box) {
-      if (!box.offsetWidth) { return; } // in a folded section, which draws when it opens
-      var figure = JSON.parse(document.getElementById(box.dataset.figure).textContent);
-      var layout = figure.layout;
-      layout.font.color = colour("ink");
-      figure.data.forEach(function (trace) {
-        trace.line.color = trace.marker.color = colour(trace.meta);
-      });
-      ["xaxis", "yaxis", "yaxis2"].forEach(function (axis) {
-        layout[axis].gridcolor = colour("line");
-        layout[axis].linecolor = colour("line");
-      });
-      layout.dragmode = coarse ? false : "zoom";
-      Plotly.react(box, figure.data, layout, {responsive: true, displayModeBar: false});
-    });
-  }
-  draw();
-  dark.addEventListener("change", draw);
-  document.addEventListener("toggle", function (event) {
-    if (event.target.querySelector(".chart:not(.js-plotly-plot)")) { draw(); }
-  }, true);
-})();
-"""
-"""Draws every `.chart` that is seen from the JSON element its `data-figure` names, in the page's colours."""
-
 _EACH_TICKED = 12
 """So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 @cache
@@ -67,8 +36,7 @@ def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
 
 def script_json(value: JsonValue) -> str:
     """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _trace(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
+from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.forgettables import THRESHOLDS
 from aflite_assets.analysis.inputs.forgettables import SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.records import Unit
@@ -50,15 +50,11 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
     for name in analysis.facts.representations:
         if is_tested:
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
-        falls = [list(terms) for _, terms in groupby(analysis.of(FALLS, name), attrgetter("evaluator", "test_set"))]
-        if drawn := [terms for terms in falls if all(map(_has_result, terms))]:
+        falls = analysis.falls(name)
+        if drawn := [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]:
             unit = analysis.facts.test_set[drawn[0][0].test_set].unit
             pictures[f"falls.{name}"] = _waterfalls(drawn, unit, most_across)
     return pictures
-
-
-def _has_result(term: FallTerm) -> bool:
-    return term.accuracy is not None or term.difference is not None
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.falls import Headline
+from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
-from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
 """Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
+
+_LAYERS = 8
+"""Layers of a data map that hold some rows of both sides each."""
 
 _ACROSS, _SIDE = 6, 72
 """Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
@@ -50,7 +53,20 @@ _REGIONS = (
 )
 
 
-def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Headline]) -> dict[str, Picture]:
+Compared = tuple[Accuracy, ...]
+"""One evaluator trained and tested on full; trained on random, tested on full; trained and tested on filtered."""
+
+
+def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
+    """Return the accuracies that stand at the scatters, for every evaluator on the test set of its fall."""
+    whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
+    found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
+    sets = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
+    starts = [(fall[0].evaluator, fall[0].test_set) for fall in analysis.falls(representation)]
+    return [tuple(found[*start, *where] for where in sets) for start in starts]
+
+
+def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
     """Draw the two chosen features of the train rows "before" and "after" filtering; nothing if none are chosen.
 
     Both have the same limits, classes in the same colours, and each the accuracies of models trained and tested on it.
@@ -105,35 +121,35 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
     return (x0, x1, y0, y1)
 
 
-def scatter_caption(compared: Sequence[Headline]) -> str:
+def scatter_caption(compared: Sequence[Compared]) -> str:
     """Say what the accuracies at the two scatters are, and what as many random rows give; empty without any."""
     if not compared:
         return ""
-    first = compared[0]
-    random = listed([_accuracy(one.evaluator, one.random) for one in compared])
+    full, _, filtered = compared[0]
+    random = listed([_accuracy(random) for _, random, _ in compared])
     return (
-        f"Accuracies: trained on full and tested on all {count(first.full.test_rows)} rows of {first.test_set}; "
-        f"trained on filtered and tested on the {count(first.filtered.test_rows)} of them that were kept. Trained on "
+        f"Accuracies: trained on full and tested on all {count(full.test_rows)} rows of {full.test_set}; "
+        f"trained on filtered and tested on the {count(filtered.test_rows)} of them that were kept. Trained on "
         f"random, as many rows as were kept, and tested on all: {random}."
     )
 
 
-def _notes(train_set: str, compared: Sequence[Headline]) -> list[str]:
+def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
     """Return lines under a title, up to three evaluators on each as far as they fit."""
     if not compared:
         return []
     lines: list[list[str]] = [[]]
     for one in compared:
-        label = _accuracy(one.evaluator, one.full if train_set == "full" else one.filtered)
+        label = _accuracy(one[0] if train_set == "full" else one[-1])
         if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62):  # characters
             lines.append([])
         lines[-1].append(label)
-    where = f"trained on {train_set}, tested on {train_set} rows of {compared[0].test_set}:"
+    where = f"trained on {train_set}, tested on {train_set} rows of {compared[0][0].test_set}:"
     return [where, *(", ".join(line) for line in lines)]
 
 
-def _accuracy(evaluator: str, score: Score) -> str:
-    return f"{evaluator} {score.status if score.accuracy is None else f'{percent(score.accuracy.mean)} %'}"
+def _accuracy(one: Accuracy) -> str:
+    return f"{one.evaluator} {one.status if one.accuracy is None else f'{percent(one.accuracy)} %'}"
 
 
 def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) -> Picture:
@@ -177,7 +193,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
     from matplotlib.cm import ScalarMappable
 
     figure = new_figure(width=8.6, height=3.1)
-    panels = figure.subplots(1, len(blocks), squeeze=False)[0]
+    *panels, beside = figure.subplots(1, len(blocks) + 1, width_ratios=[*(20 for _ in blocks), 1])
     for axes, block in zip(panels, blocks, strict=True):
         side = len(block.row_ids)
         axes.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
@@ -185,7 +201,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
         axes.set(xticks=(0, side - 1), yticks=(0, side - 1))
         axes.set(xticklabels=("1", str(side)), yticklabels=("1", str(side)), xlabel="row shown")
         axes.tick_params(length=0)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(panels), shrink=0.85, pad=0.015)
+    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside)
     bar.set_label("cosine similarity")
     name = truncate(one_line(blocks[0].label_name), 60)
     figure.suptitle(f"Class {name}", fontsize=12)
@@ -260,14 +276,11 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
     drawn = np.random.default_rng(0).permutation(len(places))[:_MOST_ON_MAP]
     figure, axes = drawing.new_axes(height=4.2)
-    order = 2 + np.arange(len(drawn)) * 8 // max(len(drawn), 1)  # eight layers of both sides
     for one in (kept, removed):
-        style = _SIDES[one.side]
-        for layer in np.unique(order).tolist():
-            chosen = drawn[(order == layer) & (is_kept[drawn] == (one.side == "kept"))]
-            x, y = places[chosen].T
-            axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **style)
-        axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **style)
+        for layer, rows_of_layer in enumerate(np.array_split(drawn, _LAYERS), start=2):
+            x, y = places[rows_of_layer[is_kept[rows_of_layer] == (one.side == "kept")]].T
+            axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **_SIDES[one.side])
+        axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **_SIDES[one.side])
     for left, low, region, vertical, horizontal in _REGIONS:
         axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))

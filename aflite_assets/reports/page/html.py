@@ -8,26 +8,25 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, get_args
 
-import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from aflite_assets import text
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.facts import DatasetFacts, FilteringFacts
+from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
-from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.model_figures import FORGETTABLE_KINDS, headline_pictures
-from aflite_assets.reports.figures.representation_figures import means_text, scatter_caption
+from aflite_assets.reports.figures.representation_figures import compared_accuracies, means_text, scatter_caption
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
+from aflite_assets.reports.page.environment import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
-from aflite_assets.reports.papers.published_tables import published_tables
-from aflite_assets.reports.papers.record import Kind
+from aflite_assets.reports.papers.published_tables import Kind, published_tables
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.summary import cautions, findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts
@@ -57,32 +56,32 @@ def render_report(
     itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
-    own_scripts = [(folder / name).read_text(encoding="utf-8") for name in ("page.js", "rows.js")]
-    scripts = [*own_scripts, plotly_script(), DRAW_SCRIPT]
+    *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
+    scripts = [*own, plotly_script(), charts]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
-    page = template.render(values, scripts=list(map(Markup, scripts)), policy=_content_security_policy(scripts))
+    page = template.render(values, scripts=list(map(Markup, scripts)), hashes=hashes)
     if not analysis.facts.filterings:
         return page
-    browser = row_browser(analysis, inputs, budget=most_bytes - len(page.encode()), seed=_SEED)
-    shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
-    return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
+    rows, shown = row_browser(analysis, inputs, budget=most_bytes - len(page.encode()), seed=_SEED)
+    said = _environment().get_template("top.html.j2").module.shown_rows(shown)  # type: ignore[attr-defined]
+    return page.replace(_SHOWN_ROWS, said, 1).replace(_ROWS, rows, 1)
 
 
-def _values(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, dict[str, str]]) -> dict[str, Any]:
+def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
     """Return what the template shows, but the scripts."""
     facts, verdicts = analysis.facts, verdict_texts(analysis)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
-    narrow = {name: _uri(one)["uri"] for name, one in headline_pictures(analysis, narrow=True).items()}
-    headlines = {name: {**pictures[name], "narrow": uri} for name, uri in narrow.items()}
+    listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
+    for name, one in headline_pictures(analysis, narrow=True).items():
+        pictures[name]["narrow"] = _uri(one)["uri"]
     return {
         "facts": facts,
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,
         "lines": section_lines(analysis),
-        "questions": facts.split_questions,
-        "browser_options": _browser_options(facts),
         "rows_mark": Markup(_ROWS),
         "shown_rows_mark": Markup(_SHOWN_ROWS),
         "findings": findings(analysis),
@@ -93,125 +92,57 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, dic
             kind: [paper_table(one) for one in published_tables(facts.published) if one.kind == kind]
             for kind in get_args(Kind)
         },
-        "sections": [
-            _section(analysis, inputs, facts.filtering[one.representation])
-            | {
-                "headline": _pictures_of(one.representation, headlines),
-                "pictures": _pictures_of(one.representation, pictures),
-            }
-            for one in verdicts
-        ],
+        "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
+        "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
         "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
         "provenance": listings.settings_table("Provenance", facts.provenance),
         "glossary": wording.GLOSSARY,
-        "warmup": _warmup(analysis, pictures),
-        "sample": _sample(analysis, pictures),
+        "curve_texts": _curve_texts(analysis),
         "train_sets": {name: wording.train_set_meaning(name) for name in trained_on},
         "forgotten": {name: one for name, one in pictures.items() if name.startswith(FORGETTABLE_KINDS)},
         "maps": [one for name, one in pictures.items() if name.startswith("data_map.")],
-        "curves": pictures["filtering_curves"],
+        "all_pictures": pictures,
     }
 
 
-def _section(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts) -> dict[str, Any]:
-    """Return what the template shows of one representation, but its pictures."""
+def _section(
+    analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, pictures: Mapping[str, dict[str, str]]
+) -> dict[str, Any]:
+    """Return what the template shows of one representation; its pictures have names without it."""
     name = filtering.representation
-    rows, iterations = inputs.rows_of(name), analysis.of(ITERATIONS, name)
+    rows, within, with_images = inputs.rows_of(name), f".{name}.", 2 if inputs.examples.modality == "image" else 0
     return {
         "filtered": filtering,
-        "answers": any(one.unit == "question" for one in analysis.facts.test_sets),
-        "iterations": listings.iteration_table(name, iterations),
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
-        "curve": Markup(script_json(curve_figure(iterations))),
-        "scatter_caption": scatter_caption([one for one in analysis.headlines if one.representation == name]),
-        "similarities": _similarities(inputs, name, rows),
+        "curve": Markup(script_json(curve_figure(analysis.of(ITERATIONS, name)))),
+        "scatter_caption": scatter_caption(compared_accuracies(analysis, name)),
+        "similarities": [
+            (blocks, [shown_rows(inputs.examples, rows, one.row_ids, inputs.source) for one in blocks[:with_images]])
+            for blocks in inputs.similarities.get(name, ())
+        ],
         "examples": [
             (side, shown_examples(inputs.examples, rows, kept=kept, seed=_SEED, source=inputs.source))
             for side, kept in (("Kept", True), ("Removed", False))
         ],
+        "pictures": {each.replace(within[:-1], "", 1): one for each, one in pictures.items() if within in f"{each}."},
     }
 
 
-def _pictures_of(representation: str, pictures: Mapping[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the pictures of one representation by their names without it."""
-    within = f".{representation}."
-    return {name.replace(within[:-1], "", 1): one for name, one in pictures.items() if within in f"{name}."}
-
-
-def _browser_options(facts: DatasetFacts) -> dict[str, object]:
-    """Return what the browser's filters offer."""
-    return {
-        "filterings": facts.representations,
-        "labels": facts.label_names,
-        "splits": list(dict.fromkeys(split for one in facts.filterings for split in one.splits)),
-        "iterations": max((len(one.cutoffs) - 1 for one in facts.filterings), default=0),
-        "outside": any(one.rows_left_alone for one in facts.filterings),
-        "suspected": any(one.suspected_labels for one in facts.filterings),
-        "trainings": [one.name for one in facts.weak_trainings],
-    }
-
-
-def _warmup(analysis: Analysis, pictures: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the learning curves that chose the warm-up rows; None if a size was given."""
-    points = analysis.of(WARMUP_CURVE)
-    if not points:
-        return None
-    texts = {"choice": choice_text(points), "cautions": list(curve_cautions(points))}
-    return texts | {"picture": pictures["warmup_curve"], "table": listings.curve_table(points)}
-
-
-def _sample(analysis: Analysis, pictures: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the curve that chose the sample of the train rows; None if all are filtered."""
-    points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
-    if stop is None:
-        return None
-    texts = {"choice": sample_text(points, stop), "cautions": list(sample_cautions(points)), "stop": stop}
-    return texts | {"picture": pictures["sample_curve"], "table": listings.sample_tables(analysis)[0]}
+def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return what the learning curves of the warm-up rows and of the sample chose, and the cautions about them."""
+    warmup, sample, stop = analysis.of(WARMUP_CURVE), analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
+    texts = {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
+    return texts | ({} if stop is None else {"sample_curve": (sample_text(sample, stop), sample_cautions(sample))})
 
 
 def _uri(picture: Picture) -> dict[str, str]:
     return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
-def _similarities(inputs: ReportInputs, name: str, rows: pa.Table) -> list[dict[str, Any]]:
-    """Return per class compared its name, means in words, the kept and removed images shown, and its picture's key."""
-    with_images = 2 if inputs.examples.modality == "image" else 0
-    return [
-        {
-            "label": blocks[0].label_name,
-            "means": means_text(blocks),
-            "shown": len(blocks[0].row_ids),
-            "images": [
-                (one.side.capitalize(), shown_rows(inputs.examples, rows, one.row_ids, inputs.source))
-                for one in blocks[:with_images]
-            ],
-            "picture": f"similarity.{blocks[0].label}",
-        }
-        for blocks in inputs.similarities.get(name, ())
-    ]
-
-
-def _content_security_policy(scripts: Sequence[str]) -> str:
-    hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("aflite_assets.reports.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: text.printable(value) if type(value) is str else value,  # Markup is no plain str
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(text.printable)
     environment.filters |= {
-        "count": text.count,
         "counted": counted,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "defined": with_definitions,
@@ -219,6 +150,7 @@ def _environment() -> Environment:
         "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
         "heading": lambda name: truncate(text.one_line(name), 60),
         "stop": wording.stop_text,
+        "means": means_text,
     }
     return environment
 

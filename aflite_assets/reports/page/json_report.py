@@ -1,10 +1,7 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
-from collections.abc import Sequence
-
 from aflite_assets.analysis.analysis import TABLES, Analysis
-from aflite_assets.analysis.facts import FilteringFacts, TestSetFacts
-from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY
+from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.reports.inputs import ReportInputs
@@ -14,6 +11,11 @@ from aflite_assets.reports.tables.challenge_tables import set_notes
 from aflite_assets.reports.tables.published import paper_records
 
 SCHEMA_VERSION = 3
+
+_TEST_SET = (
+    "name", "challenge", "rows", "unit", "chance", "pooled", "filtered_rows", "label_names", "class_map", "collapse",
+    "category_columns", "groups",
+)  # fmt: skip
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
@@ -29,7 +31,9 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "schema_version": SCHEMA_VERSION,
             "dataset": {
                 **_fields(facts, "name", "title", "description", "label_names", "split_rows", "warmup_rows"),
-                "test_sets": [_test_set(one, facts.label_names) for one in facts.test_sets],
+                "test_sets": [
+                    {**_fields(one, *_TEST_SET), "notes": set_notes(one, facts.label_names)} for one in facts.test_sets
+                ],
                 "missing_sets": facts.missing_sets,
                 "undecided": analysis.undecided,
                 "smallest_effect": facts.smallest_effect,
@@ -37,11 +41,9 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "verdict": verdict_json(analysis),
             "notes": [*facts.notes, *facts.settings_done],
             "summary": list(plain_summary(analysis)),
-            "representations": {one.representation: _representation(analysis, inputs, one) for one in facts.filterings},
+            "representations": {one.representation: _representation(analysis, one) for one in facts.filterings},
             "tables": {**tables, "published": list(paper_records(facts.published))},
-            **_fields(facts, "families", "architectures"),
-            "held_back": {one.name: one.held_back for one in facts.evaluators if one.held_back is not None},
-            "fine_tuned": facts.fine_tuned,
+            **_fields(facts, "families", "architectures", "held_back", "fine_tuned"),
             "cells": analysis.of(TRAININGS),
             "evidence": [
                 {**_fields(one, "title", "caption"), "columns": one.table.column_names, "rows": one.table.to_pylist()}
@@ -56,33 +58,9 @@ def _fields(record: object, *names: str) -> dict[str, object]:
     return {name: getattr(record, name) for name in names}
 
 
-def _test_set(one: TestSetFacts, label_names: Sequence[str]) -> dict[str, object]:
-    names = ("name", "challenge", "rows", "unit", "chance", "filtered_rows", "label_names", "class_map", "collapse")
-    fields = _fields(one, *names, "category_columns", "groups")
-    return fields | {"notes": set_notes(one, label_names), "took_part_in_the_filter": one.pooled}
-
-
-def _representation(analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts) -> dict[str, object]:
+def _representation(analysis: Analysis, filtering: FilteringFacts) -> dict[str, object]:
     name = filtering.representation
-    headlines = [one for one in analysis.headlines if one.representation == name]
-    iterations, bins = analysis.of(ITERATIONS, name), analysis.of(PREDICTABILITY, name)
-    beside = {"representation", "largest_class", "guessing_deviation"}
-    columns = [column for column in ITERATIONS.schema.names if column not in beside]
     return {
-        "headlines": headlines,
         "verdict": next(one for one in verdict_texts(analysis) if one.representation == name),
-        "falls": [one.fall for one in headlines],
-        "iterations": [_fields(row, *columns) for row in iterations],
-        "largest_class": [row.largest_class for row in iterations],
-        "similarity": [
-            {"label": blocks[0].label_name}
-            | {one.side: _fields(one, "rows", "used_rows", "mean", "row_ids") for one in blocks}
-            for blocks in inputs.similarities.get(name, ())
-        ],
-        "predictability_histogram": {
-            "edges": [0.0, *(one.high for one in bins)],
-            "kept": [one.kept for one in bins],
-            "removed": [one.removed for one in bins],
-        },
         **_fields(filtering, "stop_reason", "warnings", "settings"),
     }

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import one_line
@@ -27,46 +27,33 @@ def escape_markdown(text: str) -> str:
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> str:
     """Return a pipe table from literal texts; columns from `numbers_from` on are right-aligned."""
-    escaped = [list(map(escape_markdown, row)) for row in (header, *rows)]
-    return pipe_table(escaped[0], escaped[1:], numbers_from=numbers_from)
+    head, *lines = [list(map(escape_markdown, row)) for row in (header, *rows)]
+    rule = ["---:" if place >= numbers_from else "---" for place in range(len(header))]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
 
 
-def pipe_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int) -> str:
-    """Return a pipe table from cells that are Markdown already."""
-    rule = ["---:" if i >= numbers_from else "---" for i in range(len(header))]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rule, *rows))
+def plain_table(table: Table) -> dict[str, Any]:
+    """Return a table's title, columns, rows and notes as literal texts, dataset text as it came; Dagster shows them.
 
-
-@dataclass(frozen=True)
-class PlainTable:
-    """One table in literal texts, dataset text as it came; Dagster shows it, and Markdown is made of it.
-
-    `columns` from number `numbers_from` on hold numbers. Without columns there is no table, and the notes say why.
+    The rows' headings have columns of their own, `columns` from number `numbers_from` on hold numbers, and all of a
+    cell stands on one line.
     """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-    numbers_from: int
-
-
-def plain_table(table: Table) -> PlainTable:
-    """Return the texts of a table, its rows' headings in columns of their own and all of a cell on one line."""
-    columns = (*table.headings, *(column.plain for column in table.columns))
-    rows = tuple((*row.headings, *(cell.plain for cell in row.cells)) for row in table.rows)
-    return PlainTable(table.of, columns, rows, table.notes, len(table.headings))
+    return {
+        "title": table.of,
+        "columns": [*table.headings, *(column.plain for column in table.columns)],
+        "rows": [[*row.headings, *(cell.plain for cell in row.cells)] for row in table.rows],
+        "notes": list(table.notes),
+        "numbers_from": len(table.headings),
+    }
 
 
 def tables_markdown(tables: Iterable[Table]) -> str:
     """Return tables one below the other, each under its title and notes."""
-    return "\n".join(map(_markdown, map(plain_table, tables)))
+    return "\n".join(map(_markdown, tables))
 
 
-def _markdown(table: PlainTable) -> str:
-    title = f"**{escape_markdown(table.title)}**" if table.title else ""
-    above = [title, *map(escape_markdown, table.notes)]
-    if not table.columns:
-        return " ".join(above) + "\n"
-    rows = markdown_table(table.columns, table.rows, numbers_from=table.numbers_from)
-    return "\n\n".join(filter(None, [*above, rows]))
+def _markdown(table: Table) -> str:
+    plain, numbers_from = plain_table(table), len(table.headings)
+    title = f"**{escape_markdown(table.of)}**" if table.of else ""
+    rows = markdown_table(plain["columns"], plain["rows"], numbers_from=numbers_from)
+    return "\n\n".join(filter(None, [title, *map(escape_markdown, table.notes), rows]))

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby, takewhile, zip_longest
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,7 @@ from aflite_assets.analysis.rows.table import lines_of
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
-from aflite_assets.text import count, printable
-from aflite_assets.wording import counted
+from aflite_assets.text import printable
 
 MOST_ROWS = 2_000
 """Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""
@@ -29,10 +28,8 @@ MOST_ROWS = 2_000
 MOST_SUSPECTS = 200
 """Suspected label errors of each filtering that are shown whatever is drawn, the surest."""
 
-Side = Literal["kept", "removed", "outside"]
-"""Sides of a filter: outside are the rows of splits that it left alone."""
-
-_STATUS: Mapping[Side, str] = {"kept": "kept", "removed": "removed", "outside": "not filtered"}
+_OUTSIDE = "not filtered"
+"""The side of rows in splits that the filter left alone; the others are kept and removed."""
 
 _MOST_SCORES = 100
 _FRAME_BYTES = 64_000
@@ -54,33 +51,11 @@ class Shown:
     """
 
     representation: str
-    side: Side
+    side: str
     shown: int
     rows: int
     left_out_for_size: bool
     suspects: int
-
-    @property
-    def text(self) -> str:
-        """The counts in words."""
-        rows = counted(self.rows, "row" if self.side == "outside" else f"{self.side} row")
-        rows += " that the filter never saw" if self.side == "outside" else ""
-        if self.shown == self.rows:
-            return f"all {rows}"
-        text = f"{count(self.shown)} of {rows}, "
-        if not self.suspects:
-            return f"{text}drawn at random"
-        why = "its label is suspected" if self.suspects == 1 else "their labels are suspected most"
-        others = "" if self.suspects == self.shown else ", the others drawn at random"
-        return f"{text}{count(self.suspects)} of them as {why}{others}"
-
-
-@dataclass(frozen=True)
-class RowBrowser:
-    """The JSON of the browser, which can stand in a script element, and what it shows."""
-
-    json: str
-    shown: tuple[Shown, ...]
 
 
 @dataclass(frozen=True)
@@ -95,22 +70,19 @@ class _Entry:
 
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
-) -> RowBrowser:
-    """Return rows of every filtering, drawn from (seed, row id) alone, so that filterings share them if they can.
+) -> tuple[str, tuple[Shown, ...]]:
+    """Return JSON that can stand in a script element, with rows of every filtering, and the counts of these rows.
 
-    `budget`: bytes of JSON at most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
+    Rows are drawn from (seed, row id) alone, so that filterings share them if they can. `budget`: bytes of JSON at
+    most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
     """
     facts = analysis.facts
     sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
     # filterings and sides in turn, so that each has its part of the room there is
     entries = [entry for turn in zip_longest(*sides.values()) for entry in turn if entry is not None]
     page = _Page(analysis, inputs, entries)
-    chosen: list[tuple[_Entry, dict[str, Any]]] = []
-    for entry in entries:
-        piece = page.add(entry)
-        if page.size > budget - _FRAME_BYTES:
-            break
-        chosen.append((entry, piece))
+    pieces = ((entry, page.add(entry)) for entry in entries)
+    chosen = list(takewhile(lambda _: page.size <= budget - _FRAME_BYTES, pieces))
     # as drawn, so that suspects do not come first
     chosen.sort(key=lambda each: each[0].shown_at)
     content: dict[str, Any] = {
@@ -118,9 +90,7 @@ def row_browser(
         "columns": list(map(printable, facts.text_columns.values())),
         "words": to_json(page.values.words),
         "questions": page.questions.shown,
-        "trainings": [
-            {"name": one.name} | ({} if one.sets is None else {"sets": one.sets}) for one in facts.weak_trainings
-        ],
+        "trainings": [{"name": one.name, "sets": one.sets} for one in facts.weak_trainings],
         "filterings": [
             settings | {"rows": [piece for entry, piece in chosen if entry.shown.representation == name]}
             for name, settings in page.settings.items()
@@ -132,7 +102,7 @@ def row_browser(
         replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
         for one, rows in ((side, on_page[side]) for side in sides)
     )
-    return RowBrowser(script_json(content), tuple(reduced))
+    return script_json(content), tuple(reduced)
 
 
 def _settings(one: FilteringFacts) -> dict[str, Any]:
@@ -158,9 +128,9 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
     first[suspects] = np.arange(-len(suspects), 0)
     sides = {}
     for name, table in tables.items():
-        for side, status in _STATUS.items():
-            rows = table.filter(pc.equal(table["status"], status))
-            if side == "outside" and not len(rows):
+        for side in ("kept", "removed", _OUTSIDE):
+            rows = table.filter(pc.equal(table["status"], side))
+            if side == _OUTSIDE and not len(rows):
                 continue
             row_ids = rows["row_id"].to_numpy()
             order = np.argsort(first[row_ids])[:most]
@@ -210,13 +180,12 @@ class _Page:
 
     def add(self, entry: _Entry) -> dict[str, Any]:
         """Return the values of the next of the entries in its filtering; its row and question are added."""
-        name = entry.shown.representation
+        name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions.shown)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
-            found["question"], size = self.questions.add(answers)
-            found["picked"] = self.questions.picked(answers)
-            self.size += size
-        self.size += len(script_json(found)) + 1
+            found |= self.questions.add(answers)
+        new: list[Any] = [found, *self.rows[rows:], *self.questions.shown[questions:]]
+        self.size += sum(len(script_json(one)) + 1 for one in new)
         return found
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,7 +194,7 @@ class _Page:
         found = {
             "row": self._place(entry.row_id),
             "kept": entry.shown.side == "kept",
-            "outside": True if entry.shown.side == "outside" else None,
+            "outside": True if entry.shown.side == _OUTSIDE else None,
             "removed": fact["removed_in_iteration"],
             "score": rounded(fact["predictability"], 3),
         }
@@ -247,5 +216,4 @@ class _Page:
         place = self._places[row_id]
         if place == len(self.rows):
             self.rows.append(next(self._waiting))
-            self.size += len(script_json(self.rows[-1])) + 1
         return place

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.inputs.cues import CUES
 from aflite_assets.analysis.inputs.source_rows import place_text
 from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.reports.figures.example_rows import short_vector, shown_image
-from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
@@ -28,8 +28,6 @@ _MOST_VALUES = 100
 """Features of a row that are listed by name; `rows.parquet` has all."""
 
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
-_COUNTS = ("forgotten", "right", "presentations")
-_COORDINATES = ("confidence", "variability", "correctness")
 
 
 def rounded(value: float | None, digits: int) -> float | None:
@@ -77,26 +75,24 @@ class RowValues:
         return (shown_image(inputs, place, side=_THUMBNAIL, quality=80) for place in range(len(row_ids)))
 
     def _row(self, record: Mapping[str, Any], lengths: object, image: Mapping[str, str | None]) -> dict[str, Any]:
-        attributes = [
-            [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
-            for name, value in record.items()
-            if name.startswith(_ATTRIBUTE) and value is not None
-        ]
-        annotators = record.get("annotator_labels") or []
-        place = place_text(record) if "source_row" in record else ""
+        annotators = record.get("annotator_labels", ())
         row = {
             "id": record["row_id"],
             "split": printable(record["split"]),
             "label": self.classes[record["label"]],
             **(image or self._input(record)),
-            "annotators": [self.classes[name] for name in annotators] if "annotator_labels" in record else None,
+            "annotators": [self.classes[name] for name in annotators or ()],
             "models": self._measured.get(record["row_id"]),
-            "attributes": attributes or None,
+            "attributes": [
+                [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
+                for name, value in record.items()
+                if name.startswith(_ATTRIBUTE) and value is not None
+            ],
             "lengths": lengths,
             "learnt": self._learnt(record),
-            "place": printable(place) or None,
+            "place": printable(place_text(record)) if "source_row" in record else None,
         }
-        return {name: value for name, value in row.items() if value is not None}
+        return {name: value for name, value in row.items() if value not in (None, [], "")}
 
     def _input(self, record: Mapping[str, Any]) -> dict[str, Any]:
         if self._texts:
@@ -116,7 +112,7 @@ class RowValues:
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
-            counts = [record[f"{count}.{name}"] for count in _COUNTS]
+            counts = [record[f"{count}.{name}"] for count in ("forgotten", "right", "presentations")]
             sets = list(map((one.sets or ()).index, record.get(f"forgettable_sets.{name}") or []))
             found.append(None if counts[0] is None else [*counts, sets])
         return found if any(found) else None
@@ -138,7 +134,7 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the words that mark removed rows by their column and text."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
-        for cue in analysis.cues.get(name, ()):
+        for cue in analysis.of(CUES, name):
             if cue.kind == "word" and cue.shown:
                 word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
                 shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
@@ -159,7 +155,7 @@ def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -
         maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
     for name, table in maps.items():
         for row in table.filter(pc.is_in(table["row_id"], row_ids)).to_pylist():
-            values = ", ".join(f"{column} {row[column]:.2f}" for column in _COORDINATES)
+            values = ", ".join(f"{column} {row[column]:.2f}" for column in ("confidence", "variability", "correctness"))
             yield row["row_id"], f"{name}: {values} over its training"
 
 
@@ -180,26 +176,20 @@ class Questions:
             said = f"{one.evaluator} ({one.times} of {counted(one.trainings, 'training')})"
             self._pickers.setdefault(one.row_id, []).append(said)
         self._numbers: dict[int, int] = {}
-        self.shown: list[dict[str, Any]] = []
+        self.shown: list[list[dict[str, Any]]] = []
 
-    def add(self, answers: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-        """Return the number in `shown` of the question with these lines, and the bytes by which `shown` grew."""
-        group = answers[0]["group"]
-        if group in self._numbers:
-            return self._numbers[group], 0
-        question: list[Any] = [
-            {"id": answer["row_id"], "text": _short(answer[self._text]), "right": self._is_right(answer)}
-            | ({"by": by} if (by := self._pickers.get(answer["row_id"])) else {})
-            for answer in answers
-        ]
-        self._numbers[group] = len(self.shown)
-        self.shown.append({"answers": question})
-        return self._numbers[group], len(script_json(question)) + 16
+    def add(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the number of a question in `shown`, to which it is added, and for each answer how it was scored.
 
-    def picked(self, answers: Sequence[Mapping[str, Any]]) -> list[float | None]:
-        """Return how often classifiers of the filter took each held-out answer for right, in [0, 1]."""
-        scores = [(answer["predictability"], self._is_right(answer)) for answer in answers]
-        return [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
+        `picked`: how often classifiers of the filter took a held-out answer for right, in [0, 1].
+        """
+        number = self._numbers.setdefault(answers[0]["group"], len(self.shown))
+        if number == len(self.shown):
+            self.shown.append([self._answer(one) for one in answers])
+        scores = [(one["predictability"], one["label"] == self._right) for one in answers]
+        picked = [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
+        return {"question": number, "picked": picked}
 
-    def _is_right(self, answer: Mapping[str, Any]) -> bool:
-        return bool(answer["label"] == self._right)
+    def _answer(self, one: Mapping[str, Any]) -> dict[str, Any]:
+        right, by = one["label"] == self._right, self._pickers.get(one["row_id"], [])
+        return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}

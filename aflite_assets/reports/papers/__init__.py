@@ -1,1 +1,1 @@
-"""The papers' own tables, to stand beside a dataset's: a file per paper, numbers as printed; nothing of ours."""
+"""The papers' own tables, to stand beside a dataset's: numbers as printed, and their reader; nothing of ours."""

@@ -1,33 +1,66 @@
-"""Which papers' tables stand beside a dataset's, by the names that a spec may have; no numbers."""
+"""The papers' own tables by the names that a spec's `report.published` may have; the numbers are in `tables.yaml`."""
 
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.papers import aflite, forgettable_examples, small_sample
-from aflite_assets.reports.papers.record import PublishedTable
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Literal, NamedTuple
 
-PUBLISHED = {
-    "snli": (
-        aflite.SNLI_IN_DISTRIBUTION,
-        aflite.SNLI_ZERO_SHOT,
-        aflite.SNLI_FINE_TUNED,
-        *small_sample.SNLI_SMALL_SAMPLE,
-    ),
-    "multi_nli": (aflite.MULTI_NLI, *forgettable_examples.MULTI_NLI_FORGETTABLES),
-    "qqp": forgettable_examples.QQP_FORGETTABLES,
-    "fever_nli": forgettable_examples.FEVER_FORGETTABLES,
-    "qnli": (aflite.QNLI,),
-    "imagenet": (aflite.IMAGENET, aflite.IMAGENET_TOP_5, aflite.IMAGENET_A),
-}
-"""The papers' tables by the names that a spec's `report.published` may have, those of one dataset by paper."""
+import yaml
+from pydantic import BaseModel, BeforeValidator, TypeAdapter
+
+from aflite_assets.text import DASH
+
+Kind = Literal[
+    "zero_shot", "fine_tuned", "in_distribution", "top_k", "forgettables", "minorities", "two_phase",
+    "forgettables_alone", "by_overlap", "sample_curve", "fine_action", "rankings",
+]  # fmt: skip
+
+
+class Printed(NamedTuple):
+    """A value as a paper prints it: in per cent or points, a number of rows, or an index in [0, 1].
+
+    `text` is whole, with any deviation; `deviation` is over seeds, in points. A number is None if the paper has none.
+    """
+
+    text: str
+    value: float | None
+    deviation: float | None
+
+
+def _columns(line: str) -> list[str]:
+    return line.split(" | ")
+
+
+def _printed(line: str) -> list[Printed]:
+    cells = []
+    for text in _columns(line):
+        value, _, deviation = text.replace("\N{MINUS SIGN}", "-").replace(",", "").partition(" ±")
+        cells.append(Printed(text, None if text == DASH else float(value), float(deviation) if deviation else None))
+    return cells
+
+
+class PublishedTable(BaseModel, frozen=True, extra="forbid"):
+    """One table of a paper: `rows` are names with a value per column.
+
+    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table. `note`: what to read
+    before comparing.
+    """
+
+    kind: Kind
+    source: str
+    caption: str
+    columns: Annotated[tuple[str, ...], BeforeValidator(_columns)]
+    rows: dict[str, Annotated[tuple[Printed, ...], BeforeValidator(_printed)]]
+    note: str = ""
+
+
+@cache
+def every_table() -> dict[str, tuple[PublishedTable, ...]]:
+    """The tables by dataset, those of one dataset by paper."""
+    text = (files("aflite_assets.reports.papers") / "tables.yaml").read_text(encoding="utf-8")
+    content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
+    return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """The papers' tables of one dataset; none for None.
-
-    Raises:
-        InvalidInputError: the papers have no such dataset.
-    """
-    if name is None:
-        return ()
-    if name not in PUBLISHED:
-        raise InvalidInputError(f"no published figures of {name!r}; there are those of {sorted(PUBLISHED)}")
-    return PUBLISHED[name]
+    """The papers' tables of one dataset; none for None."""
+    return () if name is None else every_table()[name]

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
-from aflite_assets.analysis.comparisons.falls import Change, FallStep, Headline
-from aflite_assets.analysis.facts import DatasetFacts, RankingFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
-from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
 from aflite_assets.analysis.scores.groups import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text, short
@@ -18,7 +17,7 @@ from aflite_assets.reports.tables.difference_tables import NOT_SHOWN, better_ran
 from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted
 
-_CHANGES: Mapping[Change, str] = {
+_CHANGES: Mapping[str, str] = {
     "test rows": "as the filtered test rows alone are asked",
     "fewer train rows": "with fewer train rows ({after})",
     "class sizes": "with the class sizes of filtered ({after})",
@@ -80,28 +79,31 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
     return f"On {rows}: {paired_text(one)} ({verdict_text(one)})."
 
 
-def headline_sentence(headline: Headline) -> str:
-    """The fall from full to filtered and what it is made of, or why there is none."""
-    where, fall = f"{headline.evaluator} on {headline.test_set}", headline.fall
-    if fall.start is None or fall.end is None:
-        missing = [name for name in ("full", "random", "filtered") if getattr(headline, name).accuracy is None]
-        return f"{where}: nothing to compare yet, because there is no result for {listed(missing)}."
-    drop = 100 * (fall.start - fall.end)
+def fall_sentence(fall: Fall, unit: Unit) -> str:
+    """State the fall from full to filtered and what it is made of, or why there is none; test sets count in `unit`."""
+    start, *changes, end = fall
+    where = f"{start.evaluator} on {start.test_set}"
+    if start.accuracy is None or end.accuracy is None:
+        missing = listed([one.after for one in (start, end) if one.accuracy is None])
+        return f"{where}: nothing to compare yet, because there is no result for {missing}."
+    drop = 100 * (start.accuracy - end.accuracy)
     change = f"{'falls' if drop > 0 else 'rises'} by {signed_points(abs(drop))} points"
-    before = f"trained and tested on full it is right on {percent(fall.start)} % of the {fall.unit}s"
-    after = f"it {change if round(drop, 1) else 'does not change'}, to {percent(fall.end)} %"
+    before = f"trained and tested on full it is right on {percent(start.accuracy)} % of the {unit}s"
+    after = f"it {change if round(drop, 1) else 'does not change'}, to {percent(end.accuracy)} %"
     text = f"{where}: {before}; trained and tested on filtered {after}."
-    unknown = [step.after for step in fall.steps if step.fall is None]
-    if unknown:
-        return f"{text} Without a result for {unknown[0]} it is open what this is made of."
-    steps = [_step_text(step, step.fall) for step in fall.steps if step.fall is not None]
+    steps = [_change_text(one) for one in changes]
+    if "" in steps:
+        return f"{text} Without a result for {changes[steps.index('')].after} it is open what this is made of."
     return f"{text} Step by step, in points: {'. Then '.join(steps)}."
 
 
-def _step_text(step: FallStep, fall: CrossedInterval) -> str:
-    change = replace(fall, difference=-fall.difference, low=-fall.high, high=-fall.low)
-    made_by = _CHANGES[step.what].format(after=step.after)
-    return f"{signed_points(change.difference)} ({bounds_text(change)}) {made_by}"
+def _change_text(one: FallTerm) -> str:
+    """The change with its interval, a fall being under zero; empty without a result."""
+    if one.difference is None or one.low is None or one.high is None:
+        return ""
+    change = replace(one, difference=-one.difference, low=-one.high, high=-one.low)
+    made_by = _CHANGES[one.change].format(after=one.after)
+    return f"{signed_points(-one.difference)} ({bounds_text(change)}) {made_by}"
 
 
 def sample_cost_sentences(analysis: Analysis) -> tuple[str, ...]:
@@ -145,7 +147,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _ranking_sentence(facts: DatasetFacts, pair: RankingFacts, compared: Sequence[Difference]) -> str:
+def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
     """One evaluator's differences on whole test sets, those with a better ranking first."""
     first, second = pair.rankings
     said, undecided = [], []

@@ -55,7 +55,8 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
         sentences += filter(None, (filtering_sentence(one, one.train_questions), runs_sentence(one)))
         sentences += map(planted_sentence, analysis.of(PLANTED, name))
         sentences.append(comparisons.comparison_sentence(analysis, name))
-        sentences += [comparisons.headline_sentence(each) for each in analysis.headlines if each.representation == name]
+        falls = [(fall, analysis.facts.test_set[fall[0].test_set].unit) for fall in analysis.falls(name)]
+        sentences += [comparisons.fall_sentence(*fall) for fall in falls]
         sentences += comparisons.paired_sentences(analysis, name)
     return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 
@@ -122,9 +123,8 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
     """Evaluators that are what a representation was made with, those of its architecture, and shares held back."""
     facts = analysis.facts
-    evaluators = [one.name for one in facts.evaluators]
-    same = same_kind(evaluators, facts.representations, facts.families)
-    alike = same_kind(evaluators, facts.representations, facts.architectures)
+    same = same_kind(facts.evaluators, facts.representations, facts.families)
+    alike = same_kind(facts.evaluators, facts.representations, facts.architectures)
     near = {name: [one for one in found if one not in same.get(name, ())] for name, found in alike.items()}
     if same:
         make = "These evaluators have the make of a model that filtered, so the rows were chosen against them"
@@ -132,9 +132,10 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     if any(near.values()):
         family = "These evaluators are of the adversary's family, another size or copy of its architecture"
         yield f"{family}, so they may fall more than others would: {_as_representations(near)}."
-    for share in dict.fromkeys(one.held_back for one in facts.evaluators if one.held_back is not None):
+    held_back = {name: facts.held_back[name] for name in facts.evaluators if name in facts.held_back}
+    for share in dict.fromkeys(held_back.values()):
         rows = f"about {100 * (1 - share):.4g} % of the train rows that the tables name"
-        names = listed([one.name for one in facts.evaluators if one.held_back == share])
+        names = listed([name for name, one in held_back.items() if one == share])
         yield f"Trained on {rows}, and stopped by the rest: {names}."
 
 
@@ -143,8 +144,8 @@ def _as_representations(related: Mapping[str, list[str]]) -> str:
 
 
 def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
-    evaluators = analysis.facts.evaluators
-    whole = [one.name for one in evaluators if one.judging and one.whole_input and one.name not in related]
+    facts = analysis.facts
+    whole = [name for name in facts.judging_evaluators if name not in (*facts.partial_inputs, *related)]
     if others := listed([name for name in analysis.judging.judges if name in whole]):
         return f"Judge by the others that see whole inputs: {others}."
     if whole:
@@ -169,7 +170,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
     alone = [key for key, number in seeds.items() if number == 1]
     compared = {(name, one.representation) for one in facts.filterings for name in ("filtered", one.control)}
     if unjudged := {name for name, *trained_on in alone if tuple(trained_on) in compared}:
-        names = listed([one.name for one in facts.evaluators if one.name in unjudged])
+        names = listed([name for name in facts.evaluators if name in unjudged])
         unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
         yield f"One seed only, {unknown}: {names}."
     kept = [one for one in alone if one[0] not in unjudged]

@@ -7,7 +7,7 @@ from typing import Literal
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.comparisons.paired import Lack
-from aflite_assets.analysis.inputs.cues import Cue, telling
+from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
@@ -175,7 +175,7 @@ class _Words:
         return f"{text}. At least {needed} would settle it."
 
     def removed(self) -> Detail:
-        all_rows, tested = self.filtering.train_rows, self.analysis.cues.get(self.one.representation, ())
+        all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
             return Detail(f"Removed: nothing; filtered is the whole set of {rows}.", "filtering")

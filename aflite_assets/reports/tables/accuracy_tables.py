@@ -1,6 +1,5 @@
 """The tables of accuracies before and after filtering: each test set, side by side, top-5, and by class."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
@@ -30,7 +29,6 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 
 # Before and after filtering
 
-_TRAINED = ("{evaluator}", "{train_set}")
 _THE_PAPERS = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
 _TESTED = ("full", "filtered", "drop", "own")
 
@@ -67,16 +65,15 @@ _DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
 ACCURACY = TableSpec(
     "accuracy_{representation}",
     "Accuracy in per cent, filtered with representation {representation}",
-    ("evaluator", "trained on"),
+    {"evaluator": "{evaluator}", "trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell),
-        Cells(ACCURACIES, _TRAINED, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
-        Cells(DIFFERENCES, _TRAINED, _DROP_COLUMN, points_cell, _is_drop, order=_place),
+        Cells(ACCURACIES, "train rows", sizes_cell),
+        Cells(ACCURACIES, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
+        Cells(DIFFERENCES, _DROP_COLUMN, points_cell, _is_drop, order=_place),
     ),
     each=("representation",),
     where=is_of_filtering,
-    caption="Each place under a test set has the mean over seeds, its deviation over seeds, and Wilson's 95 % "
-    "interval. The interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
+    caption="Wilson's interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
     "worth. Shaded: full tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full "
     "minus filtered test rows, same models, in points. Own test rows: test rows chosen in the same way as the train "
     "set of that line, so that it is trained and tested on one distribution. Every line has other rows there.",
@@ -151,16 +148,12 @@ def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tu
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
 
 
-def _has_evaluators(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
-    return bool(facts.plain_evaluators)
-
-
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
 
 
 def _is_human_fall(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
-    return one.train_set == "filtered" and _has_evaluators(facts, one)
+    return one.train_set == "filtered"
 
 
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
@@ -169,43 +162,25 @@ def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
     return TableCell(f"{percent(one.share)} ({counted(one.rows, 'row')})", value=one.share)
 
 
-def _in_distribution_caption(facts: DatasetFacts, records: Sequence[object]) -> str:
-    filtered = any(isinstance(one, Accuracy) and one.tested_on == "filtered" for one in records)
-    how = (
-        "Random on full rows shows what having fewer train rows costs. The control on filtered rows has as many train "
-        "rows and, as random_matched, the class sizes of filtered, so only the choice of train rows differs. "
-        "Difference: full on full minus filtered on filtered, in points, for each representation."
-        if filtered
-        else "The settings leave the test rows alone, so all are tested on the same rows. The control (random_matched, "
-        "or random where there is no such set) has as many train rows as filtered. Difference: full minus filtered, in "
-        "points, for each representation."
-    )
-    human = (
-        " Human: mean share of a row's single annotators who gave its label. Where the label is their majority, that "
-        "is more than a new annotator would reach."
-        if any(isinstance(one, AnnotatorAgreement) for one in records)
-        else ""
-    )
-    return f"Accuracy in per cent; mean, deviation over seeds, 95 % interval. {how}{human}"
-
-
 IN_DISTRIBUTION = TableSpec(
     "in_distribution",
     "{test_set}: full, random and filtered",
-    ("evaluator",),
+    {"evaluator": "{evaluator}"},
     (
-        Cells(ACCURACIES, ("{evaluator}",), _column, _score, _is_compared, order=_column_order),
-        Cells(DIFFERENCES, ("{evaluator}",), _FALL_COLUMN, _fall, _is_fall, order=_fall_order),
-        Cells(ANNOTATORS, ("human",), _column, _agreement, _has_evaluators, order=_column_order, apart=True),
-        Cells(ANNOTATORS, ("human",), _FALL_COLUMN, points_cell, _is_human_fall, order=_fall_order, apart=True),
-        Cells(
-            ACCURACIES, ("train rows",), _column, sizes_cell, _is_compared, merged=True, order=_column_order, apart=True
-        ),
+        Cells(ACCURACIES, _column, _score, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, _FALL_COLUMN, _fall, _is_fall, order=_fall_order),
+        Cells(ANNOTATORS, _column, _agreement, order=_column_order, apart=("human",)),
+        Cells(ANNOTATORS, _FALL_COLUMN, points_cell, _is_human_fall, order=_fall_order, apart=("human",)),
+        Cells(ACCURACIES, _column, sizes_cell, _is_compared, merged=True, order=_column_order, apart=("train rows",)),
     ),
     of="{test_set}",
     each=("test_set",),
     where=_is_natural,
-    caption=_in_distribution_caption,
+    when=lambda facts, records: bool(facts.plain_evaluators),
+    caption="Random on full rows shows what having fewer train rows costs. The control has as many train rows and, as "
+    "random_matched, the class sizes of filtered, so only the choice of train rows differs. Difference: full minus "
+    "filtered, in points. Human: mean share of a row's single annotators who gave its label. If the label is their "
+    "majority, that is more than a new annotator would reach.",
 )
 
 
@@ -216,24 +191,17 @@ def _top_column(facts: DatasetFacts, one: Accuracy) -> Column:
 TOP_5 = TableSpec(
     "top_5",
     "{test_set}: the likeliest class, and the five likeliest",
-    ("evaluator",),
+    {"evaluator": "{evaluator}"},
     (
-        Cells(ACCURACIES, ("{evaluator}",), _top_column, score_cell, _is_compared, order=_column_order),
-        Cells(DIFFERENCES, ("{evaluator}",), Column(Heading("top-{top}"), _FALL), _fall, _is_fall, order=_fall_order),
+        Cells(ACCURACIES, _top_column, score_cell, _is_compared, order=_column_order),
+        Cells(DIFFERENCES, Column(Heading("top-{top}"), _FALL), _fall, _is_fall, order=_fall_order),
     ),
     of="{test_set}",
     each=("test_set",),
     where=lambda facts, one: facts.test_set[one.test_set].ranked,
-    caption=lambda facts, records: (
-        "Accuracy in per cent; a row counts as right in top-5 when its class is among the five that the model finds "
-        "likeliest. Difference: full minus filtered, in points, for each representation."
-        + (
-            " Where the set has some of the dataset's classes and adds probabilities up, only its own classes are "
-            "ranked."
-            if facts.test_set[records[0].test_set].challenge
-            else ""
-        )
-    ),
+    caption="A row counts as right in top-5 when its class is among the five that the model finds likeliest. "
+    "Difference: full minus filtered, in points. If a challenge set has some of the dataset's classes and adds "
+    "probabilities up, only its own classes are ranked.",
 )
 
 
@@ -246,13 +214,13 @@ def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
 BY_CLASS = TableSpec(
     "by_class_{representation}",
     "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
-    ("class", "trained on"),
-    (Cells(ACCURACIES, lambda facts, one: (short(str(one.label)), one.train_set), "{test_set}", short_score_cell),),
+    {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
+    (Cells(ACCURACIES, "{test_set}", short_score_cell),),
     of="{evaluator}",
     each=("representation", "evaluator"),
     where=_is_compared_by_class,
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,
-    caption="Accuracy in per cent on all test rows of each gold label; mean over seeds, its deviation over them, 95 % "
-    f"interval. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of up to {MAX_LABELS_APART}.",
+    caption=f"All test rows of each gold label. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of "
+    f"up to {MAX_LABELS_APART}.",
 )

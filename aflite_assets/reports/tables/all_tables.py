@@ -6,7 +6,7 @@ from itertools import chain
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
-from aflite_assets.reports.tables.listings import sample_tables
+from aflite_assets.reports.tables.listings import SAMPLE_TABLE, settings_table
 from aflite_assets.reports.tables.published import paper_tables
 from aflite_assets.reports.tables.table import Table, TableSpec
 
@@ -23,17 +23,9 @@ def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]
     return found
 
 
-def _challenge_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """Those of each representation, then which sets are missing."""
-    tables, missing = challenge_tables.CHALLENGE_SETS.tables(analysis), analysis.facts.missing_sets.items()
-    return tuple(
-        table
-        for name in (f"challenge_sets_{each}" for each in analysis.facts.representations)
-        for table in (
-            *(one for one in tables if one.name == name),
-            *(Table(name, one, one, (), (), (), notes=(f"not available: {why}",)) for one, why in missing),
-        )
-    )
+def _missing_sets(analysis: Analysis) -> tuple[Table, ...]:
+    missing = analysis.facts.missing_sets
+    return (settings_table("Challenge sets that are not available", missing, "missing_sets"),) if missing else ()
 
 
 SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
@@ -52,8 +44,9 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "forgettables_alone": declared(forgetting_tables.ALONE),
     "top_5": declared(TOP_5),
     "published": paper_tables,
-    "challenge_sets": _challenge_tables,
-    "sample_curve": sample_tables,
+    "challenge_sets": declared(challenge_tables.CHALLENGE_SETS),
+    "missing_sets": _missing_sets,
+    "sample_curve": declared(SAMPLE_TABLE),
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 

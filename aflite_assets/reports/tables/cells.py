@@ -35,10 +35,8 @@ def field_cell(
     return cell
 
 
-def decimal(number: float) -> str:
-    """An index with three decimals."""
-    return f"{number:.3f}"
-
+decimal = "{:.3f}".format
+"""An index with three decimals."""
 
 points_cell = field_cell("difference", signed_points)
 """A difference in points; a dash for None."""
@@ -69,7 +67,7 @@ def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, shor
 
 
 def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """A difference in points with its bounds; if it is `judged` with its verdict, shaded if it found a difference.
+    """A difference in points with its bounds, shaded if it is a finding; if it is `judged` with its verdict.
 
     Without an interval it says why: there are no test rows, or a side has no result.
     """
@@ -77,10 +75,10 @@ def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
     small += () if one.counts_training else ("rows alone",)
-    found = False
     if judged and isinstance(one, Difference):
-        small, found = (*small, verdict_text(one)), one.found
-    return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=found)
+        small = (*small, verdict_text(one))
+    shaded = isinstance(one, Difference) and one.found
+    return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=shaded)
 
 
 judged_cell = partial(difference_cell, judged=True)
@@ -101,21 +99,16 @@ def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
-def rows_cell(_facts: DatasetFacts, one: Difference) -> TableCell:
-    """How many test rows or questions are compared."""
-    return TableCell(count(one.test_rows or 0), value=one.test_rows or 0)
+rows_cell = field_cell("test_rows")
+"""How many test rows or questions are compared."""
 
 
-def text_cell(text: str, *, strong: bool = False, shaded: bool = False) -> TableCell:
-    """A text."""
-    return TableCell(truncate(text, _LONGEST_VALUE), kind="text", strong=strong, shaded=shaded)
-
-
-def value_cell(value: object) -> TableCell:
-    """Any value of a setting, a statistic or an iteration."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+def value_cell(value: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
+    """Any text, or value of a setting, a statistic or an iteration."""
     text = truncate(value_text(value), _LONGEST_VALUE)
-    return TableCell(text, value=float(value)) if number else TableCell(text, kind="text")  # type: ignore[arg-type]
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+        return TableCell(text, value=float(value), strong=strong, shaded=shaded)
+    return TableCell(text, kind="text", strong=strong, shaded=shaded)
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:

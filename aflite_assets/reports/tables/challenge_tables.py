@@ -34,34 +34,25 @@ _BY_PROBABILITY = (
     "(collapse: probability)"
 )
 _Any = Accuracy | Difference
-_TRAINED = ("{evaluator}", "{train_set}")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return what to read beside a challenge set's numbers; `label_names` are the dataset's."""
+    """Return what to read beside a challenge set's numbers: its notes, and what each label counts as there.
+
+    `label_names` are the dataset's; nothing is said if each counts as itself.
+    """
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
-        sources.setdefault(target, []).append(label)
-    nothing = sources.pop(None, [])
-    same = [target for target, labels in sources.items() if labels == [target]]
-    if test_set.class_map is None or len(same) == len(label_names):
+        sources.setdefault(target, []).append(short(label))
+    if all(sources.get(label) == [short(label)] for label in label_names) or not sources:
         return test_set.notes
-    counted_only = same if len(same) > _MOST_NAMED else []
-    parts = [f"{count(len(same))} labels count as those of the same name"] if counted_only else []
-    for target in test_set.label_names:
-        if target in sources and target not in counted_only:
-            parts.append(_counts_as(sources[target], short(target)))
-    if nothing:
-        fate = "left out" if test_set.adds_probabilities else "always wrong"
-        verb = "is" if len(nothing) == 1 else "are"
-        parts.append(_counts_as(nothing, f"none of this set's labels and {verb} {fate}"))
+    nothing = f"none of this set's labels ({'left out' if test_set.adds_probabilities else 'always wrong'})"
+    targets = [one for one in (*test_set.label_names, None) if one in sources]
+    named = [f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else short(one)}" for one in targets]
+    if len(named) > _MOST_NAMED:
+        named = [*named[: _MOST_NAMED - 1], f"{count(len(named) - _MOST_NAMED)} more likewise", named[-1]]
     how = _BY_PROBABILITY if test_set.adds_probabilities else _BY_LABEL
-    return (*test_set.notes, f"{how}: {'; '.join(parts)}.")
-
-
-def _counts_as(labels: Sequence[str], what: str) -> str:
-    shown = listed([short(label) for label in labels], _MOST_NAMED)
-    return f"{shown} {'counts' if len(labels) == 1 else 'count'} as {what}"
+    return (*test_set.notes, f"{how}: {'; '.join(named)}.")
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
@@ -106,24 +97,14 @@ def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
 
 CHALLENGE_SETS = TableSpec(
     "challenge_sets_{representation}",
-    "{of}",
-    ("evaluator", "trained on"),
-    (
-        Cells(ACCURACIES, _TRAINED, "train rows", sizes_cell),
-        Cells(ACCURACIES, _TRAINED, _part_column, score_cell),
-    ),
+    "{of}; train sets of representation {representation}",
+    {"evaluator": "{evaluator}", "trained on": "{train_set}"},
+    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, _part_column, score_cell)),
     of="{of}",
     each=_blocks,
     where=_on_challenge_set,
-    caption=lambda facts, records: (
-        f"Accuracy in per cent; train sets of representation {records[0].representation}."
-        + (
-            " Rows with different gold labels are shown apart: a model that leans on a shortcut is right on one half "
-            "and wrong on the other."
-            if any(not one.whole for one in records)
-            else ""
-        )
-    ),
+    caption="Rows with different gold labels are shown apart: a model that leans on a shortcut is right on one half "
+    "and wrong on the other.",
     notes=_notes,
 )
 
@@ -140,19 +121,18 @@ _set_column = partial(set_column, whole_split="all rows")
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
     "{evaluator}, zero-shot; train sets of representation {representation}",
-    ("trained on",),
+    {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("{train_set}",), _set_column, short_score_cell),
-        Cells(DIFFERENCES, MINUS, _set_column, points_cell, is_comparison("means"), apart=True),
+        Cells(ACCURACIES, "train rows", sizes_cell),
+        Cells(ACCURACIES, _set_column, short_score_cell),
+        Cells(DIFFERENCES, _set_column, points_cell, is_comparison("means"), apart=MINUS),
     ),
     of="{evaluator}",
     each=("representation", "evaluator"),
     where=_beside,
-    caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Where a category has rows "
-    "of several gold labels, each stands beside the whole. Last rows: differences of these means in points; their "
-    "intervals and verdicts are in the tables of filtered against its control. Of a set with several category columns, "
-    "the rows with any value of each; the values apart are in the set's own tables.",
+    caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
+    "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
+    "with several category columns, the rows with any value of each; the values apart are in the set's own tables.",
 )
 
 
@@ -193,21 +173,20 @@ def _against_control(facts: DatasetFacts, one: Difference) -> bool:
 FINE_ACTION = TableSpec(
     "fine_action_{representation}",
     "{evaluator} by size of the train set, representation {representation}",
-    ("trained on",),
+    {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("{train_set}",), _set_column, short_score_cell),
-        Cells(DIFFERENCES, MINUS, _set_column, judged_cell, _against_control, apart=True),
+        Cells(ACCURACIES, "train rows", sizes_cell),
+        Cells(ACCURACIES, _set_column, short_score_cell),
+        Cells(DIFFERENCES, _set_column, judged_cell, _against_control, apart=MINUS),
     ),
     of="{evaluator}",
     each=("representation", "evaluator"),
     where=_of_a_size,
     row_order=lambda facts, one: _by_size(facts, str(one.representation)).index(one.train_set),
     when=_several_sizes,
-    caption="Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Natural test sets with all "
-    "their rows, challenge sets whole and by category. Judge a filtered set by the random rows of its size: full and "
-    "sampled have more rows. Last rows: filtered minus these in points, with the interval over test groups and "
-    "trainings, and the verdict, both from the table of filtered against its control.",
+    caption="Natural test sets with all their rows, challenge sets whole and by category. Judge a filtered set by the "
+    "random rows of its size: full and sampled have more rows. Last rows: filtered minus these in points, with the "
+    "interval over test groups and trainings, and the verdict, both from the table of filtered against its control.",
 )
 
 
@@ -237,9 +216,6 @@ def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
     return list(facts.fine_tuned).index(name), facts.fine_tuned[name].sets.index(one.test_set), training
 
 
-_is_transfer = is_comparison("transfer")
-
-
 def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     papers = one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
     return score_cell(facts, one, shaded=papers)
@@ -248,11 +224,11 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
 TRANSFER = TableSpec(
     "transfer_{representation}",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
-    ("trained on",),
+    {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell, merged=True),
-        Cells(ACCURACIES, ("{train_set}",), _tuned_columns, _tuned_score, order=_tuned_order),
-        Cells(DIFFERENCES, MINUS, _tuned_columns, difference_cell, _is_transfer, order=_tuned_order, apart=True),
+        Cells(ACCURACIES, "train rows", sizes_cell, merged=True),
+        Cells(ACCURACIES, _tuned_columns, _tuned_score, order=_tuned_order),
+        Cells(DIFFERENCES, _tuned_columns, difference_cell, is_comparison("transfer"), order=_tuned_order, apart=MINUS),
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [
@@ -261,8 +237,7 @@ TRANSFER = TableSpec(
     ],
     where=lambda facts, one: is_of_filtering(facts, one) and one.whole,
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
-    "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Accuracy in per cent; mean, "
-    "deviation over seeds, 95 % interval. Differences in points on the same test rows; in brackets their 95 % "
-    "interval, over test groups and trainings; the verdicts are in the tables of filtered against its control. Full "
-    "has more train rows than filtered, the random sets as many.",
+    "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Differences in points on the same "
+    "test rows, with their interval over test groups and trainings; the verdicts are in the tables of filtered against "
+    "its control. Full has more train rows than filtered, the random sets as many.",
 )

@@ -1,14 +1,12 @@
 """The tables of differences between trainings on the same test rows, and of what a fall in accuracy is made of."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingOverlap
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
@@ -24,12 +22,12 @@ from aflite_assets.reports.tables.cells import (
     rows_cell,
     short,
     short_score_cell,
-    text_cell,
     units_text,
+    value_cell,
     verdict_text,
 )
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
-from aflite_assets.text import listed, percent
+from aflite_assets.text import percent
 
 _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
@@ -54,8 +52,8 @@ def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
 FALL_TABLE = TableSpec(
     "falls_{representation}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
-    ("evaluator",),
-    (Cells(FALLS, ("{evaluator}",), _fall_column, _fall_cell),),
+    {"evaluator": "{evaluator}"},
+    (Cells(FALLS, _fall_column, _fall_cell),),
     of="{test_set}",
     each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
@@ -68,62 +66,47 @@ FALL_TABLE = TableSpec(
 
 def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     words = f"decides: {verdict_text(one)}" if one.deciding else verdict_text(one)
-    return text_cell(words, strong=one.deciding, shaded=one.found)
-
-
-def _paired_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[str, ...]:
-    """How the intervals and verdicts of differences are to be read."""
-    against = list(dict.fromkeys(one.against for one in records if one.why not in ("not the control", "about weights")))
-    weighted = (
-        " weighted minus full is what the weights do on the same rows; against the control it has more rows as well. "
-        "Verdicts are about removal, so there is none on weights."
-        if any(one.train_set == "weighted" for one in records)
-        else ""
-    )
-    return (
-        f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
-        "intervals count test groups and trainings as samples (crossed, t quantiles). They hold for this warm-up and "
-        "this filter run, which another seed would draw anew. Those that decide whether filtering helps are judged "
-        "together, by the mean over gold labels (Holm 1979); so are all others on whole sets, and those on parts. No "
-        "verdict: rows that the filter chose or that "
-        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge set the mean "
-        f"over gold labels, each weighing the same, must surely lie on the same side: else it is open.{weighted}",
-    )
+    return value_cell(words, strong=one.deciding, shaded=one.found)
 
 
 def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return TableCell(f"{one.seeds} and {one.seeds_against}")
 
 
-_PAIRED_ROWS = ("{evaluator}", "{train_set} minus {against}", "{test_set}, {tested_on} rows")
-
 PAIRED = TableSpec(
     "paired_{representation}",
     "Filtered minus its control, representation {representation}",
-    ("evaluator", "trained on", "tested on"),
+    {
+        "evaluator": "{evaluator}",
+        "trained on": "{train_set} minus {against}",
+        "tested on": "{test_set}, {tested_on} rows",
+    },
     (
-        Cells(DIFFERENCES, _PAIRED_ROWS, units_text, rows_cell),
-        Cells(DIFFERENCES, _PAIRED_ROWS, Heading("difference", ("points",)), difference_cell),
-        Cells(DIFFERENCES, _PAIRED_ROWS, Column(Heading("verdict"), kind="text"), _verdict_cell),
-        Cells(DIFFERENCES, _PAIRED_ROWS, "seeds", _seeds_cell),
+        Cells(DIFFERENCES, units_text, rows_cell),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell),
+        Cells(DIFFERENCES, "verdict", _verdict_cell),
+        Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
     each=("representation",),
     where=lambda facts, one: one.comparison == "control" and one.whole,
-    notes=_paired_note,
+    notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
+    "and trainings as samples (crossed, t quantiles). They hold for this warm-up and this filter run, which "
+    "another seed would draw anew. Those that decide whether filtering helps are judged together, by the mean over "
+    "gold labels (Holm 1979); so are all others on whole sets, and those on parts. No verdict: rows that the filter "
+    f"chose or that took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge set "
+    "the mean over gold labels, each weighing the same, must surely lie on the same side: else it is open. Weighted "
+    "minus full, if there is such a set, is what the weights do on the same rows. Verdicts are about removal, so there "
+    "is none on weights.",
 )
-
-
-def _part_rows(facts: DatasetFacts, one: Difference) -> tuple[str]:
-    return (short(part_text(*part_name(one))),)
 
 
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
-    ("part",),
+    {"part": lambda facts, one: short(part_text(*part_name(one)))},
     (
-        Cells(DIFFERENCES, _part_rows, "rows", rows_cell),
-        Cells(DIFFERENCES, _part_rows, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
+        Cells(DIFFERENCES, "rows", rows_cell),
+        Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
     ),
     of="{test_set}, {train_set} minus {against}",
     each=("representation", "test_set", "train_set", "against"),
@@ -140,9 +123,8 @@ PAIRED_PARTS = TableSpec(
 # training of each and so no interval)
 
 
-def _ranked_rows(facts: DatasetFacts, one: Difference | Accuracy) -> tuple[str, str, str]:
-    part = "" if one.whole else f": {short(part_text(*part_name(one)))}"
-    return one.evaluator, one.train_set, f"{one.test_set}{part}"
+def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
+    return one.test_set if one.whole else f"{one.test_set}: {short(part_text(*part_name(one)))}"
 
 
 NOT_SHOWN = "no difference was shown"
@@ -171,19 +153,14 @@ def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
     return sides | {name: (name, 0) for name in facts.rankings}
 
 
-def _by_ranking(side: int) -> Cells[Accuracy]:
-    """The column of one side's accuracies."""
+def _is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
+    is_of_pair = one.representation in _sides(facts) and one.top == 1
+    return is_of_pair and is_filtered_set(one.train_set) and is_whole_or_category(facts, one)
 
-    def heading(facts: DatasetFacts, one: Accuracy) -> Heading:
-        name, _ = _sides(facts)[one.representation]
-        return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
 
-    def is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
-        sides = _sides(facts)
-        is_side = one.representation in sides and sides[one.representation][1] == side
-        return is_side and one.top == 1 and is_filtered_set(one.train_set) and is_whole_or_category(facts, one)
-
-    return Cells(ACCURACIES, _ranked_rows, heading, short_score_cell, is_ranked)
+def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
+    name, side = _sides(facts)[one.representation]
+    return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
@@ -193,27 +170,8 @@ def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     return [{"representation": name, "first": first, "second": second}]
 
 
-def _ranking_note(facts: DatasetFacts, records: Sequence[Difference]) -> tuple[str, ...]:
-    """How differences are to be read, and what else than the ranking may explain one."""
-    pair = facts.rankings[str(records[0].representation)]
-    first, second = pair.rankings
-    sizes = f" The two sets differ in size ({', '.join(pair.differing)}), which may explain a difference."
-    return (
-        f"Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
-        f"{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "
-        "as samples, for this warm-up and this filter run. A ranking is better where the interval leaves out zero. It "
-        "is no finding where one seed, few rows, a small effect or the number of comparisons stand against it. Whole "
-        "sets are judged together, and so are parts (Holm 1979). No difference was shown: there may be none, or one "
-        f"too small to see.{sizes if pair.differing else ''}",
-    )
-
-
-def _ranked_difference(facts: DatasetFacts, one: Difference) -> TableCell:
-    return replace(difference_cell(facts, one), shaded=one.found)
-
-
 def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return text_cell(ranking_text(facts, one), strong=one.found)
+    return value_cell(ranking_text(facts, one), strong=one.found)
 
 
 _is_ranking = is_comparison("ranking")
@@ -221,38 +179,36 @@ _is_ranking = is_comparison("ranking")
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
-    ("evaluator", "trained on", "tested on"),
+    {"evaluator": "{evaluator}", "trained on": "{train_set}", "tested on": _ranked_on},
     (
-        Cells(DIFFERENCES, _ranked_rows, units_text, rows_cell, _is_ranking),
-        _by_ranking(0),
-        _by_ranking(1),
-        Cells(DIFFERENCES, _ranked_rows, Heading("difference", ("points",)), _ranked_difference, _is_ranking),
-        Cells(DIFFERENCES, _ranked_rows, Column(Heading("what it says"), kind="text"), _ranking_cell, _is_ranking),
-        Cells(DIFFERENCES, _ranked_rows, "seeds", _seeds_cell, _is_ranking),
+        Cells(DIFFERENCES, units_text, rows_cell, _is_ranking),
+        Cells(ACCURACIES, _ranking_heading, short_score_cell, _is_ranked),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell, _is_ranking),
+        Cells(DIFFERENCES, "what it says", _ranking_cell, _is_ranking),
+        Cells(DIFFERENCES, "seeds", _seeds_cell, _is_ranking),
     ),
     each=_pairs,
     row_key=part_name,
-    notes=_ranking_note,
+    notes="Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
+    "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "
+    "as samples, for this warm-up and this filter run. A ranking is better where the interval leaves out zero. It "
+    "is no finding where one seed, few rows, a small effect or the number of comparisons stand against it. Whole "
+    "sets are judged together, and so are parts (Holm 1979). No difference was shown: there may be none, or one "
+    "too small to see. If the two sets differ in size, that may explain a difference.",
 )
 
-
-def _kept_by(facts: DatasetFacts, one: RankingOverlap, side: int) -> str:
-    return f"by {facts.rankings[one.representation].rankings[side]}"
-
-
-_KEPT = ("{train_set}",)
 
 RANKING_OVERLAPS = TableSpec(
     "rankings_{representation}",
     "Train rows kept by {first} and by {second}, representation {representation}",
-    ("kept",),
+    {"kept": "{train_set}"},
     (
-        Cells(RANKING_OVERLAP, _KEPT, Heading("rows", ("that both filtered",)), field_cell("rows")),
-        Cells(RANKING_OVERLAP, _KEPT, partial(_kept_by, side=0), field_cell("first_rows")),
-        Cells(RANKING_OVERLAP, _KEPT, partial(_kept_by, side=1), field_cell("second_rows")),
-        Cells(RANKING_OVERLAP, _KEPT, "by both", field_cell("shared")),
-        Cells(RANKING_OVERLAP, _KEPT, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
-        Cells(RANKING_OVERLAP, _KEPT, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),
+        Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), field_cell("rows")),
+        Cells(RANKING_OVERLAP, "by {first}", field_cell("first_rows")),
+        Cells(RANKING_OVERLAP, "by {second}", field_cell("second_rows")),
+        Cells(RANKING_OVERLAP, "by both", field_cell("shared")),
+        Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
+        Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),
     ),
     of="rows kept",
     each=_pairs,

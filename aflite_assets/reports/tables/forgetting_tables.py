@@ -2,23 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
+from typing import Any
 
+from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.forgettables import (
-    AGREEMENT,
-    EVENTS,
-    FORGETTABLE_CLASSES,
-    MINORITIES,
-    PHASE_AVERAGES,
-    WEAK_MODEL_ACCURACIES,
-    WEAK_MODELS,
-    ForgettableClass,
-    ForgettingEvents,
-    Minority,
-    PhaseAverage,
-    WeakModel,
-)
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.score_table import OVERLAP
 from aflite_assets.reports.tables.cells import (
@@ -34,13 +22,13 @@ from aflite_assets.reports.tables.cells import (
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import count, percent
 
-_OF_WEAK_MODEL = ("{weak_model}",)
 
-
-def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | ForgettableClass], TableCell]:
+def _share_of_rows(
+    name: str,
+) -> Callable[[DatasetFacts, Any], TableCell]:
     """A cell with a count of train rows, and its share of them."""
 
-    def cell(facts: DatasetFacts, one: WeakModel | ForgettableClass) -> TableCell:
+    def cell(facts: DatasetFacts, one: Any) -> TableCell:
         number = getattr(one, name)
         return TableCell(count(number), (f"{percent(number / max(one.rows, 1))} %",), number)
 
@@ -50,15 +38,15 @@ def _share_of_rows(name: str) -> Callable[[DatasetFacts, WeakModel | Forgettable
 WEAK_MODEL_TABLE = TableSpec(
     "forgettables",
     "Forgettable rows of each weak model",
-    ("weak model",),
+    {"weak model": "{weak_model}"},
     (
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "train rows", field_cell("rows")),
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "forgettable", _share_of_rows("forgettable")),
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "of these never learnt", _share_of_rows("never_learnt")),
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "taken", _share_of_rows("taken")),
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "largest class (%)", field_cell("largest_class", percent)),
-        Cells(WEAK_MODELS, _OF_WEAK_MODEL, "train accuracy (%)", field_cell("train_accuracy", percent)),
-        Cells(WEAK_MODEL_ACCURACIES, _OF_WEAK_MODEL, "accuracy on {split} (%)", field_cell("accuracy", percent)),
+        Cells(forgettables.WEAK_MODELS, "train rows", field_cell("rows")),
+        Cells(forgettables.WEAK_MODELS, "forgettable", _share_of_rows("forgettable")),
+        Cells(forgettables.WEAK_MODELS, "of these never learnt", _share_of_rows("never_learnt")),
+        Cells(forgettables.WEAK_MODELS, "taken", _share_of_rows("taken")),
+        Cells(forgettables.WEAK_MODELS, "largest class (%)", field_cell("largest_class", percent)),
+        Cells(forgettables.WEAK_MODELS, "train accuracy (%)", field_cell("train_accuracy", percent)),
+        Cells(forgettables.WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", field_cell("accuracy", percent)),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
     "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
@@ -70,35 +58,35 @@ WEAK_MODEL_TABLE = TableSpec(
 )
 
 
-def _class_order(facts: DatasetFacts, one: ForgettableClass) -> int:
+def _class_order(facts: DatasetFacts, one: forgettables.ForgettableClass) -> int:
     return facts.label_names.index(one.label)
 
 
 CLASS_TABLE = TableSpec(
     "forgettables_by_class",
     "Forgettable rows by class",
-    ("weak model",),
+    {"weak model": "{weak_model}"},
     tuple(
-        Cells(FORGETTABLE_CLASSES, _OF_WEAK_MODEL, column, _share_of_rows(column.heading.text), order=_class_order)
+        Cells(forgettables.FORGETTABLE_CLASSES, column, _share_of_rows(column.heading.text), order=_class_order)
         for column in (Column(Heading(what), Heading("{label}")) for what in ("forgettable", "taken"))
     ),
     caption="Shares are of the class's train rows.",
 )
 
 
-def _events_heading(facts: DatasetFacts, one: ForgettingEvents) -> str:
+def _events_heading(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> str:
     return {"never_learnt": "never learnt", "1": "once"}.get(one.events, f"{one.events} times")
 
 
-def _events_cell(facts: DatasetFacts, one: ForgettingEvents) -> TableCell:
+def _events_cell(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> TableCell:
     return TableCell(percent(one.share), (f"{count(one.rows)} rows",), one.share)
 
 
 EVENT_TABLE = TableSpec(
     "forgetting_events",
     "How often rows were forgotten",
-    ("weak model",),
-    (Cells(EVENTS, _OF_WEAK_MODEL, _events_heading, _events_cell),),
+    {"weak model": "{weak_model}"},
+    (Cells(forgettables.EVENTS, _events_heading, _events_cell),),
     caption="Per cent of the train rows; rows that were never right are counted apart (Figure 1 of the paper).",
 )
 
@@ -106,20 +94,20 @@ EVENT_TABLE = TableSpec(
 AGREEMENT_TABLE = TableSpec(
     "forgettable_agreement",
     "Whether trainings forget the same rows",
-    ("first", "second"),
+    {"first": "{first}", "second": "{second}"},
     (
-        Cells(AGREEMENT, ("{first}", "{second}"), "Jaccard", field_cell("jaccard", decimal, strong=True)),
-        Cells(AGREEMENT, ("{first}", "{second}"), "of random rows", field_cell("jaccard_by_chance", decimal)),
-        Cells(AGREEMENT, ("{first}", "{second}"), "rows in both", field_cell("shared")),
-        Cells(AGREEMENT, ("{first}", "{second}"), "rows of the first", field_cell("first_rows")),
-        Cells(AGREEMENT, ("{first}", "{second}"), "rows of the second", field_cell("second_rows")),
+        Cells(forgettables.AGREEMENT, "Jaccard", field_cell("jaccard", decimal, strong=True)),
+        Cells(forgettables.AGREEMENT, "of random rows", field_cell("jaccard_by_chance", decimal)),
+        Cells(forgettables.AGREEMENT, "rows in both", field_cell("shared")),
+        Cells(forgettables.AGREEMENT, "rows of the first", field_cell("first_rows")),
+        Cells(forgettables.AGREEMENT, "rows of the second", field_cell("second_rows")),
     ),
     caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
     "sizes.",
 )
 
 
-def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
+def _minority(facts: DatasetFacts, one: forgettables.Minority) -> TableCell:
     if one.mean is None:
         return NOTHING
     form = decimal if one.measure == "overlap" else percent
@@ -130,8 +118,8 @@ def _minority(facts: DatasetFacts, one: Minority) -> TableCell:
 MINORITY_TABLE = TableSpec(
     "minorities",
     "What is rarer or more frequent among forgettable rows",
-    ("weak model", "rows"),
-    (Cells(MINORITIES, ("{weak_model}", "{set}"), Column(Heading("{group}"), Heading("{measure}")), _minority),),
+    {"weak model": "{weak_model}", "rows": "{set}"},
+    (Cells(forgettables.MINORITIES, Column(Heading("{group}"), Heading("{measure}")), _minority),),
     caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
     "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
     "size alone does.",
@@ -144,7 +132,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 # Second phases, and training on forgettable rows alone
 
 
-def _starts(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> Iterable[dict[str, object]]:
+def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
     """The evaluators that phases start from, of such an evaluator and of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
@@ -156,23 +144,23 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
     return one.representation is None and one.train_set == "full" and one.column != OVERLAP
 
 
-def _phase_rows(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> tuple[str, str]:
-    """The evaluator, and the later stages with their rows, where these are known, epochs and rates."""
+def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
+    """The later stages with their rows, where these are known, epochs and rates."""
     phase = facts.phases.get(one.evaluator)
     if phase is None:
-        return one.evaluator, "nothing more"
-    taken = facts.taken_rows.get(phase.weak_model)
-    first = f"{count(taken)} " if taken is not None and phase.set_name in ("forgettable", "random") else ""
+        return "nothing more"
+    model = facts.weak_models.get(phase.weak_model)
+    first = f"{count(model.taken)} " if model is not None and phase.set_name in ("forgettable", "random") else ""
     said = [f"{rows}, {training}" for rows, training in zip_longest(phase.rows, phase.training, fillvalue="")]
-    return one.evaluator, first + ", then ".join(each.removesuffix(", ") for each in said)
+    return first + ", then ".join(each.removesuffix(", ") for each in said)
 
 
-def _phase_order(facts: DatasetFacts, one: Accuracy | PhaseAverage) -> int:
+def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> int:
     names = list(facts.phases)
     return names.index(one.evaluator) if one.evaluator in names else -1
 
 
-def _average(facts: DatasetFacts, one: PhaseAverage) -> TableCell:
+def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:
     deviation = () if one.seeds_deviation is None else (f"±{percent(one.seeds_deviation)}",)
     return TableCell(percent(one.accuracy), deviation, one.accuracy)
 
@@ -180,18 +168,17 @@ def _average(facts: DatasetFacts, one: PhaseAverage) -> TableCell:
 TWO_PHASE = TableSpec(
     "two_phase",
     "{start}, then a second phase",
-    ("evaluator", "then trained on"),
+    {"evaluator": "{evaluator}", "then trained on": _then_trained_on},
     (
-        Cells(ACCURACIES, _phase_rows, "train rows of full", sizes_cell, _in_phases),
-        Cells(PHASE_AVERAGES, _phase_rows, "average", _average),
-        Cells(ACCURACIES, _phase_rows, set_column, short_score_cell, _in_phases),
+        Cells(ACCURACIES, "train rows of full", sizes_cell, _in_phases),
+        Cells(forgettables.PHASE_AVERAGES, "average", _average),
+        Cells(ACCURACIES, set_column, short_score_cell, _in_phases),
     ),
     of="{start}",
     each=_starts,
     row_order=_phase_order,
-    caption="Accuracy in per cent after all phases; mean over seeds, its deviation, 95 % interval. Every phase starts "
-    "from the same model, trained on full. Average: of the mean over the dataset's own splits and the mean over "
-    "challenge sets, as in the paper.",
+    caption="Accuracy after all phases. Every phase starts from the same model, trained on full. Average: of the mean "
+    "over the dataset's own splits and the mean over challenge sets, as in the paper.",
 )
 
 
@@ -202,8 +189,8 @@ def _phase_difference(facts: DatasetFacts, one: Difference) -> TableCell:
 TWO_PHASE_DIFFERENCES = TableSpec(
     "two_phase_differences",
     "{start}: what the second phase changes",
-    ("evaluator", "minus"),
-    (Cells(DIFFERENCES, ("{evaluator}", "{against_evaluator}"), set_column, _phase_difference),),
+    {"evaluator": "{evaluator}", "minus": "{against_evaluator}"},
+    (Cells(DIFFERENCES, set_column, _phase_difference),),
     of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
     where=is_comparison("second phase"),
@@ -220,14 +207,13 @@ def _overlap_column(facts: DatasetFacts, one: Accuracy) -> Column:
 BY_OVERLAP = TableSpec(
     "by_overlap",
     "{start} on {test_set}, by overlap of the texts",
-    ("evaluator",),
-    (Cells(ACCURACIES, ("{evaluator}",), _overlap_column, short_score_cell),),
+    {"evaluator": "{evaluator}"},
+    (Cells(ACCURACIES, _overlap_column, short_score_cell),),
     of="{start}, {test_set}",
     each=lambda facts, one: [{**start, "test_set": one.test_set} for start in _starts(facts, one)],
     where=lambda facts, one: (one.representation, one.train_set, one.column) == (None, "full", OVERLAP),
     row_order=_phase_order,
-    caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. High: the texts share more words "
-    "than the mean of the test set (Jaccard); low: the other rows.",
+    caption="High: the texts share more words than the mean of the test set (Jaccard); low: the other rows.",
 )
 
 
@@ -240,14 +226,11 @@ def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
 ALONE = TableSpec(
     "forgettables_alone",
     "{evaluator}, trained on forgettable rows alone",
-    ("trained on",),
-    (
-        Cells(ACCURACIES, ("{train_set}",), "train rows", sizes_cell),
-        Cells(ACCURACIES, ("{train_set}",), set_column, short_score_cell),
-    ),
+    {"trained on": "{train_set}"},
+    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, set_column, short_score_cell)),
     of="{evaluator}",
     each=("evaluator",),
     where=lambda facts, one: one.representation is None and one.whole and one.evaluator in facts.trained_alone,
     row_order=_alone_order,
-    caption="Accuracy in per cent; mean over seeds, its deviation, 95 % interval. The random rows are as many.",
+    caption="The random rows are as many.",
 )

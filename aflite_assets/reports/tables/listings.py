@@ -3,86 +3,80 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.filtering import FilterRow
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, CurvePoint
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.filtering import ITERATIONS, FilterRow
+from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.learning_curves import sample_text
-from aflite_assets.reports.tables.cells import short, text_cell, value_cell
-from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
+from aflite_assets.reports.tables.cells import short, value_cell
+from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Table, TableCell, TableSpec, always
 from aflite_assets.text import DASH, count, one_line, percent, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
 
-_ITERATION = {
-    "rows_in": "pool rows in", "train_rows_in": "train rows among them", "removed": "pool rows removed",
-    "train_removed": "train rows among them", "scored_rows_in": "scored rows in",
-    "scored_removed": "scored rows removed", "cutoff": "cut-off score", "representation_bias": "representation bias",
-    "rows_never_held_out": "never held out",
-}  # fmt: skip
+
+def value_columns(
+    source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
+) -> tuple[Cells[Any], ...]:
+    """Return a column for each named field of the records, with its heading."""
+    columns = {name: Column(Heading(head), key=name) for name, head in heads.items()}
+    return tuple(Cells(source, column, partial(_value_of_field, name=name), where) for name, column in columns.items())
 
 
-def iteration_table(representation: str, rows: Sequence[FilterRow]) -> Table:
-    """The iterations of one filtering, in order; without the columns of scored rows if there are none."""
-    scored = any(row.scored_rows_in for row in rows)
-    fields = {name: text for name, text in _ITERATION.items() if scored or not name.startswith("scored_")}
-    return Table(
-        f"iterations_{representation}",
-        "",
-        f"Iterations, representation {representation}",
-        ("iteration",),
-        *_columns_and_rows(rows, lambda row: str(row.iteration), fields),
-        caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is "
-        "about them, and target and stop about the train rows among them."
-        + (" Scored rows are never trained on and leave by the same law." if scored else ""),
-    )
+def _value_of_field(_facts: DatasetFacts, one: object, name: str) -> TableCell:
+    return value_cell(getattr(one, name))
 
+
+def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:
+    return one.scored_rows_in > 0
+
+
+ITERATION_TABLE = TableSpec(
+    "iterations_{representation}",
+    "Iterations, representation {representation}",
+    {"iteration": "{iteration}"},
+    (
+        *value_columns(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
+        *value_columns(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
+        *value_columns(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
+        *value_columns(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
+        *value_columns(ITERATIONS, rows_never_held_out="never held out"),
+    ),
+    each=("representation",),
+    caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about "
+    "them, and target and stop about the train rows among them. Scored rows, if there are any, are never trained on "
+    "and leave by the same law.",
+)
 
 _POINT = {
     "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy", "interval_low": "interval from",
     "interval_high": "to",
 }  # fmt: skip
-_REPEATED = {"repeats": "trainings", "lowest": "lowest", "highest": "highest"}
 _CHOICE = {"elbow": "elbow", "chosen": "chosen"}
 
+CURVE_TABLE = TableSpec(
+    "warmup_curve",
+    "Points of the learning curves",
+    {"representation": "{representation}"},
+    value_columns(WARMUP_CURVE, rows="rows trained on", **_POINT, **_CHOICE),
+    row_key=lambda one: one.rows,
+)
 
-def curve_table(points: Sequence[CurvePoint]) -> Table:
-    """The points of the learning curves that chose the warm-up rows."""
-    fields = {"rows": "rows trained on", **_POINT, **_CHOICE}
-    columns, rows = _columns_and_rows(points, lambda point: point.representation, fields)
-    return Table("warmup_curve", "", "Points of the learning curves", ("representation",), columns, rows)
-
-
-def sample_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """The points of the curve that chose the sample of the train rows; none if all are filtered."""
-    points, stop = analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
-    if stop is None:
-        return ()
-    table = Table(
-        "sample_curve",
-        "How large a sample is enough",
-        "Accuracy by the size of the sample",
-        ("rows trained on",),
-        *_columns_and_rows(points, lambda point: count(point.rows), {**_POINT, **_REPEATED, **_CHOICE}),
-        sample_text(points, stop),
-    )
-    return (table,)
-
-
-def _columns_and_rows(
-    records: Sequence[Any], first: Callable[[Any], str], fields: Mapping[str, str]
-) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """A row per record, after its `first` text, and a column per field, with its heading."""
-    columns = (Column(Heading(text), kind="text" if name in _CHOICE else "number") for name, text in fields.items())
-    rows = (Row((first(one),), tuple(value_cell(getattr(one, name)) for name in fields)) for one in records)
-    return tuple(columns), tuple(rows)
+SAMPLE_TABLE = TableSpec(
+    "sample_curve",
+    "Accuracy by the size of the sample",
+    {"rows trained on": "{rows:,}"},
+    value_columns(SAMPLE_CURVE, **_POINT, repeats="trainings", lowest="lowest", highest="highest", **_CHOICE),
+    of="How large a sample is enough",
+)
 
 
 _IN_WORDS = {
@@ -93,13 +87,7 @@ _IN_WORDS = {
 }  # fmt: skip
 """Headings of the evidence's columns; of others the name with spaces."""
 
-_MARKS, _MARKS_SAID = {"share_removed", "share_expected", "adjusted_p"}, " rows have the mark, "
-_MARKS_CAPTION = (
-    " Rows: how many have the mark, of which classes they are, and the share of them that was kept. The share of "
-    "removed rows stands beside that of as many random rows of each class; of a length both count rows of its class "
-    "alone. A mark that does not count as a shortcut is a hint: a single text's word or length, or a feature, may be "
-    "the task."
-)
+_MARKS = {"share_removed", "share_expected", "adjusted_p"}
 _LEFT_OUT = {"p_value", "class_share"}
 """Columns of marks that the adjusted p and the shares of all classes repeat; the JSON file has both."""
 
@@ -107,61 +95,35 @@ _LEFT_OUT = {"p_value", "class_share"}
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
     """A table of statistics with headings in words, at most `MAX_EVIDENCE_ROWS` of its rows.
 
-    Rows of the dataset are named by file and line if `source` knows them.
+    Rows of the dataset are named by file and line if `source` knows them. Of marks, which have many columns, shares are
+    in per cent and p has two digits.
     """
-    shown = evidence.table.slice(0, MAX_EVIDENCE_ROWS)
-    left_out = evidence.table.num_rows - shown.num_rows
-    more = f" The first {shown.num_rows} rows; {count(left_out)} more are in the JSON file." if left_out else ""
-    marks = set(shown.column_names) >= _MARKS
-    if marks:
-        shown = shown.drop_columns([name for name in shown.column_names if name in _LEFT_OUT])
+    table, caption = evidence.table, evidence.caption
+    marks = set(table.column_names) >= _MARKS
+    shown = table.select([name for name in table.column_names if not (marks and name in _LEFT_OUT)])
+    shown = shown.slice(0, MAX_EVIDENCE_ROWS)
     if shown.column_names[:1] == ["row_id"]:
         shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
-    columns = [
-        Column(Heading(short(_in_words(field.name))), kind="number" if _is_number(field.type) else "text")
-        for field in shown.schema
-    ]
-    rows = (
-        [_mark_cell(name, value) if marks else value_cell(value) for name, value in row.items()]
-        for row in shown.to_pylist()
-    )
-    return Table(
+    words = {name: _IN_WORDS.get(name, name.replace("_", " ")) for name in table.column_names}
+    for name in filter(lambda name: "_" in name, words):
+        caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
+    if table.num_rows > len(shown):
+        caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
+    return _listing(
         "evidence",
         evidence.title,
-        evidence.title,
-        tuple(column.heading.text for column in columns[:1]),
-        tuple(columns[1:]),
-        tuple(Row((first.text,), tuple(others)) for first, *others in rows),
-        f"{_caption_in_words(evidence, marks)}{more}",
-        style="free",
+        [short(words[name]) for name in shown.column_names],
+        [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()],
+        caption,
     )
 
 
-def _mark_cell(name: str, value: object) -> TableCell:
-    """A cell of the marks, of which there are many columns: shares in per cent, p with two digits."""
-    cell = value_cell(value)
-    if name == "classes":
-        return replace(cell, text=cell.text.replace(" %", "\N{NO-BREAK SPACE}%"))
-    if not isinstance(value, float) or value != value:
-        return cell
-    if name == "adjusted_p":
-        return replace(cell, text=value_text(float(f"{value:.1e}")))
-    return replace(cell, text=f"{percent(value)}\N{NO-BREAK SPACE}%") if name.startswith("share_") else cell
-
-
-def _in_words(name: str) -> str:
-    return _IN_WORDS.get(name, name.replace("_", " "))
-
-
-def _caption_in_words(evidence: EvidenceTable, marks: bool) -> str:
-    """The caption with the names of columns as their headings; of marks with its own words about them."""
-    caption = evidence.caption
-    if marks and _MARKS_SAID in caption:
-        return caption.partition(_MARKS_SAID)[0] + _MARKS_CAPTION
-    for name in evidence.table.column_names:
-        if "_" in name:
-            caption = re.sub(rf"\b{re.escape(name)}\b", f"“{_in_words(name)}”", caption)
-    return caption
+def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
+    if marks and name == "adjusted_p":
+        return replace(value_cell(value), text=value_text(float(f"{value:.1e}")))
+    if marks and name.startswith("share_"):
+        return replace(value_cell(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
+    return value_cell(value)
 
 
 def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
@@ -174,31 +136,27 @@ def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
     ]
 
 
-def _is_number(type_: pa.DataType) -> bool:
-    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
-
-
-def settings_table(title: str, values: Mapping[str, object]) -> Table:
+def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
     """Names and their values."""
-    rows = tuple(Row((name,), (text_cell(value_text(value)),)) for name, value in values.items())
-    return Table("settings", title, title, ("name",), (Column(Heading("value"), kind="text"),), rows, style="free")
+    rows = [[value_cell(each), value_cell(value_text(value))] for each, value in values.items()]
+    return _listing(name, title, ["name", "value"], rows)
 
 
 def check_table(checks: Sequence[CheckOutcome]) -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
-    headings = ("about", "outcome", "what it asks", "what was found")
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
-    texts = [(check.about, check.outcome, check.asks, check.said or DASH) for check in in_order]
-    return Table(
+    texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
+    return _listing(
         "checks",
-        "",
         "All checks",
-        ("check",),
-        tuple(Column(Heading(text), kind="text") for text in headings),
-        tuple(
-            Row((check.title.replace("_", " "),), tuple(text_cell(text, strong=text == "failed") for text in each))
-            for check, each in zip(in_order, texts, strict=True)
-        ),
+        ["check", "about", "outcome", "what it asks", "what was found"],
+        [[value_cell(text, strong=text == "failed") for text in each] for each in texts],
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
-        style="free",
     )
+
+
+def _listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
+    """Lay out rows of cells under their headings; the first cell is the row's own heading."""
+    columns = tuple(Column(Heading(head)) for head in heads[1:])
+    lines = tuple(Row((first.text,), tuple(others)) for first, *others in rows)
+    return Table(name, title, title, tuple(heads[:1]), columns, lines, caption, style="free")

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.reports.papers.published_tables import published_tables
-from aflite_assets.reports.papers.record import Form, PublishedTable
+from aflite_assets.reports.papers.published_tables import PublishedTable, published_tables
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
-from aflite_assets.text import DASH, count, signed_points
 
 
 def paper_tables(analysis: Analysis) -> tuple[Table, ...]:
@@ -18,14 +16,13 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
     """A record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
-        for name, printed in table.printed():
-            for column, (value, deviation) in zip(table.columns, printed, strict=True):
-                yield {**where, "row": name, "column": column, "value": value, "deviation": deviation}
+        for name, cells in table.rows.items():
+            for column, one in zip(table.columns, cells, strict=True):
+                yield {**where, "row": name, "column": column, "value": one.value, "deviation": one.deviation}
 
 
 def paper_table(table: PublishedTable) -> Table:
     """Values as printed there, with the deviation over seeds if there is one."""
-    forms = table.forms or (None,) * len(table.columns)
     return Table(
         "published",
         f"{table.source}: {table.caption}",
@@ -33,19 +30,9 @@ def paper_table(table: PublishedTable) -> Table:
         ("row",),
         tuple(Column(Heading(name)) for name in table.columns),
         tuple(
-            Row((name,), tuple(_cell(*pair, form, table.decimals) for pair, form in zip(printed, forms, strict=True)))
-            for name, printed in table.printed()
+            Row((name,), tuple(TableCell(one.text, value=one.value) for one in cells))
+            for name, cells in table.rows.items()
         ),
         f"{table.caption}.",
         (table.note,) if table.note else (),
     )
-
-
-def _cell(value: float | None, deviation: float | None, form: Form | None, decimals: int) -> TableCell:
-    if value is None:
-        text = DASH
-    elif form == "rows":
-        text = count(int(value))
-    else:
-        text = f"{value:.2f}" if form == "index" else signed_points(value, decimals=decimals)
-    return TableCell(text if deviation is None else f"{text} ±{deviation:.1f}", value=value)

@@ -8,7 +8,6 @@ from typing import Any, Generic, Literal, TypeVar
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.text import DASH
 
 
@@ -44,6 +43,10 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
+    def filled(self, values: Mapping[str, object]) -> "Heading":
+        """Return it with values filled in, as in "accuracy on {split}"."""
+        return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
+
 
 @dataclass(frozen=True)
 class Column:
@@ -55,7 +58,6 @@ class Column:
     heading: Heading
     group: Heading | None = None
     line: bool = False
-    kind: Literal["number", "text"] = "number"
     key: Hashable = None
 
     @property
@@ -83,8 +85,7 @@ class Table:
     `name` says what kind of table it is, and of which representation; `of` which one of that name, in a few words.
     `title` and `caption` (how its places are read) stand on the page; `notes`, which must be known beside the numbers,
     everywhere. `headings`: what the texts before each row are; all but the last are shared by rows below each other.
-    Without columns the notes say why there is nothing. `style`: with many columns the page breaks "narrow" headings,
-    with long texts "free" cells. Raises InvalidInputError if a row lacks a cell for a column or a text for a heading.
+    `style`: with many columns the page breaks "narrow" headings, with long texts "free" cells.
     """
 
     name: str
@@ -97,13 +98,10 @@ class Table:
     notes: tuple[str, ...] = ()
     style: Literal["narrow", "free"] = "narrow"
 
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            if (len(row.headings), len(row.cells)) != (len(self.headings), len(self.columns)):
-                raise InvalidInputError(
-                    f"table {self.name!r} {self.of!r}: row {row.headings} has {len(row.cells)} cells; give it texts "
-                    f"for {self.headings} and a cell for each of the {len(self.columns)} columns"
-                )
+    def kind(self, column: Column) -> Literal["number", "text"]:
+        """Return "text" if a column has nothing but texts."""
+        place = self.columns.index(column)
+        return "text" if self.rows and all(row.cells[place].kind == "text" for row in self.rows) else "number"
 
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
@@ -132,12 +130,12 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
-_Rows = tuple[str, ...] | Callable[[DatasetFacts, _Record], tuple[str, ...]]
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
 """Whether a row stands apart, the texts before it, and what tells it from others with these."""
 
 
-def _always(_facts: DatasetFacts, _one: object) -> bool:
+def always(_facts: DatasetFacts, _one: object) -> bool:
+    """Return True; the condition of what is never left out."""
     return True
 
 
@@ -145,46 +143,46 @@ def _always(_facts: DatasetFacts, _one: object) -> bool:
 class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
 
-    Every function gets the dataset's facts and a record. `rows`: the texts before the row; `column`: the column or its
-    heading, equal for records below each other, or several columns that the record stands in. Both are functions, or
-    are filled with the fields of the record, as in "accuracy on {split}". `value`: the cell of the first record of a
-    place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come first, in the
-    order of the records. `apart`: the rows stand below the others.
+    Every function gets the dataset's facts and a record. `column`: the column or its heading, equal for records below
+    each other, or several columns that the record stands in; a function, or filled as the spec's `title` is. `value`:
+    the cell of the first record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those
+    without it come first, in the order of the records. `apart`: the texts before the row, filled in the same way, if it
+    stands below the others.
     """
 
     source: TidyTable[_Record]
-    rows: _Rows[_Record]
     column: _Head | Callable[[DatasetFacts, _Record], _Head | list[Column]]
     value: Callable[..., TableCell]
-    where: Callable[[DatasetFacts, _Record], bool] = _always
+    where: Callable[[DatasetFacts, _Record], bool] = always
     merged: bool = False
     order: Callable[[DatasetFacts, _Record], Any] | None = None
-    apart: bool = False
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TableSpec:
     """A table over tidy tables, or one for each combination of values of the fields `each`.
 
+    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record.
     If `each` is a function, it gives for a record the values that name each of the tables that it stands in. `name`,
-    `title` and `of` are filled with the fields of a table's first record and these values, as in "{evaluator},
-    zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by; without it they
-    stand in the order of the records. `row_key` tells rows apart whose texts are cut. `caption` and `notes` may be
-    functions of the facts and the table's records, and so is `when`, whether the table is shown.
+    `title`, `of` and the `notes` are filled with the fields of a table's first record and these values, as in
+    "{evaluator}, zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by;
+    without it they stand in the order of the records. `row_key` tells rows apart whose texts are cut. `notes` may be a
+    function of the facts and the table's records, and so is `when`, whether the table is shown.
     """
 
     name: str
     title: str
-    headings: tuple[str, ...]
+    headings: Mapping[str, str | Callable[[DatasetFacts, Any], str]]
     cells: tuple[Cells[Any], ...]
     of: str = ""
     each: tuple[str, ...] | Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = ()
-    where: Callable[[DatasetFacts, Any], bool] = _always
+    where: Callable[[DatasetFacts, Any], bool] = always
     row_order: Callable[[DatasetFacts, Any], Any] | None = None
     row_key: Callable[[Any], Hashable] = lambda one: None
-    caption: str | Callable[[DatasetFacts, Sequence[Any]], str] = ""
-    notes: Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] | None = None
-    when: Callable[[DatasetFacts, Sequence[Any]], bool] = _always
+    caption: str = ""
+    notes: str | Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] = lambda facts, records: ()
+    when: Callable[[DatasetFacts, Sequence[Any]], bool] = always
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
         """The tables in the order of their first records; none without a record."""
@@ -193,7 +191,7 @@ class TableSpec:
             for one in analysis.of(block.source):
                 if self.where(facts, one) and block.where(facts, one):
                     for names in self._names(facts, one):
-                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one))
+                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one, names))
         return tuple(
             self._table(facts, dict(names), placed)
             for names, placed in found.items()
@@ -203,11 +201,14 @@ class TableSpec:
     def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
         return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
 
-    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any) -> "Iterator[_Placed]":
-        texts = block.rows(facts, one) if callable(block.rows) else _filled(block.rows, one)
-        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, one)
+    def _placed(
+        self, facts: DatasetFacts, block: Cells[Any], one: Any, names: Mapping[str, object]
+    ) -> "Iterator[_Placed]":
+        said, values = block.apart or self.headings.values(), {**vars(one), **names}
+        texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
+        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, values)
         for column in found if isinstance(found, list) else [found]:
-            yield _Placed(block, one, (block.apart, texts, self.row_key(one)), _as_column(column))
+            yield _Placed(block, one, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
     def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
         records = [each.one for each in placed]
@@ -216,19 +217,20 @@ class TableSpec:
         places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
         for each in placed:
             places.setdefault((each.row, each.column), []).append(each)
-        name, of, title = (text.format_map({**vars(records[0]), **names}) for text in (self.name, self.of, self.title))
+        values = {**vars(records[0]), **names}
+        name, of, title = (text.format_map(values) for text in (self.name, self.of, self.title))
         return Table(
             name,
             of,
             title,
-            self.headings,
+            tuple(self.headings),
             columns=ruled(columns),
             rows=tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
                 for row in sorted(rows, key=lambda row: row[0])
             ),
-            caption=self.caption if isinstance(self.caption, str) else self.caption(facts, records),
-            notes=() if self.notes is None else self.notes(facts, records),
+            caption=self.caption,
+            notes=self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
         )
 
 
@@ -242,18 +244,10 @@ class _Placed:
     column: Column
 
 
-def _filled(texts: tuple[str, ...], one: object) -> tuple[str, ...]:
-    return tuple(text.format_map(vars(one)) for text in texts)
-
-
-def _filled_heading(heading: Heading, one: object) -> Heading:
-    return Heading(heading.text.format_map(vars(one)), _filled(heading.notes, one))
-
-
-def _filled_column(head: _Head, one: object) -> Column:
+def _filled_column(head: _Head, values: Mapping[str, object]) -> Column:
     column = _as_column(head)
-    group = None if column.group is None else _filled_heading(column.group, one)
-    return replace(column, heading=_filled_heading(column.heading, one), group=group)
+    group = None if column.group is None else column.group.filled(values)
+    return replace(column, heading=column.heading.filled(values), group=group)
 
 
 def _as_column(head: _Head) -> Column:

@@ -113,7 +113,7 @@ def run(
     card = dataset_card(
         settings.title or draft.partition,
         settings.description,
-        configs=list(files.items()),
+        configs=files,
         rows=rows,
         filtered=filtered,
         label_names=raw.label_names,

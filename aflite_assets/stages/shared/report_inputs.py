@@ -24,10 +24,9 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
     """Return one representation's filtered set; `label_names` puts names into its warnings about classes."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
     iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
-    warnings, chance = outcome["warnings"], outcome.get("chance")
-    if chance is not None:  # null, for a class without a score, becomes NaN
-        bias, class_bias = (np.array(chance[name], dtype=np.float64) for name in ("bias", "class_bias"))
-        chance = ChanceScores(**chance | {"bias": bias, "class_bias": class_bias})
+    warnings, chance = outcome["warnings"], outcome["chance"]
+    # null, for a class without a score, becomes NaN
+    bias, class_bias = (np.array(chance[name], dtype=np.float64) for name in ("bias", "class_bias"))
     return FilteredSet(
         representation,
         iterations=iterations,
@@ -37,7 +36,7 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
         settings={**outcome["settings"], "seed": outcome["seed"]},
         runs=part.summary.get("filter_runs", 1),
         kept_jaccard=part.summary.get("kept_jaccard"),
-        chance=chance,
+        chance=ChanceScores(**chance | {"bias": bias, "class_bias": class_bias}),
         first_scores=next((table for iteration, table in score_files(part) if iteration == 0), None),
     )
 
@@ -148,7 +147,7 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
 
 
 def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
-    """The index of `bias_evidence`; results of earlier versions lack some entries."""
+    """The index of `bias_evidence`."""
     return dict(json.loads(result.file("evidence.json").read_text(encoding="utf-8")))
 
 
@@ -156,9 +155,9 @@ def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.T
     """Return one kind of table of `bias_evidence` by representation: similarities, cues or nearest_kept.
 
     The last has the columns row_id, nearest_kept and similarity (`diagnostics.evidence.nearest_kept`) of all removed
-    train rows or of a sample. Results of earlier versions have none.
+    train rows or of a sample.
     """
-    return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result).get(kind, {}).items()}
+    return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result)[kind].items()}
 
 
 def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, ...]]:

@@ -19,22 +19,23 @@ def with_matched(data: BenchmarkData) -> BenchmarkData:
 
 @pytest.mark.parametrize("matched", [False, True])
 def test_the_terms_of_a_fall_add_up(planted: BenchmarkData, matched: bool) -> None:
-    fall = falls(with_matched(planted) if matched else planted, "roberta")[0]
-    terms = {(step.what, step.after): step.fall.difference for step in fall.steps if step.fall is not None}
+    start, *changes, end = falls(with_matched(planted) if matched else planted, "roberta")[0]
+    terms = {(one.change, one.after): one.difference for one in changes if one.difference is not None}
     expected = {("test rows", "full"): 18.0, ("fewer train rows", "random"): 5.0, ("which train rows", "filtered"): -15}
     if matched:
         expected["class sizes", "random_matched"] = 0.0
     assert terms == pytest.approx(expected)
-    assert fall.start is not None
-    assert fall.end is not None
-    assert len(terms) == len(fall.steps)
-    assert sum(terms.values()) == pytest.approx(100 * (fall.start - fall.end))
+    assert start.accuracy is not None
+    assert end.accuracy is not None
+    assert len(terms) == len(changes)
+    assert sum(terms.values()) == pytest.approx(100 * (start.accuracy - end.accuracy))
 
 
 def test_joint_intervals_are_wider_than_single_ones(planted: BenchmarkData) -> None:
-    last = falls(planted, "roberta")[0].steps[-1].fall
+    last = falls(planted, "roberta")[0][-2]
     single = next(one for one in paired_differences(planted) if one.tested_on == "filtered")
-    assert last is not None
+    assert last.low is not None
+    assert last.high is not None
     assert single.difference is not None
     assert single.low is not None
     assert single.high is not None
@@ -44,8 +45,8 @@ def test_joint_intervals_are_wider_than_single_ones(planted: BenchmarkData) -> N
 
 def test_a_missing_result_leaves_its_terms_open(planted: BenchmarkData) -> None:
     data = replace(planted, cells=tuple(cell for cell in planted.cells if cell.train_set != "random"))
-    fall = falls(data, "roberta")[0]
-    assert [step.fall is None for step in fall.steps] == [False, True, True]
+    changes = falls(data, "roberta")[0][1:-1]
+    assert [one.difference is None for one in changes] == [False, True, True]
 
 
 def test_without_filtered_test_rows_there_is_no_fall(planted: BenchmarkData) -> None:
@@ -56,7 +57,7 @@ def test_without_filtered_test_rows_there_is_no_fall(planted: BenchmarkData) -> 
 def test_one_training_is_said_to_be_one(make_planted: Any) -> None:
     data = make_planted()
     one_seed = replace(data, cells=tuple(cell for cell in data.cells if cell.seed == data.cells[0].seed))
-    assert not any(step.fall.counts_training for step in falls(one_seed, "roberta")[0].steps if step.fall is not None)
+    assert {one.counts_training for one in falls(one_seed, "roberta")[0][1:-1]} == {False}
 
 
 def test_the_split_that_is_spoken_of() -> None:
@@ -71,8 +72,8 @@ def test_no_rows_kept_is_no_result(planted: BenchmarkData) -> None:
         test if test.challenge else replace(test, kept={"roberta": np.zeros(len(test.row_ids), bool)})
         for test in planted.test_sets
     )
-    fall = falls(replace(planted, test_sets=none), "roberta")[0]
-    assert (fall.end, {step.fall for step in fall.steps}) == (None, {None})
+    _, *changes, end = falls(replace(planted, test_sets=none), "roberta")[0]
+    assert (end.accuracy, {one.difference for one in changes}) == (None, {None})
 
 
 def test_terms_of_a_fall_are_records_from_the_start_to_the_end(planted: BenchmarkData) -> None:
@@ -85,10 +86,8 @@ def test_terms_of_a_fall_are_records_from_the_start_to_the_end(planted: Benchmar
         ("which train rows", "filtered", None, pytest.approx(-15)),
         ("end", "filtered", pytest.approx(0.7), None),
     ]
-    steps = falls(planted, "roberta")[0].steps
-    for one, step in zip(found[1:-1], steps, strict=True):
-        assert step.fall is not None
-        assert (one.low, one.high, one.counts_training) == (step.fall.low, step.fall.high, True)
+    assert tuple(found) == falls(planted, "roberta")[0]
+    assert all(one.low is not None and one.high is not None and one.counts_training for one in found[1:-1])
 
 
 def test_missing_terms_are_records_without_numbers(planted: BenchmarkData) -> None:

@@ -9,7 +9,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.comparisons.falls import Headline
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.facts import DatasetFacts
@@ -23,7 +22,6 @@ RECORDS: dict[str, Any] = {
     "verdicts": tuple[FilteringVerdict, ...],
     "judging": Judging,
     "undecided": Lack | None,
-    "headlines": tuple[Headline, ...],
     "checks": tuple[CheckOutcome, ...],
 }
 
@@ -78,7 +76,7 @@ def test_without_a_deciding_comparison_nothing_is_stated_of_it(planted: Benchmar
 
 
 def test_the_comparison_that_the_file_names_is_stated_first(planted: BenchmarkData) -> None:
-    (*natural, hans) = planted.test_sets
+    *_, hans = planted.test_sets
     cells = []
     for cell in planted.cells:
         if cell.evaluator == "linear":

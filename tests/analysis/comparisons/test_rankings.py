@@ -113,7 +113,7 @@ def test_earlier_sizes_are_compared_with_earlier_sizes(
 
 
 def test_categories_of_challenge_sets_are_compared_after_the_whole(make_by_hand: Any) -> None:
-    data = make_by_hand(rankings=(RankingPair("a", "b", ("vocabulary", "predictability"), ()),))
+    data = make_by_hand(rankings={"a": RankingPair("a", "b", ("vocabulary", "predictability"), ())})
     mine = [one for one in compared(data) if one.evaluator == "p"]
     assert [(one.test_set, one.category, one.test_rows) for one in mine] == [
         ("test", None, 6), ("odd", None, 8), ("odd", "x", 4), ("odd", "y", 4), ("odd", None, 3),
@@ -131,12 +131,12 @@ def test_overlaps_are_records(ranked: BenchmarkData) -> None:
 
 def test_sets_of_two_sizes_are_named(make_ranked: Callable[..., BenchmarkData]) -> None:
     larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_rows=500),))
-    assert analyse(make_ranked(rankings=(larger,))).facts.rankings["roberta"].differing == ("filtered",)
+    assert analyse(make_ranked(rankings={"roberta": larger})).facts.rankings["roberta"].differing == ("filtered",)
 
 
 def test_nothing_kept_has_no_overlap(make_ranked: Callable[..., BenchmarkData]) -> None:
     empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
-    (one,) = analyse(make_ranked(rankings=(empty,))).of(RANKING_OVERLAP)
+    (one,) = analyse(make_ranked(rankings={"roberta": empty})).of(RANKING_OVERLAP)
     assert (one.rows, one.shared, one.jaccard, one.jaccard_by_chance) == (10, 0, None, None)
 
 

@@ -49,7 +49,9 @@ def test_each_family_is_judged_together() -> None:
     assert [one.family == "deciding" for one in found] == [True, False, False, False, False, True]
 
 
-DECIDING = replace(CLAIM, family="deciding", label_mean=replace(INTERVAL, difference=4.0, low=1.0, high=7.0, p_value=0.01))
+DECIDING = replace(
+    CLAIM, family="deciding", label_mean=replace(INTERVAL, difference=4.0, low=1.0, high=7.0, p_value=0.01)
+)
 
 
 def test_deciding_comparisons_are_judged_by_the_mean_over_gold_labels() -> None:

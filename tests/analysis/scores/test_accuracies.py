@@ -11,9 +11,7 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, Accuracy
-from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.scores.score_table import OVERLAP
-from aflite_assets.errors import InvalidInputError
 from tests.planted_comparisons import SHARES, cell_accuracy
 
 
@@ -107,11 +105,6 @@ def test_no_row_left_is_no_accuracy(planted: BenchmarkData, make_planted: Any) -
     (filtered,) = scores(data, evaluator="linear", train_set="full", tested_on="filtered")
     assert (filtered.status, filtered.accuracy, filtered.test_rows) == ("no rows", None, 0)
     assert drops(data, "linear", "full") == {"test": None}
-
-
-def test_unknown_representations_are_refused(planted: BenchmarkData) -> None:
-    with pytest.raises(InvalidInputError, match=r"not filtered with 'bert'; its representations are \['roberta'\]"):
-        cell_groups(planted, "bert")
 
 
 def test_own_test_rows_are_those_of_the_law_that_made_the_train_set(planted: BenchmarkData, make_planted: Any) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.scores.accuracy import AccuracySummary, MissingScore, correct_rows, score
+from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows, score
 from aflite_assets.errors import DataError, InvalidInputError
 from tests.planted_comparisons import cell_accuracy
 
@@ -75,16 +75,16 @@ def test_fewer_degrees_of_freedom_widen_the_interval() -> None:
 def test_rows_in_groups_are_worth_fewer() -> None:
     right, mask = np.repeat(np.arange(30) % 3 > 0, 3), np.ones(90, dtype=bool)
     groups = np.repeat(np.arange(30), 3)
-    alone, together = score([right], mask, None).accuracy, score([right], mask, groups).accuracy
-    assert alone is not None
-    assert together is not None
-    assert (alone.mean, alone.effective_rows, together.mean) == (together.mean, 90, pytest.approx(2 / 3))
+    alone, together = score([right], mask, None), score([right], mask, groups)
+    assert together.accuracy is not None
+    assert together.effective_rows is not None
+    assert (alone.accuracy, alone.effective_rows) == (together.accuracy, 90)
+    assert together.accuracy == pytest.approx(2 / 3)
     # 30 groups of three alike: the binomial variance of 30 rows, with G - 1 for G
     assert together.effective_rows == pytest.approx(29)
-    assert together.interval == wilson_interval(together.mean, together.effective_rows, 29)
-    part = score([right], np.arange(90) < 45, groups).accuracy
-    assert part is not None
-    assert part.effective_rows == pytest.approx(14)
+    interval = wilson_interval(together.accuracy, together.effective_rows, 29)
+    assert (together.interval_low, together.interval_high) == (interval.low, interval.high)
+    assert score([right], np.arange(90) < 45, groups).effective_rows == pytest.approx(14)
 
 
 @pytest.mark.parametrize(("share", "rows"), [(1.1, 5), (-0.1, 5), (0.5, 0), (math.nan, 5)])
@@ -93,19 +93,19 @@ def test_wilson_interval_refuses_what_is_no_share(share: float, rows: int) -> No
         wilson_interval(share, rows)
 
 
-def scored(*right: int, rows: int = 100) -> AccuracySummary:
+def scored(*right: int, rows: int = 100) -> Score:
     """The accuracy of seeds with so many right rows."""
-    found = score([np.arange(rows) < one for one in right], np.ones(rows, dtype=bool), None).accuracy
-    assert found is not None
-    return found
+    return score([np.arange(rows) < one for one in right], np.ones(rows, dtype=bool), None)
 
 
 def test_summary_keeps_the_two_spreads_apart() -> None:
-    summary = scored(60, 70, 80)
-    assert summary.mean == pytest.approx(0.7)
-    assert summary.seeds_deviation == pytest.approx(0.1)
-    assert (summary.seeds, summary.test_rows) == (3, 100)
-    assert summary.interval == wilson_interval(summary.mean, 100)
+    found = scored(60, 70, 80)
+    assert found.accuracy is not None
+    assert found.accuracy == pytest.approx(0.7)
+    assert found.seeds_deviation == pytest.approx(0.1)
+    assert (found.seeds, found.test_rows) == (3, 100)
+    interval = wilson_interval(found.accuracy, 100)
+    assert (found.interval_low, found.interval_high) == (interval.low, interval.high)
 
 
 def test_one_seed_has_no_deviation() -> None:
@@ -114,7 +114,7 @@ def test_one_seed_has_no_deviation() -> None:
 
 @given(st.lists(st.just(10), min_size=1, max_size=50))
 def test_mean_of_ones_does_not_pass_one(right: list[int]) -> None:
-    assert scored(*right, rows=10).mean == 1.0
+    assert scored(*right, rows=10).accuracy == 1.0
 
 
 def test_rows_are_matched_by_id_not_by_order() -> None:
@@ -178,7 +178,7 @@ def test_score_counts_unfinished_seeds() -> None:
     assert found.status == "done"
     assert found.unfinished_seeds == 1
     assert found.accuracy is not None
-    assert found.accuracy.mean == 0.75
+    assert found.accuracy == 0.75
 
 
 PROBABILITIES = [

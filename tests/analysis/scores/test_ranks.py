@@ -6,7 +6,14 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores import accuracy
-from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows, gold_ranks, is_ranked, with_ranks
+from aflite_assets.analysis.scores.accuracy import (
+    MissingScore,
+    correct_rows,
+    gold_margins,
+    gold_ranks,
+    is_ranked,
+    with_ranks,
+)
 from aflite_assets.errors import InvalidInputError
 from tests.planted_comparisons import FALLING, MANY_NAMES, masked, natural_of_many, probable_cell
 
@@ -55,9 +62,11 @@ def test_ranks_stand_in_for_probabilities() -> None:
     for one in (natural_of_many(), masked()):
         before = probable_cell("full", 0, FALLING)
         table = with_ranks(before, one)
-        assert table.column_names == ["test_set", "row_id", "predicted", "gold_rank"]
+        assert table.column_names == ["test_set", "row_id", "predicted", "gold_rank", "gold_margin"]
+        filtered = replace(before, train_set="filtered", representation="a")
+        assert "gold_margin" not in with_ranks(filtered, one).column_names
         after = replace(before, predictions=table)
-        for function in (gold_ranks, correct_rows):
+        for function in (gold_ranks, gold_margins, correct_rows):
             was, now = function(before, one), function(after, one)
             assert isinstance(was, np.ndarray)
             assert isinstance(now, np.ndarray)
@@ -80,3 +89,26 @@ def test_ten_classes_are_enough() -> None:
         True,
     ]
     assert not is_ranked(MANY_NAMES, replace(masked(), label_names=MANY_NAMES[:9], class_map=None))
+
+
+def test_margins_are_of_the_rows_own_class_less_the_highest_other() -> None:
+    # classes 0, 4, 5 and 12 of probabilities 13 / 91, 9 / 91, 8 / 91 and 1 / 91
+    found = gold_margins(probable_cell("full", 0, FALLING), natural_of_many())
+    assert isinstance(found, np.ndarray)
+    by_row = dict(zip(natural_of_many().labels.tolist(), found.tolist(), strict=True))
+    assert by_row == pytest.approx({0: 1 / 91, 4: -4 / 91, 5: -5 / 91, 12: -12 / 91}, abs=1e-6)
+    right = correct_rows(probable_cell("full", 0, FALLING), natural_of_many())
+    assert ((found > 0) == right).all()
+
+
+def test_classes_that_count_as_the_rows_own_are_no_rivals() -> None:
+    names, labels = ("yes", "no"), np.array([0, 1])
+    merged = TestSet("test", True, np.arange(2), labels, names, {}, class_map=np.array([0, 1, 1]))
+    said = {"test_set": ["test"] * 2, "row_id": [0, 1], "predicted": [1, 1]}
+    rows = pa.array([[0.3, 0.4, 0.3], [0.2, 0.45, 0.35]], pa.list_(pa.float32()))
+    cell = Cell("net", "full", None, 0, 9, "done", None, pa.table({**said, "probabilities": rows}))
+    assert gold_margins(cell, merged) == pytest.approx([-0.1, 0.25], abs=1e-6)
+    summed = replace(merged, collapse="probability")
+    assert gold_margins(cell, summed) == pytest.approx([-0.4, 0.6], abs=1e-6)
+    lacking = replace(merged, class_map=np.array([1, 1, 1]), labels=np.array([0, 1]))
+    assert gold_margins(cell, lacking) == pytest.approx([-1.0, 0.45], abs=1e-6)

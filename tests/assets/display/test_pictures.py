@@ -91,7 +91,6 @@ def test_headings_that_are_empty_or_alike_stay_columns_of_their_own(tmp_path: Pa
     layouts = [
         {"title": "x", "columns": ["", "a", "a", "a (2)"], "rows": [["1", "2", "3", "4"]], "notes": []},
         {"title": "x", "columns": ["a"], "rows": [["5"]], "notes": ["Points rise.", "n is a <count>."]},
-        {"title": "gone", "columns": [], "rows": [], "notes": ["not available: no <hub>"]},
     ]
     (tmp_path / "layouts.json").write_text(json.dumps({"zero_shot": layouts}), encoding="utf-8")
     result: Any = SimpleNamespace(path=tmp_path, file=lambda name: tmp_path / name)
@@ -99,4 +98,3 @@ def test_headings_that_are_empty_or_alike_stay_columns_of_their_own(tmp_path: Pa
     assert found["zero_shot x"].records[0].data == {"row": "1", "a": "2", "a (2)": "3", "a (2) (2)": "4"}
     assert found["zero_shot x (2)"].records[0].data == {"a": "5"}
     assert found["zero_shot x notes"].value == "Points rise. n is a <count>."
-    assert found["zero_shot gone"].value == "not available: no <hub>"

@@ -18,11 +18,9 @@ from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, bin_edges
 from aflite_assets.analysis.inputs.cues import class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
-from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
-from aflite_assets.reports.figures.example_rows import shown_rows
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
 from tests.planted_reports import rendered_page, report_document, report_inputs
 
@@ -149,8 +147,8 @@ def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
     assert [row["low"] for row in scores] == pytest.approx(np.arange(20) / 20)
     assert [row["rows"] for row in scores] == list(range(21, 41))
     assert [row["removed"] for row in scores[-2:]] == [19, 20]
-    first = written["representations"]["roberta"]["similarity"][0]
-    assert (first["label"], first["removed"]["mean"], first["removed"]["used_rows"]) == ("neutral", 0.5, 1000)
+    first = next(row for row in written["tables"]["similarities"] if row["side"] == "removed")
+    assert (first["label_name"], first["mean"], first["used_rows"]) == ("neutral", 0.5, 1000)
 
 
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
@@ -159,12 +157,7 @@ def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     assert set(drawn_of(planted)) == found
     written: Any = report_document(planted)
     assert written["tables"]["predictability_by_iteration"] == []
-    assert written["representations"]["roberta"]["similarity"] == []
-
-
-def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:
-    with pytest.raises(DataError, match="row 9999 is not among the rows of the filtering; materialise bias_evidence"):
-        shown_rows(pictured.examples, pictured.filtered[0].rows, (0, 9999))
+    assert written["tables"]["similarities"] == []
 
 
 def test_colour_scale_holds_all_blocks() -> None:

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.comparisons.falls import headlines
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.representation_figures import _notes, scatter_caption, scatter_pictures
+from aflite_assets.reports.figures.representation_figures import (
+    _notes,
+    compared_accuracies,
+    scatter_caption,
+    scatter_pictures,
+)
 from tests.planted_reports import report_inputs
 
 
@@ -19,9 +24,20 @@ def points(make_planted: Callable[..., BenchmarkData], feature_examples: Callabl
 
 
 def drawn(data: BenchmarkData) -> tuple[Picture, Picture]:
-    pictures = scatter_pictures(report_inputs(data, (0, 2)), data.filtered[0].rows, headlines(data, "roberta"))
+    pictures = scatter_pictures(
+        report_inputs(data, (0, 2)), data.filtered[0].rows, compared_accuracies(analyse(data), "roberta")
+    )
     assert list(pictures) == ["before", "after"]
     return pictures["before"], pictures["after"]
+
+
+def test_the_accuracies_are_of_both_ends_and_of_random(planted: BenchmarkData) -> None:
+    three = compared_accuracies(analyse(planted), "roberta")[0]
+    assert [(one.evaluator, one.train_set, one.test_set, one.tested_on) for one in three] == [
+        ("linear", "full", "test", "full"), ("linear", "random", "test", "full"),
+        ("linear", "filtered", "test", "filtered"),
+    ]  # fmt: skip
+    assert [one.accuracy for one in three] == pytest.approx([0.78, 0.736, 0.7])
 
 
 def test_accuracies_stand_at_the_pictures(points: BenchmarkData) -> None:
@@ -40,12 +56,12 @@ def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
     longer = {name: f"{name}_that_does_not_see_any_of_the_biases" for name in ("linear", "forest")}
     cells = [replace(cell, evaluator=longer[cell.evaluator]) for cell in points.cells if cell.evaluator in longer]
     data = replace(points, cells=tuple(cells))
-    notes = _notes("full", headlines(data, "roberta"))
+    notes = _notes("full", compared_accuracies(analyse(data), "roberta"))
     assert [line.partition(" ")[0] for line in notes[1:]] == list(longer.values())
 
 
 def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:
-    caption = scatter_caption(headlines(points, "roberta"))
+    caption = scatter_caption(compared_accuracies(analyse(points), "roberta"))
     assert "tested on all 1,000 rows of test; trained on filtered and tested on the 400 of them" in caption
     assert caption.endswith("and tested on all: linear 73.6 % and forest not run.")
 
@@ -55,4 +71,4 @@ def test_nothing_trained_leaves_the_points(
 ) -> None:
     data = make_planted(examples=feature_examples(1400, 3), cells=())
     assert drawn(data)[0].alt.endswith("coloured by class")
-    assert scatter_caption(headlines(data, "roberta")) == ""
+    assert scatter_caption(compared_accuracies(analyse(data), "roberta")) == ""

@@ -6,9 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import TABLES, analyse
-from aflite_assets.analysis.filtering import ITERATIONS, filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.analysis.json_values import to_json
 from aflite_assets.reports.page.json_report import SCHEMA_VERSION
 from aflite_assets.reports.sentences.summary import plain_summary
 from tests.planted_reports import report_document
@@ -16,18 +14,9 @@ from tests.planted_reports import report_document
 
 def test_json_equals_the_tables(planted: BenchmarkData) -> None:
     written = json.loads(json.dumps(report_document(planted), allow_nan=False))
-    roberta = written["representations"]["roberta"]
     assert written["schema_version"] == SCHEMA_VERSION == 3
     tidy = {table.name: table.to_arrow(analyse(planted).of(table)).to_pylist() for table, _ in TABLES}
     assert written["tables"] == tidy | {"published": []}
-    beside = {"representation": "roberta", "largest_class": 1 / 3, "guessing_deviation": None}
-    rows = [{**row, **beside} for row in roberta["iterations"]]
-    expected = [{**row, **beside} for row in ITERATIONS.to_arrow(filter_table(planted.filtered[0])).to_pylist()]
-    assert rows == expected
-    assert roberta["largest_class"] == [row.largest_class for row in filter_table(planted.filtered[0])]
-    assert roberta["headlines"] == to_json(
-        [one for one in analyse(planted).headlines if one.representation == "roberta"]
-    )
     assert written["summary"] == list(plain_summary(analyse(planted)))
 
 
@@ -37,9 +26,8 @@ def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
     assert (first["train_set"], first["tested_on"], first["test_rows"]) == ("full", "full", 1000)
     assert first["accuracy"] == pytest.approx(0.78)
     assert written["dataset"]["test_sets"][0]["filtered_rows"] == {"roberta": 400}
-    histogram = written["representations"]["roberta"]["predictability_histogram"]
-    assert sum(histogram["kept"]) == 402
-    assert sum(histogram["removed"]) == 798
+    bins = written["tables"]["predictability"]
+    assert (sum(one["kept"] for one in bins), sum(one["removed"] for one in bins)) == (402, 798)
     assert [cell["status"] for cell in written["cells"]].count("not run") == 1
 
 

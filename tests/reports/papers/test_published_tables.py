@@ -3,38 +3,42 @@ from typing import get_args
 
 import pytest
 
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.papers.published_tables import PUBLISHED, published_tables
-from aflite_assets.reports.papers.record import PublishedTable
+from aflite_assets.reports.papers.published_tables import PublishedTable, every_table, published_tables
 from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.text import DASH
 
-TABLES = [(name, table) for name, tables in PUBLISHED.items() for table in tables]
+TABLES = [(name, table) for name, tables in every_table().items() for table in tables]
+RANGES = {"forgettable rows": (1000, 100_000), "overlap": (0, 1)}
 
 
 def value(name: str, source: str, row: str, column: str) -> float | None:
     table = next(one for one in published_tables(name) if one.source.startswith(source))
-    return dict(table.rows)[row][table.columns.index(column)]
+    return table.rows[row][table.columns.index(column)].value
+
+
+def values_of(table: PublishedTable) -> dict[str, list[float | None]]:
+    return {row: [cell.value for cell in cells] for row, cells in table.rows.items()}
 
 
 def test_specs_may_name_them_all() -> None:
     (literal, _) = get_args(ReportSpec.model_fields["published"].annotation)
-    assert set(get_args(literal)) == set(PUBLISHED)
+    assert set(get_args(literal)) == set(every_table())
 
 
 @pytest.mark.parametrize(("name", "table"), TABLES)
 def test_rows_are_as_long_as_the_heading(name: str, table: PublishedTable) -> None:
-    assert all(len(values) == len(table.columns) for _, values in table.rows)
-    assert table.deviations is None or [len(one) for one in table.deviations] == [len(table.columns)] * len(table.rows)
-    assert table.forms is None or len(table.forms) == len(table.columns)
-    for _, values in table.rows:
-        for form, one in zip(table.forms or ["per cent"] * len(values), values, strict=True):
-            least, most = {"per cent": (-100, 100), "rows": (1000, 100_000), "index": (0, 1)}[form]
-            assert one is None or least <= one <= most
+    for cells in table.rows.values():
+        assert len(cells) == len(table.columns)
+        for column, (text, number, deviation) in zip(table.columns, cells, strict=True):
+            least, most = RANGES.get(column.split(",")[0], (-100, 100))
+            assert number is None or least <= number <= most
+            assert (number is None) == (text == DASH)
+            assert deviation is None or 0 < deviation < 20
 
 
 @pytest.mark.parametrize(("name", "table"), [(n, t) for n, t in TABLES if t.kind == "in_distribution"])
 def test_differences_are_filtered_minus_full(name: str, table: PublishedTable) -> None:
-    for row, values in table.rows:
+    for row, values in values_of(table).items():
         full, filtered, difference = values[0], values[-2], values[-1]
         if full is not None and filtered is not None and difference is not None:
             assert filtered - full == pytest.approx(difference, abs=0.051), row
@@ -79,8 +83,8 @@ def test_spot_checks(name: str, source: str, row: str, column: str, expected: fl
     assert value(name, source, row, column) == expected
 
 
-def _values(name: str, source: str) -> dict[str, tuple[float | None, ...]]:
-    return dict(next(one for one in published_tables(name) if one.source == source).rows)
+def _values(name: str, source: str) -> dict[str, list[float | None]]:
+    return values_of(next(one for one in published_tables(name) if one.source == source))
 
 
 @pytest.mark.parametrize(("name", "classes"), [("multi_nli", 3), ("qqp", 2), ("fever_nli", 3)])
@@ -127,7 +131,7 @@ def test_contradictions_of_the_paper_stand_in_notes() -> None:
 def _with_minus_without() -> dict[str, dict[str, float]]:
     """What Table 2 of SustaiNLP 2020 has more than its Table 3, by size and column, in points."""
     tables = {one.source[-7:]: one for one in published_tables("snli") if one.source.startswith("SustaiNLP")}
-    ranked, unranked = (dict(tables[name].rows) for name in ("Table 2", "Table 3"))
+    ranked, unranked = (values_of(tables[name]) for name in ("Table 2", "Table 3"))
     columns = tables["Table 2"].columns
     assert columns == tables["Table 3"].columns
     return {
@@ -153,8 +157,8 @@ def test_what_the_ranking_adds_in_print() -> None:
 def test_the_notes_on_a_small_sample_say_what_its_numbers_do() -> None:
     tables = {one.kind: one for one in published_tables("snli") if one.source.startswith("SustaiNLP")}
     assert list(tables) == ["sample_curve", "fine_action", "rankings"]
-    rows = dict(tables["fine_action"].rows)
-    curve = {size: values[0] for size, values in tables["sample_curve"].rows}
+    rows = values_of(tables["fine_action"])
+    curve = {size: values[0] for size, values in values_of(tables["sample_curve"]).items()}
     assert rows["20k"][0] == curve["20,000"] == max(one for one in curve.values() if one is not None)
     assert all((values[0] or 0) > (rows["20k"][0] or 0) for size, values in rows.items() if size != "20k")
     best = [max(rows, key=lambda row: values[row]) for values in _columns(rows)]
@@ -169,14 +173,30 @@ def test_the_notes_on_a_small_sample_say_what_its_numbers_do() -> None:
     assert "40 higher, 14 lower, 1 equal, by 0.98 points in the mean" in tables["rankings"].note
 
 
-def _columns(rows: dict[str, tuple[float | None, ...]]) -> list[dict[str, float]]:
+def _columns(rows: dict[str, list[float | None]]) -> list[dict[str, float]]:
     return [
         {row: value or 0.0 for row, value in zip(rows, column, strict=True)}
         for column in zip(*rows.values(), strict=True)
     ]
 
 
-def test_other_datasets_have_none() -> None:
+def test_no_name_has_none() -> None:
     assert published_tables(None) == ()
-    with pytest.raises(InvalidInputError, match=r"no published figures of 'anli'; there are those of \['fever_nli'"):
-        published_tables("anli")
+
+
+def test_deviations_stand_beside_their_values() -> None:
+    (table,) = (one for one in published_tables("snli") if one.kind == "zero_shot")
+    assert table.rows["random, 182k"][0] == ("56.6 ±14.7", 56.6, 14.7)
+    assert sum(cell.deviation is not None for _, one in TABLES for row in one.rows.values() for cell in row) == 89
+
+
+def test_what_is_no_number_or_no_kind_is_refused() -> None:
+    entry = {"kind": "two_phase", "source": "s", "caption": "c", "columns": "a | b", "rows": {"r": f"1,234 | {DASH}"}}
+    made = PublishedTable.model_validate(entry)
+    assert [cell.value for cell in made.rows["r"]] == [1234, None]
+    with pytest.raises(ValueError, match="could not convert string to float: 'x'"):
+        PublishedTable.model_validate(entry | {"rows": {"r": "1 | x"}})
+    with pytest.raises(ValueError, match="Input should be 'zero_shot'"):
+        PublishedTable.model_validate(entry | {"kind": "other"})
+    with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+        PublishedTable.model_validate(entry | {"notes": "n"})

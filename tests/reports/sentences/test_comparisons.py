@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.falls import headlines
+from aflite_assets.analysis.comparisons.falls import falls
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.sentences.comparisons import headline_sentence, of_kind, sample_cost_sentences
+from aflite_assets.reports.sentences.comparisons import fall_sentence, of_kind, sample_cost_sentences
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.wording import bounds_text
 from tests.planted_reports import done_cell
@@ -35,22 +35,10 @@ def with_matched(data: BenchmarkData) -> BenchmarkData:
     return replace(data, cells=(*data.cells, *matched))
 
 
-def test_a_headline_has_the_scores_at_both_ends(planted: BenchmarkData) -> None:
-    headline = headlines(planted, "roberta")[0]
-    assert headline.test_set == "test"
-    means = [score.accuracy.mean for score in (headline.full, headline.random, headline.filtered) if score.accuracy]
-    assert means == pytest.approx([0.78, 0.736, 0.7])
-    assert (headline.fall.start, headline.fall.end) == pytest.approx((0.78, 0.7))
-
-
 def test_a_fall_in_words(planted: BenchmarkData) -> None:
-    headline = headlines(with_matched(planted), "roberta")[0]
-    bounds = [
-        bounds_text(replace(step.fall, low=-step.fall.high, high=-step.fall.low))
-        for step in headline.fall.steps
-        if step.fall is not None
-    ]
-    assert headline_sentence(headline) == (
+    fall = falls(with_matched(planted), "roberta")[0]
+    bounds = [bounds_text(replace(one, low=-(one.high or 0), high=-(one.low or 0))) for one in fall[1:-1]]
+    assert fall_sentence(fall, "row") == (
         "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
         f"it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) as the filtered "
         f"test rows alone are asked. Then \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random). Then 0.0 "
@@ -66,14 +54,14 @@ def test_a_fall_in_words(planted: BenchmarkData) -> None:
 )  # fmt: skip
 def test_falls_and_rises(make_planted: Any, done_cell: Any, filtered: Any, change: str) -> None:
     shares = {"full": (0.9, 0.9, 0.0), "random": (0.8, 0.8, 0.0), "filtered": filtered}
-    sentence = headline_sentence(headlines(benchmark(make_planted, done_cell, shares), "roberta")[0])
+    sentence = fall_sentence(falls(benchmark(make_planted, done_cell, shares), "roberta")[0], "row")
     assert f"trained and tested on filtered it {change}, to" in sentence
     assert ". Then \N{MINUS SIGN}10.0 (95 % of test rows alone" in sentence
 
 
 def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:
     data = benchmark(make_planted, done_cell, {"full": (0.9, 0.9, 0), "filtered": (0.5, 0.6, 0)})
-    assert headline_sentence(headlines(data, "roberta")[0]).endswith(
+    assert fall_sentence(falls(data, "roberta")[0], "row").endswith(
         "Without a result for random it is open what this is made of."
     )
 

@@ -59,7 +59,9 @@ def test_without_rankings_evaluators_or_kept_rows_less_is_said(
     assert ranking_sentences(planted) == ()
     assert len(ranking_sentences(make_ranked(cells=()))) == 1
     empty = replace(PAIR, overlaps=(RankingOverlap("roberta", OTHER, "filtered", 10, 0, 0, 0, None, None),))
-    assert ranking_sentences(make_ranked(rankings=(empty,)))[0].endswith("ranked by vocabulary and by predictability.")
+    assert ranking_sentences(make_ranked(rankings={"roberta": empty}))[0].endswith(
+        "ranked by vocabulary and by predictability."
+    )
 
 
 def test_a_line_says_by_how_much_second_phases_differ(planted: BenchmarkData, forgotten: BenchmarkData) -> None:

@@ -16,7 +16,6 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.sentences.comparisons import comparison_sentence
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, verdict_texts
 from tests.planted_reports import ACCURACIES, done_cell, hans
@@ -101,8 +100,7 @@ def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: Benc
             f"That is {much} more. `filtered` is nevertheless better than its control: {gain}."
         )
         assert marked.details[-1].text == (
-            "Use: all rows, if the word “not” of text_pair should matter. Against as many random rows, "
-            f"{gain}."
+            f"Use: all rows, if the word “not” of text_pair should matter. Against as many random rows, {gain}."
         )
         assert gained.details[-1].text == f"Use: all rows. Against as many random rows, {gain}."
     only_marked = verdict_text(with_cues(barely(alike(planted)), MARKED), "roberta")
@@ -151,7 +149,10 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
     )
     assert ". Instead of all rows: 9.0 points above (95 % [" in gains
-    assert use == "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
+    assert (
+        use
+        == "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
+    )
 
 
 def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: BenchmarkData) -> None:
@@ -234,7 +235,7 @@ def test_where_filtered_is_better_on_another_challenge_set_both_are_named(
             other = done_cell((misleads,), (0.0, 0.0, on_other), **made)
             cells.append(replace(cell, predictions=pa.concat_tables([cell.predictions, other.predictions])))
     both = replace(planted, cells=tuple(cells), test_sets=(*planted.test_sets, misleads))
-    text = verdict_text(with_cues(started(both), WORD), "roberta")
+    text = verdict_text(with_cues(started(replace(both, primary=("linear", "hans"))), WORD), "roberta")
     assert text.details[-1].text == (
         "Use: filtered if the shortcut is misleading in your application, as on “misleads” (30.0 points above all "
         "rows). Use all rows elsewhere: on “hans” they are better still."
@@ -413,13 +414,6 @@ def test_all_that_is_lacking_is_named(planted: BenchmarkData) -> None:
     assert text.sentence.endswith(
         "(linear on hans) has 1 seed and 12 test rows. At least 2 seeds and 20 test rows would settle it."
     )
-
-
-def test_an_evaluator_without_a_result_decides_nothing(planted: BenchmarkData) -> None:
-    first = replace(planted, cells=tuple(sorted(planted.cells, key=lambda cell: cell.evaluator)))
-    assert first.evaluators == ("forest", "linear")
-    text = verdict_text(with_cues(started(first), WORD), "roberta")
-    assert text.sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
 
 
 def test_groups_that_hold_their_labels_are_no_basis(planted: BenchmarkData) -> None:

@@ -83,18 +83,23 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
     found = marked(planted, shares, other=OTHER, on_other={"full": 0.9, "random": 0.6, "filtered": 0.65})
     assert use(found) == (
-        "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it. On “other” (25.0 "
-        "points) all rows are better too."
+        "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it. On "
+        "“other” (25.0 points) all rows are better too."
     )
 
 
 ALL_ROWS = "Use: all rows for training, since they are better still on “hans”. "
 
 
-def test_where_all_rows_are_worse_is_asked_of_sets_that_can_tell(planted: BenchmarkData) -> None:
+def test_the_file_may_state_another_set_first_than_that_of_the_surest_gain(planted: BenchmarkData) -> None:
     better = {"full": 0.5, "random": 0.6, "filtered": 0.75}
     found = marked(planted, BEATEN, other=OTHER, on_other=better)
     assert use(found) == (
+        "Use: filtered to train for rows like those of “other”, all rows if the shortcut holds where you apply it. On "
+        "“hans” (26.0 points) all rows are better too."
+    )
+    named = replace(found, primary=("linear", "hans"))
+    assert use(named) == (
         "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
         "Use all rows elsewhere: on “hans” they are better still."
     )
@@ -108,13 +113,14 @@ def test_where_all_rows_are_worse_is_asked_of_sets_that_can_tell(planted: Benchm
 
 def test_where_as_many_random_rows_are_better_filtered_is_not_advised(planted: BenchmarkData) -> None:
     data = marked(planted, BEATEN, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
-    assert use(data).startswith(ALL_ROWS)
+    assert verdict_text(data, "roberta").code == "shortcut_found_mixed"
+    assert use(data).startswith("Use: all rows for training, unless rows like those of “hans” are what matters to you.")
 
 
 def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_first(planted: BenchmarkData) -> None:
     shares = {"full": (0.9, 0.6, 0.67), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
     data = marked(planted, shares, other=OTHER, on_other={"full": 0.5, "random": 0.6, "filtered": 0.75})
-    assert use(data) == (
+    assert use(replace(data, primary=("linear", "hans"))) == (
         "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
         "On “hans” nothing is shown against all rows."
     )
@@ -185,5 +191,6 @@ def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, ran
         "filtered": (0.8, 0.7, 0.64),
     }
     assert use(marked(planted, shares)) == (
-        f"Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it.{said}"
+        "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
+        f"{said}"
     )

@@ -27,7 +27,7 @@ FACTS: Any = None  # these cells need none
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
-def accuracy(status: str = "done", reason: str | None = None, *, unfinished: int = 0, **numbers: Any) -> Accuracy:
+def accuracy(status: Any = "done", reason: str | None = None, *, unfinished: int = 0, **numbers: Any) -> Accuracy:
     given: dict[str, Any] = {"train_rows": None, "train_rows_most": None, "test_rows": 100} | numbers
     return Accuracy(
         representation="a", evaluator="p", train_set="full", test_set="test", tested_on="full", column=None,

@@ -36,19 +36,17 @@ def test_labels_that_count_as_themselves_need_no_words(own: tuple[str, ...], cla
 @pytest.mark.parametrize(
     ("class_map", "collapse", "text"),
     [
-        ([0, 1, 1], "label", f"{BY_LABEL}entailment counts as yes; neutral and contradiction count as no."),
-        ([0, 1, 1], "probability", f"{BY_PROBABILITY}entailment counts as yes; neutral and contradiction count as no."),
+        ([0, 1, 1], "label", f"{BY_LABEL}entailment as yes; neutral and contradiction as no."),
+        ([0, 1, 1], "probability", f"{BY_PROBABILITY}entailment as yes; neutral and contradiction as no."),
         (
             [0, -1, 1],
             "label",
-            f"{BY_LABEL}entailment counts as yes; contradiction counts as no; "
-            "neutral counts as none of this set's labels and is always wrong.",
+            f"{BY_LABEL}entailment as yes; contradiction as no; neutral as none of this set's labels (always wrong).",
         ),
         (
             [0, -1, 1],
             "probability",
-            f"{BY_PROBABILITY}entailment counts as yes; contradiction counts as no; "
-            "neutral counts as none of this set's labels and is left out.",
+            f"{BY_PROBABILITY}entailment as yes; contradiction as no; neutral as none of this set's labels (left out).",
         ),
     ],
 )
@@ -59,15 +57,16 @@ def test_maps_are_put_into_words(class_map: list[int], collapse: Any, text: str)
 def test_a_renaming_is_mapped_by_label_whatever_collapse_says() -> None:
     own = ("e", "n", "c")
     (note,) = set_notes(challenge(own, [0, 1, 2], "probability"), NLI)
-    assert note == f"{BY_LABEL}entailment counts as e; neutral counts as n; contradiction counts as c."
+    assert note == f"{BY_LABEL}entailment as e; neutral as n; contradiction as c."
 
 
 def test_many_labels_are_counted_not_listed() -> None:
     names = tuple(f"class{number}" for number in range(1000))
     (note,) = set_notes(challenge(names[:200], [*range(200), *[-1] * 800], "probability"), names)
-    assert note == (
-        f"{BY_PROBABILITY}200 labels count as those of the same name; class200, class201, class202, class203, "
-        "class204, class205, class206, class207 and 792 more count as none of this set's labels and are left out."
+    assert note.startswith(f"{BY_PROBABILITY}class0 as class0; class1 as class1; class2 as class2; ")
+    assert note.endswith(
+        "class6 as class6; 193 more likewise; class200, class201, class202, class203, class204, class205, class206, "
+        "class207 and 792 more as none of this set's labels (left out)."
     )
 
 

@@ -5,15 +5,15 @@ import pyarrow as pa
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.filtering import ITERATIONS
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.sentences.summary import section_lines
 from aflite_assets.reports.tables.listings import (
+    CURVE_TABLE,
+    ITERATION_TABLE,
     check_table,
-    curve_table,
     evidence_table,
-    iteration_table,
     settings_table,
 )
 
@@ -34,22 +34,21 @@ def test_the_line_of_the_checks_counts_those_that_apply(with_rows: BenchmarkData
 
 
 def test_iterations_name_scored_rows_where_there_are_any(planted: BenchmarkData) -> None:
-    table = iteration_table("roberta", analyse(planted).of(ITERATIONS, "roberta"))
+    analysis = analyse(planted)
+    (table,) = ITERATION_TABLE.tables(analysis)
     assert (table.rows[0].headings, [cell.text for cell in table.rows[0].cells]) == (
         ("0",), ["1200", "1200", "114", "114", "600", "57", "0.98", "0.82", "0"],
     )  # fmt: skip
     assert [cell.text for cell in table.rows[-1].cells] == ["402", "402", "0", "0", "201", "0", "none", "0.4", "0"]
-    bare = [replace(row, scored_rows_in=0) for row in analyse(planted).of(ITERATIONS)]
-    without = iteration_table("roberta", bare)
+    bare = tuple(replace(row, scored_rows_in=0) for row in analysis.of(ITERATIONS))
+    (without,) = ITERATION_TABLE.tables(replace(analysis, tables={ITERATIONS.name: bare}))
     assert len(without.columns) == len(table.columns) - 2
-    assert "Scored rows" in table.caption
-    assert "Scored rows" not in without.caption
 
 
 def test_evidence_is_shown_as_it_is_and_long_tables_are_cut() -> None:
     arrow = pa.table({"the_word": ["a|b"] * 60, "z": [-1.5, None, *[2.0] * 58], "side": ["x"] * 60})
     table = evidence_table(EvidenceTable("Words", "Frequent.", arrow))
-    assert (table.headings, [(one.heading.text, one.kind) for one in table.columns]) == (
+    assert (table.headings, [(one.heading.text, table.kind(one)) for one in table.columns]) == (
         ("the word",), [("z", "number"), ("side", "text")],
     )  # fmt: skip
     assert (table.rows[0].headings, [cell.plain for cell in table.rows[0].cells]) == (("a|b",), [f"{MINUS}1.5", "x"])
@@ -66,7 +65,7 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
             "adjusted_p": [2.5561e-200], "shown": [True],
         }
     )  # fmt: skip
-    caption = "3 marks were tested. rows have the mark, share_removed is of the removed train rows. counts is false."
+    caption = "3 marks were tested. share_removed is of the removed train rows."
     table = evidence_table(EvidenceTable("Marks", caption, marks))
     assert [one.heading.text for one in table.columns] == [
         "name", "value", "class", "rows", "removed rows", "share of removed rows", "share of random rows",
@@ -75,11 +74,10 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
     space = "\N{NO-BREAK SPACE}"
     assert [cell.text for cell in table.rows[0].cells] == [
         "text", "not", "no", "12", "9", f"66.3{space}%", f"40.5{space}%", "yes",
-        f"no 99.0{space}%, yes 1.0{space}%", f"0.6{space}%", f"2.6e{MINUS}200", "yes",
+        "no 99.0 %, yes 1.0 %", f"0.6{space}%", f"2.6e{MINUS}200", "yes",
     ]  # fmt: skip
     assert table.rows[0].cells[5].value == 0.66312
-    assert table.caption.startswith("3 marks were tested. Rows: how many have the mark, of which classes they are")
-    assert "_" not in table.caption
+    assert table.caption == "3 marks were tested. “share of removed rows” is of the removed train rows."
     planted = pa.table({"iteration": [0], "precision_by_chance": [0.5]})
     told = evidence_table(EvidenceTable("Planted", "Where precision falls to precision_by_chance.", planted)).caption
     assert told == "Where precision falls to “precision by chance”."
@@ -102,8 +100,8 @@ def test_settings_are_names_and_values() -> None:
     ]
 
 
-def test_points_of_learning_curves() -> None:
+def test_points_of_learning_curves(by_hand: BenchmarkData) -> None:
     curve = LearningCurve("a", (40, 80), (50, 90), 100, 34)
-    table = curve_table(curve_points([curve]))
+    (table,) = CURVE_TABLE.tables(analyse(replace(by_hand, warmup_curves=(curve,))))
     assert [row.cells[3].value for row in table.rows] == [0.5, 0.9]
     assert [[cell.text for cell in row.cells[-2:]] for row in table.rows] == [["no", "no"], ["yes", "yes"]]

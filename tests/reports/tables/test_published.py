@@ -1,7 +1,6 @@
 """The papers' figures as cells: how counts, indices and points are written, and which values are published."""
 
-from aflite_assets.reports.papers.published_tables import published_tables
-from aflite_assets.reports.papers.record import PublishedTable
+from aflite_assets.reports.papers.published_tables import PublishedTable, published_tables
 from aflite_assets.reports.tables.published import paper_records, paper_table
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import DASH
@@ -34,7 +33,8 @@ def test_a_deviation_stands_where_the_paper_has_one() -> None:
 
 
 def test_what_the_paper_has_not_is_a_dash() -> None:
-    made = paper_table(PublishedTable("two_phase", "s", "c", ("a",), (("r", (None,)),), note="n"))
+    table = {"kind": "two_phase", "source": "s", "caption": "c", "columns": "a", "rows": {"r": DASH}, "note": "n"}
+    made = paper_table(PublishedTable.model_validate(table))
     assert (made.rows[0].cells[0].text, made.notes) == (DASH, ("n",))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.reports.tables.cells import short
@@ -49,7 +50,6 @@ def analysis_of(planted: BenchmarkData) -> Callable[..., Analysis]:
 
 def cells(**changes: Any) -> Cells[Record]:
     given: dict[str, Any] = {
-        "rows": ("{row}",),
         "column": lambda facts, one: one.column,
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
@@ -58,15 +58,18 @@ def cells(**changes: Any) -> Cells[Record]:
 
 def totals(**changes: Any) -> Cells[Total]:
     given: dict[str, Any] = {
-        "rows": lambda facts, one: ("all",),
         "column": "total",
         "value": lambda facts, one: TableCell(str(one.value), value=one.value),
     }
     return Cells(TOTALS, **(given | changes))
 
 
+def _row(facts: DatasetFacts, one: Any) -> str:
+    return getattr(one, "row", "all")
+
+
 def spec(*blocks: Cells[Any], **changes: Any) -> TableSpec:
-    given: dict[str, Any] = {"name": "made", "of": "", "title": "Made", "headings": ("row",), "cells": blocks}
+    given: dict[str, Any] = {"name": "made", "of": "", "title": "Made", "headings": {"row": _row}, "cells": blocks}
     return TableSpec(**(given | changes))
 
 
@@ -98,12 +101,12 @@ def test_columns_without_an_order_stand_before_those_with_one(analysis_of: Calla
 
 
 def test_rows_apart_stand_below_and_are_marked(analysis_of: Callable[..., Analysis]) -> None:
-    blocks = totals(apart=True), cells()
+    blocks = totals(apart=("all of {group}",)), cells()
     (table,) = spec(*blocks).tables(analysis_of(*GIVEN[:3], totals=(Total("a", 6.0),)))
     assert [(row.headings[0], row.apart) for row in table.rows] == [
-        ("second", False), ("first", False), ("all", True),
+        ("second", False), ("first", False), ("all of a", True),
     ]  # fmt: skip
-    same_text = totals(apart=True, rows=lambda facts, one: ("first",))
+    same_text = totals(apart=("first",))
     (table,) = spec(cells(), same_text).tables(analysis_of(*GIVEN[:3], totals=(Total("a", 6.0),)))
     assert [(row.headings[0], row.apart) for row in table.rows][1:] == [("first", False), ("first", True)]
 
@@ -125,10 +128,10 @@ def test_a_record_stands_in_several_tables(analysis_of: Callable[..., Analysis])
         cells(),
         each=lambda facts, one: [{"key": one.column}, {"key": "both"}],
         of="{key} in {group}",
-        caption=lambda facts, records: "".join(one.column for one in records),
+        notes=lambda facts, records: tuple(one.column for one in records),
     )
     found = declared.tables(analysis_of(*GIVEN[:3]))
-    assert [(one.of, one.caption) for one in found] == [("x in a", "xx"), ("both in a", "xxy"), ("y in a", "y")]
+    assert [(one.of, "".join(one.notes)) for one in found] == [("x in a", "xx"), ("both in a", "xxy"), ("y in a", "y")]
 
 
 def test_a_record_stands_in_several_columns(analysis_of: Callable[..., Analysis]) -> None:
@@ -139,13 +142,11 @@ def test_a_record_stands_in_several_columns(analysis_of: Callable[..., Analysis]
 
 
 def test_records_of_one_place_are_merged_or_the_first_is_shown(analysis_of: Callable[..., Analysis]) -> None:
-    one_row = {"rows": lambda facts, one: ("all",)}
-    (first,) = spec(cells(**one_row)).tables(analysis_of(*GIVEN[:3]))
+    one_row = {"headings": {"row": "all"}}
+    (first,) = spec(cells(), **one_row).tables(analysis_of(*GIVEN[:3]))
     assert shown_values(first) == {("all",): [1, 3]}
-    summed = cells(
-        **one_row, merged=True, value=lambda facts, *several: TableCell("", value=sum(one.value for one in several))
-    )
-    (merged,) = spec(summed).tables(analysis_of(*GIVEN[:3]))
+    summed = cells(merged=True, value=lambda facts, *several: TableCell("", value=sum(one.value for one in several)))
+    (merged,) = spec(summed, **one_row).tables(analysis_of(*GIVEN[:3]))
     assert [cell.value for cell in merged.rows[0].cells] == [3, 3]
 
 
@@ -155,23 +156,20 @@ def test_cut_texts_that_look_alike_stay_two_rows_and_two_columns(analysis_of: Ca
         Record("a", f"{long}{row}", f"{long}{column}", value)
         for row, column, value in (("1", "1", 1.0), ("1", "2", 2.0), ("2", "1", 3.0), ("2", "2", 4.0))
     )
-    cut = {"rows": lambda facts, one: (short(one.row),)}
-    told_apart = cells(
-        **cut,
-        column=lambda facts, one: Column(Heading(short(one.column)), key=one.column),
-    )
-    (table,) = spec(told_apart, row_key=lambda one: one.row).tables(analysis_of(*records))
+    cut = {"headings": {"row": lambda facts, one: short(one.row)}}
+    told_apart = cells(column=lambda facts, one: Column(Heading(short(one.column)), key=one.column))
+    (table,) = spec(told_apart, **cut, row_key=lambda one: one.row).tables(analysis_of(*records))
     assert len(set(rows_of(table))) == len(set(columns_of(table))) == 1
     assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2], [3, 4]]
-    (mixed,) = spec(cells(**cut, column=lambda facts, one: Column(Heading(short(one.column))))).tables(
+    (mixed,) = spec(cells(column=lambda facts, one: Column(Heading(short(one.column)))), **cut).tables(
         analysis_of(*records)
     )
     assert [[cell.value for cell in row.cells] for row in mixed.rows] == [[1]]
 
 
 def test_a_row_has_the_cells_of_several_blocks(analysis_of: Callable[..., Analysis]) -> None:
-    beside = totals(rows=lambda facts, one: ("first",))
-    (table,) = spec(cells(), beside).tables(analysis_of(*GIVEN[:3], totals=(Total("a", 6.0),)))
+    headings = {"row": lambda facts, one: getattr(one, "row", "first")}
+    (table,) = spec(cells(), totals(), headings=headings).tables(analysis_of(*GIVEN[:3], totals=(Total("a", 6.0),)))
     assert shown_values(table)["first",] == [2, 3, 6]
 
 
@@ -188,16 +186,14 @@ def test_a_table_is_shown_where_its_records_say_so(analysis_of: Callable[..., An
     assert [one.of for one in many.tables(analysis_of(*GIVEN))] == ["a"]
 
 
-def test_texts_are_functions_of_the_facts_and_the_records(analysis_of: Callable[..., Analysis]) -> None:
-    declared = spec(
-        cells(),
-        caption=lambda facts, records: f"{len(records)} records of {facts.name}",
-        notes=lambda facts, records: tuple(one.row for one in records),
-    )
+def test_notes_are_filled_or_functions_of_the_facts_and_the_records(analysis_of: Callable[..., Analysis]) -> None:
+    declared = spec(cells(), notes=lambda facts, records: (facts.name, *(one.row for one in records)))
     (table,) = declared.tables(analysis_of(*GIVEN[:2]))
-    assert (table.caption, table.notes) == ("2 records of toy_nli", ("second", "first"))
+    assert table.notes == ("toy_nli", "second", "first")
     (plain,) = spec(cells(), caption="Read it.").tables(analysis_of(*GIVEN))
     assert (plain.caption, plain.notes) == ("Read it.", ())
+    (filled, _) = spec(cells(), each=("group",), notes="Of {group}.").tables(analysis_of(*GIVEN))
+    assert filled.notes == ("Of a.",)
 
 
 def test_a_line_stands_where_a_shared_heading_begins(analysis_of: Callable[..., Analysis]) -> None:
@@ -212,25 +208,28 @@ def test_columns_are_texts_headings_or_columns(analysis_of: Callable[..., Analys
     blocks = (
         cells(column="value"),
         cells(column=Heading("twice", ("the value",)), value=lambda facts, one: TableCell("", value=2 * one.value)),
-        cells(column=lambda facts, one: Column(Heading(f"of {one.group}"), kind="text")),
+        cells(
+            column=lambda facts, one: Column(Heading(f"of {one.group}")),
+            value=lambda facts, one: TableCell(one.row, kind="text"),
+        ),
     )
     (table,) = spec(*blocks, where=lambda facts, one: one.column == "x").tables(analysis_of(*GIVEN[:3]))
-    assert [(column.plain, column.kind) for column in table.columns] == [
+    assert [(column.plain, table.kind(column)) for column in table.columns] == [
         ("value", "number"), ("twice (the value)", "number"), ("of a", "text"),
     ]  # fmt: skip
-    assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2, 1], [2, 4, 2]]
+    assert [[cell.value for cell in row.cells] for row in table.rows] == [[1, 2, None], [2, 4, None]]
 
 
 def test_texts_are_filled_with_the_fields_of_the_record(analysis_of: Callable[..., Analysis]) -> None:
-    column = Column(Heading("in {column}", ("of {group}",)), Heading("group {group}"), kind="text")
-    (table,) = spec(cells(rows=("{row} of {group}",), column=column)).tables(analysis_of(*GIVEN[:3]))
+    column = Column(Heading("in {column}", ("of {group}",)), Heading("group {group}"))
+    (table,) = spec(cells(column=column), headings={"row": "{row} of {group}"}).tables(analysis_of(*GIVEN[:3]))
     assert rows_of(table) == [("second of a",), ("first of a",)]
-    assert [(one.plain, one.kind) for one in table.columns] == [
-        ("group a, in x (of a)", "text"), ("group a, in y (of a)", "text"),
-    ]  # fmt: skip
+    assert columns_of(table) == ["group a, in x (of a)", "group a, in y (of a)"]
 
 
 def test_hostile_text_in_a_name_is_no_format(analysis_of: Callable[..., Analysis]) -> None:
     hostile = "{group} {0} {x!r}"
-    (table,) = spec(cells(column="{row}"), of="{row}").tables(analysis_of(Record("a", hostile, "x", 1.0)))
+    (table,) = spec(cells(column="{row}"), of="{row}", headings={"row": "{row}"}).tables(
+        analysis_of(Record("a", hostile, "x", 1.0))
+    )
     assert (table.of, rows_of(table), columns_of(table)) == (hostile, [(hostile,)], [hostile])

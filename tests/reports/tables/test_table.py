@@ -1,6 +1,3 @@
-import pytest
-
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, ruled
 
 TEST, OTHER = Heading("test", ("10 rows",)), Heading("other")
@@ -28,11 +25,3 @@ def test_rows_apart_have_a_body_of_their_own() -> None:
     cells = (TableCell("1"),) * 5
     made = table((Row(("p", "full"), cells), Row(("p", "minus"), cells, apart=True)))
     assert [[row.headings[1] for row in rows] for _, rows in made.bodies] == [["full"], ["minus"]]
-
-
-@pytest.mark.parametrize("row", [Row(("p",), (TableCell("1"),) * 5), Row(("p", "full"), (TableCell("1"),))])
-def test_rows_fill_the_table(row: Row) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"table 'accuracy_a' 'x': row .* give it texts for .*trained on.* 5 col"
-    ):
-        table((row,))

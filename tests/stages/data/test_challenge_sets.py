@@ -132,11 +132,11 @@ def test_an_evaluator_without_probabilities_is_scored_by_label_alone(walk: dict[
 
 
 def test_the_report_says_how_predictions_were_mapped(walk: dict[str, StoredResult]) -> None:
-    assert "(collapse: probability): b and c count as no; a counts as yes." in _page(walk)
+    assert "(collapse: probability): b and c as no; a as yes." in _page(walk)
     tables = json.loads(walk["benchmark_report"].result.file("tables.json").read_text())
     assert r"**by\_label**" in tables["challenge_sets_given"]
     assert (
-        r"The predicted label is mapped \(collapse: label\): b and c count as no; a counts as yes."
+        r"The predicted label is mapped \(collapse: label\): b and c as no; a as yes."
         in (tables["challenge_sets_given"])
     )
 
@@ -217,9 +217,9 @@ def test_a_set_that_vanished_is_left_out_told_and_looked_for_again(
     predictions = pq.read_table(first["evaluator_models"].result.part("linear.full.0").file("predictions.parquet"))
     assert set(predictions["test_set"].to_pylist()) == {"test", "here"}
     page = first["benchmark_report"].result.file("report.html").read_text()
-    assert "<strong>gone</strong> not available: challenge set &#39;gone&#39;: the hub &lt;b&gt; cannot be" in page
+    assert '>gone</th>\n<td class="text">challenge set &#39;gone&#39;: the hub &lt;b&gt; cannot be' in page
     tables = json.loads(first["benchmark_report"].result.file("tables.json").read_text())
-    assert "**gone** not available: challenge set 'gone': the hub &lt;b&gt;" in tables["challenge_sets_given"]
+    assert "| gone | challenge set 'gone': the hub &lt;b&gt;" in tables["missing_sets"]
 
     still = run_stage("challenge_sets", spec, store=store)
     assert not still.cached

@@ -277,15 +277,13 @@ def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     for one in found.learnt:
         lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
                  if line["weak_model"] == one.weak_model}  # fmt: skip
-        places = {
-            row_id: place for row_id, place in zip(ids.tolist(), one.places(ids).tolist(), strict=True) if place >= 0
-        }
-        assert set(places) == set(lines)
+        counted = {row["row_id"]: row for row in one.counts.to_pylist()}
+        assert set(counted) == set(lines) <= set(ids.tolist())
         assert one.sets is not None
         assert "random" not in one.sets
         for row_id, line in lines.items():
-            counts = [values[places[row_id]] for values in (one.events, one.right, one.presentations)]
-            assert counts == [line["forgetting_events"], line["right"], line["presentations"]]
+            for name in ("forgetting_events", "right", "presentations"):
+                assert counted[row_id][name] == line[name]
             assert (row_id in one.sets["forgettable"]) == line["taken"]
     assert "highest_loss_10" in (found.learnt[0].sets or {})
     (agreement,) = found.agreement

@@ -228,7 +228,7 @@
   function question(fact) {
     // every answer of the row's question: whether it is right, and how often it was taken for right
     var rows = element("ul", "plain answers");
-    data.questions[fact.question].answers.forEach(function (answer, place) {
+    data.questions[fact.question].forEach(function (answer, place) {
       var line = element("li", answer.right ? "right" : ""), words = element("span", "", answer.text), said = [];
       words.dir = "auto";
       line.appendChild(element("b", "", answer.right ? "✓ right" : "✗ wrong"));

@@ -110,8 +110,7 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
-    counts = ("forgetting_events", "right", "presentations")
-    rows = pq.read_table(result.file(FORGETTABLE_ROWS), columns=["weak_model", "seed", "row_id", *counts])
+    rows = pq.read_table(result.file(FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {}
     for one in read_forgettable_sets(result):
         if one.name != "random":
@@ -119,15 +118,16 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     seen = set()
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
         model = key["weak_model"]
-        own = rows.filter((pc.field("weak_model") == model) & (pc.field("seed") == key["seed"])).sort_by("row_id")
-        row_ids, events, right, presentations = (own[name].to_numpy() for name in ("row_id", *counts))
-        drawn = None if model in seen else sets.get(model, {})
-        yield LearntRows(model, key["seed"], row_ids, events, right, presentations, drawn)
+        own = rows.filter((pc.field("weak_model") == model) & (pc.field("seed") == key["seed"]))
+        counts = own.select(["row_id", "forgetting_events", "right", "presentations"])
+        yield LearntRows(model, key["seed"], counts, None if model in seen else sets.get(model, {}))
         seen.add(model)
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
     """Compare the forgettable rows of two trainings, over the rows that both were presented."""
     names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
-    forgotten = [one.row_ids[(one.events > 0) | (one.right == 0)] for one in (first, second)]
-    return Agreement(names[0], names[1], *overlap(np.intersect1d(first.row_ids, second.row_ids), *forgotten))
+    forgotten = (pc.field("forgetting_events") > 0) | (pc.field("right") == 0)
+    sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]
+    both = np.intersect1d(first.counts["row_id"], second.counts["row_id"])
+    return Agreement(names[0], names[1], *overlap(both, *sides))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from aflite_assets.specs.models import (
@@ -37,15 +37,8 @@ def model_architectures(
     else the last part of the hub id up to the first hyphen (roberta-large and roberta-base are roberta); a misleading
     name is taken as it is.
     """
-    found = {}
-    for name, settings in _models(representations, evaluators).items():
-        if isinstance(settings, ImageModelSpec):
-            found[name] = f"{settings.kind} {_image_architecture(settings.architecture)}"
-        elif isinstance(settings, TextModelSpec):
-            found[name] = f"{settings.kind} {_text_architecture(settings.checkpoint)}"
-        else:
-            found[name] = _make(settings)
-    return found
+    models = _models(representations, evaluators)
+    return {name: _make(one, _image_architecture, _text_architecture) for name, one in models.items()}
 
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
@@ -61,12 +54,15 @@ def _models(
     return filters | {f"evaluators.{name}": settings for name, settings in first_stages(evaluators).items()}
 
 
-def _make(settings: EncoderSpec | OneStageSpec) -> str:
+def _make(
+    settings: EncoderSpec | OneStageSpec, image: Callable[[str], str] = str, text: Callable[[str], str] = str
+) -> str:
+    """The kind, of image models with `image` of their architecture, of text models with `text` of their checkpoint."""
     if isinstance(settings, IdentityEncoderSpec):
         return "linear"
     if isinstance(settings, ImageModelSpec):
-        return f"{settings.kind} {settings.architecture}"
-    return f"{settings.kind} {settings.checkpoint}" if isinstance(settings, TextModelSpec) else settings.kind
+        return f"{settings.kind} {image(settings.architecture)}"
+    return f"{settings.kind} {text(settings.checkpoint)}" if isinstance(settings, TextModelSpec) else settings.kind
 
 
 def _image_architecture(name: str) -> str:

@@ -1,10 +1,10 @@
 """Filtered sets of a report that compare rankings, and how similar the rows are that two sets keep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import only_train
 from aflite_assets.analysis.inputs.records import FilteredSet, RankingOverlap, RankingPair
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
@@ -14,8 +14,8 @@ from aflite_assets.stages.shared.published import read_control_sets, representat
 
 def read_rankings(
     filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
-) -> Iterator[RankingPair]:
-    """Yield each filtered set together with the one of its representation that was ranked otherwise, if there is one.
+) -> dict[str, RankingPair]:
+    """Return each filtered set together with the one of its representation that was ranked otherwise, if there is one.
 
     They are compared by what they kept in the end, then by what both had left at the same earlier size.
     """
@@ -26,6 +26,7 @@ def read_rankings(
     for one in read_control_sets(controls) if pairs else []:
         if one.split == "train" and is_filtered_set(one.name):
             kept[one.representation][one.name] = one.row_ids
+    found = {}
     for pair in pairs:
         first, second = (one.representation for one in pair)
         both = np.intersect1d(_train_rows(pair[0], kept=False), _train_rows(pair[1], kept=False))
@@ -35,7 +36,8 @@ def read_rankings(
             if name in kept[second]
         )
         rankings = [str(one.settings.get("ranking", "predictability")) for one in pair]
-        yield RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
+        found[first] = RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
+    return found
 
 
 def overlap(
@@ -53,6 +55,6 @@ def overlap(
 
 def _train_rows(filtered: FilteredSet, *, kept: bool) -> np.ndarray:
     """Ids of the train rows that were filtered, or of those that were kept."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    train = only_train(filtered)
     ids: np.ndarray = (train.filter(train["kept"]) if kept else train)["row_id"].to_numpy()
     return ids

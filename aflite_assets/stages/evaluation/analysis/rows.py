@@ -32,7 +32,7 @@ _MOST_ROWS = 50
 def read_row_facts(
     parts: Mapping[str, PublishedResult], evidence: PublishedResult, raw: Examples
 ) -> dict[str, pa.Table]:
-    """Return the columns `ROW_FACTS` of each filtered set's rows; results of earlier versions have fewer."""
+    """Return the columns `ROW_FACTS` of each filtered set's rows."""
     nearest = read_by_representation(evidence, "nearest_kept")
     return {
         name: row_facts(

@@ -1,13 +1,9 @@
 """The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.analysis.inputs.source_rows import SourceRows
-from aflite_assets.checks import CheckOutcome
-from aflite_assets.data.examples import Examples
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
@@ -27,7 +23,7 @@ from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
-from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets, test_sets
+from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -120,7 +116,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     """Return everything that the report of one dataset shows."""
     raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
     models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
-    challenges, forgettable = inputs.challenge_sets, inputs.forgettable_sets
+    challenges, forgettable, results = inputs.challenge_sets, inputs.forgettable_sets, inputs.results
     if report.scatter_features is not None:
         report_inputs.check_scatter_features(report.scatter_features, raw)
     source = rows.read_source_rows(inputs.raw_dataset, raw, settings.columns)
@@ -129,14 +125,14 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     encoders |= {one: encoders[published.representation_of(inputs.filtered_sets, one)] for one in parts}
     fine_tuned = evaluator_roles.fine_tuned_evaluators(evaluators)
     phases = evaluator_roles.second_phases(evaluators)
-    by_row = _test_sets(settings, inputs, raw, filtered, fine_tuned)
+    unreported, controls = validation_splits(evaluators), published.read_control_sets(inputs.control_sets)
+    by_row = test_sets(raw, challenges, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
     cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
     shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]
     sample = published.read_train_sample(inputs.train_sample)
     full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
     information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
-    about_information = rows.information_tables(information, by_row, filtered)
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -144,15 +140,23 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         label_names=raw.label_names,
         split_rows=inputs.raw_dataset.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=_notes(inputs, tests),
+        notes=(
+            *question_notes(tests.asked),
+            *report_inputs.row_notes(inputs.raw_dataset),
+            *report_inputs.earlier_sets_note(inputs.control_sets),
+        ),
         settings_done=report_inputs.changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
-        checks=_checks(settings, inputs),
+        checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
         row_facts=rows.read_row_facts(parts, evidence, raw),
-        evidence=(*_evidence(inputs, source, tests), *about_information),
+        evidence=(
+            *report_inputs.read_evidence(evidence, source.named),
+            *answer_tables(models, tests.answers),
+            *rows.information_tables(information, by_row, filtered),
+        ),
         row_information=information,
         source=source,
         forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
@@ -173,37 +177,9 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
         smallest_effect=report.smallest_effect,
-        rankings=tuple(read_rankings(inputs.filtered_sets, inputs.control_sets, filtered)),
+        rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
         score_bins=tuple(row for one in parts.items() for row in report_inputs.score_bins(*one)),
     )
-
-
-def _evidence(inputs: AnalysisInputs, source: SourceRows, tests: AskedSets) -> tuple[EvidenceTable, ...]:
-    own = report_inputs.read_evidence(inputs.bias_evidence, source.named)
-    return (*own, *answer_tables(inputs.evaluator_models, tests.answers))
-
-
-def _test_sets(
-    settings: AnalysisSettings,
-    inputs: AnalysisInputs,
-    raw: Examples,
-    filtered: tuple[FilteredSet, ...],
-    fine_tuned: Mapping[str, FineTuned],
-) -> tuple[TestSet, ...]:
-    unreported, controls = validation_splits(settings.evaluators), published.read_control_sets(inputs.control_sets)
-    specs = settings.challenge_sets
-    return test_sets(raw, inputs.challenge_sets, filtered, specs, unreported, fine_tuned, controls)
-
-
-def _notes(inputs: AnalysisInputs, tests: AskedSets) -> tuple[str, ...]:
-    """Return what must be read first."""
-    about_rows = report_inputs.row_notes(inputs.raw_dataset)
-    return (*question_notes(tests.asked), *about_rows, *report_inputs.earlier_sets_note(inputs.control_sets))
-
-
-def _checks(settings: AnalysisSettings, inputs: AnalysisInputs) -> tuple[CheckOutcome, ...]:
-    results = inputs.results
-    return tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results))
 
 
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:

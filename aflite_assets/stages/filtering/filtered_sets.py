@@ -418,4 +418,4 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 
 
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
-FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)
+FILTERED_SETS = Stage("filtered_sets", "11", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)

@@ -197,4 +197,4 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     }
 
 
-ANALYSIS = Stage("analysis", "1", AnalysisSettings, AnalysisInputs, run)
+ANALYSIS = Stage("analysis", "2", AnalysisSettings, AnalysisInputs, run)

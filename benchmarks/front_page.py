@@ -86,7 +86,7 @@ def _accuracies(analysis: PublishedResult) -> list[dict[str, Any]]:
 
 def _differences(analysis: PublishedResult) -> list[dict[str, Any]]:
     """Of filtered with its control, on whole test sets whose rows the filter did not choose."""
-    columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family"]
+    columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family", "adjusted_p"]
 
     def wanted(row: Mapping[str, Any]) -> bool:
         of_filtered = (row["comparison"], row["train_set"], row["against"]) == ("control", "filtered", "random_matched")

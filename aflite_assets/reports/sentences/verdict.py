@@ -132,7 +132,11 @@ class _Words:
         return ""
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
-        return listed([change_text(one) for one in getattr(self.verdict.evidence, which)], _MOST_NAMED)
+        """The surest gain, or loss, on each challenge set."""
+        surest: dict[str, Comparison] = {}
+        for one in getattr(self.verdict.evidence, which):
+            surest.setdefault(one.test_set, one)
+        return listed([change_text(one) for one in surest.values()], _MOST_NAMED)
 
     def giveaway(self) -> str:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
@@ -150,7 +154,9 @@ class _Words:
             return self.not_shown(self.comparisons[0])
         changes = filter(None, (self.changes("gains"), self.changes("losses")))
         text = f"Trained on filtered instead of {self.filtering.control}, {', but '.join(changes)}"
-        unsettled = list(dict.fromkeys(f"“{one.test_set}”" for one in self.comparisons if one.is_unsettled))
+        changed = {one.test_set for one in self.comparisons if one.verdict.side in ("above", "below")}
+        unsettled = [one.test_set for one in self.comparisons if one.is_unsettled and one.test_set not in changed]
+        unsettled = [f"“{name}”" for name in dict.fromkeys(unsettled)]
         return f"{text}; not settled on {listed(unsettled, _MOST_NAMED)}" if unsettled else text
 
     def not_shown(self, one: Comparison) -> str:

@@ -342,9 +342,8 @@ def one_class(predictions: pa.Table | None) -> pa.Table:
 
 
 def test_the_verdict_rests_on_a_model_that_learnt_something(planted: BenchmarkData) -> None:
-    assert "“small” gains 11.0 points on “hans” and “linear” gains 11.0 points on “hans”" in (
-        verdict_text(with_cues(started(other_evaluator(planted, learnt=True)), WORD), "roberta").sentence
-    )
+    both = verdict_text(with_cues(started(other_evaluator(planted, learnt=True)), WORD), "roberta").sentence
+    assert both.endswith("Trained on filtered instead of random, “small” gains 11.0 points on “hans”.")  # once per set
     torn = with_cues(started(other_evaluator(planted, learnt=False)), WORD)
     text = verdict_text(torn, "roberta")
     assert text.code == "shortcut_found_helps"

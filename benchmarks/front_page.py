@@ -226,7 +226,7 @@ def _line(*cells: str) -> str:
 def _main(one: Measured) -> str:
     """Return the evaluator of the tables: that of the surest deciding comparison, or the first one if none decides."""
     deciding = [row for row in one["differences"] if row["family"] == "deciding" and row["adjusted_p"] is not None]
-    surest = min(deciding, key=lambda row: row["adjusted_p"], default=one["accuracy"][0])
+    surest = min(deciding, key=lambda row: (row["adjusted_p"], -abs(row["difference"])), default=one["accuracy"][0])
     return str(surest["evaluator"])
 
 

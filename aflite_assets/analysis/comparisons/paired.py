@@ -72,7 +72,7 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
 def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
     """Return True if the evaluator learnt something and is of another make than this filter's model."""
     found = judging(data)
-    return evaluator in found.judges and representation not in found.caveats[evaluator].made_of
+    return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
 from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
-from aflite_assets.analysis.scores.groups import cells_of, control, headline_set
+from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
@@ -77,37 +77,20 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class JudgeCaveats:
-    """Reasons against judging filters by an evaluator, none if all fields are empty.
-
-    `behind`: its margin over the largest class if that is not surely above zero. `one_answer`: train sets of the
-    comparison after which it gives nearly all rows one class. `made_of`: representations whose model has its make.
-    """
-
-    behind: OverLargestClass | None
-    one_answer: tuple[str, ...]
-    made_of: tuple[str, ...]
-
-    @property
-    def disqualified(self) -> bool:
-        """Return True if nothing can be concluded from the evaluator; its make alone does not disqualify it."""
-        return self.behind is not None or bool(self.one_answer)
-
-
-@dataclass(frozen=True)
 class Judging:
     """The evaluators that filters are judged by, and the evidence for and against every evaluator.
 
     `judges`: those that see whole inputs and learnt something, evaluators of another make than the models that filtered
-    first; empty if all are disqualified. `margins` over the largest class on the natural test set of headlines,
-    `challenge_margins` the same on challenge sets. `caveats` by evaluator.
+    first; empty if there are none. `margins` over the largest class on the natural test set of headlines,
+    `challenge_margins` the same on challenge sets. `one_answer`: those that give nearly all rows one class. `made_of`:
+    by evaluator the representations whose model has its make.
     """
 
     judges: tuple[str, ...]
     margins: tuple[OverLargestClass, ...]
     challenge_margins: tuple[OverLargestClass, ...]
     one_answer: tuple[OneAnswer, ...]
-    caveats: Mapping[str, JudgeCaveats]
+    made_of: Mapping[str, Sequence[str]]
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
@@ -196,25 +179,13 @@ def judging(data: BenchmarkData) -> Judging:
     elsewhere = [margins_over_largest(data.cells, one) for one in data.test_sets if one.challenge]
     collapsed, compared = one_answers(data.cells, data.test_sets), _compared_sets(data)
     made_of = same_kind(data.evaluators, data.representations, data.families)
-    caveats = {}
-    for name in data.evaluators:
-        behind = margins[name] if name in margins and not margins[name].beaten else None
-        alone = [one.train_set for one in collapsed if one.evaluator == name and one.train_set in compared]
-        caveats[name] = JudgeCaveats(behind, tuple(dict.fromkeys(alone)), tuple(made_of.get(name, ())))
-    fit = [name for name in data.judging_evaluators if not caveats[name].disqualified]
-    judges = tuple(sorted(fit, key=lambda name: bool(caveats[name].made_of)))
+    unfit = {name for name, margin in margins.items() if not margin.beaten}
+    unfit |= {one.evaluator for one in collapsed if one.train_set in compared}
+    fit = [name for name in data.judging_evaluators if name not in unfit]
+    judges = tuple(sorted(fit, key=lambda name: name in made_of))
     challenge_margins = tuple(one for by_evaluator in elsewhere for one in by_evaluator.values())
-    return Judging(judges, tuple(margins.values()), challenge_margins, collapsed, caveats)
+    return Judging(judges, tuple(margins.values()), challenge_margins, collapsed, made_of)
 
 
 def _compared_sets(data: BenchmarkData) -> set[str]:
     return {"full", "filtered", *(control(data, name) for name in data.representations)}
-
-
-def beats_majority(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
-    """Return True if any training on a compared set surely beats the largest class, or rows are too few to tell."""
-    compared = _compared_sets(data)
-    trained = dict.fromkeys((one.train_set, one.representation) for one in data.cells if one.train_set in compared)
-    rights = (finished_rows(cells_of(data, evaluator, *where), test_set) for where in trained)
-    margins = [_margin(right, test_set) for right in rights if right and len(test_set.row_ids) >= FEWEST_ROWS]
-    return not margins or any(margin.low > 0 for margin in margins)

@@ -129,7 +129,7 @@ def draw_near_border(rng: np.random.Generator) -> Draw:
 
 def draw_re_annotated(rng: np.random.Generator) -> Draw:
     """A challenge set of natural rows whose annotators set the border elsewhere."""
-    other = scored_rows(rng, border=0.7)
+    other = scored_rows(rng, border=1.2)
     return make_draw(scored_rows(rng), {"re_annotated": Challenge(other(TEST), None)})
 
 

@@ -72,6 +72,11 @@ def mark(name: str, present: np.ndarray, size: float | None = None) -> Named:
     return Named(name, words_of(present), None if size is None else size * present)
 
 
+def name_record_numbers(numbers: np.ndarray) -> Named:
+    """Return record numbers from 10,000 to 99,999 as a property with a column of about unit variance."""
+    return Named("record_number", numbers.astype(np.float64), (numbers - 50_000) / 25_000)
+
+
 def measure_margins(signal: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return how much nearer each row is to the centre of its own class than to the nearest other one, (rows,)."""
     # Squared distances without the square of the row, which is equal for all centres.
@@ -114,7 +119,7 @@ def _draw_distractors(
     rows = len(labels)
     units, code = (rows, np.arange(rows)) if groups is None else (int(groups.max()) + 1, groups)
     author = 1 / np.arange(1, 41)
-    brightness, record = rng.normal(size=rows), rng.permutation(rows) * 37.0 + 10_000
+    brightness, record = rng.normal(size=rows), rng.integers(10_000, 100_000, rows)
     return [
         *(
             mark(f"word_{number}", rng.random(rows) < share)
@@ -130,13 +135,9 @@ def _draw_distractors(
         Named("file_size", rng.lognormal(3, 0.6, rows)),
         Named("brightness", brightness, brightness),
         mark("double_blank", rng.random(rows) < 0.15, 1.0),
-        Named("record_number", record, _standardise(record)),
+        name_record_numbers(record),
         mark("hard_to_read", rng.random(rows) < np.where(_below_class_median(margins, labels), 0.7, 0.3)),
     ]
-
-
-def _standardise(values: np.ndarray) -> np.ndarray:
-    return np.asarray((values - values.mean()) / values.std())
 
 
 def _below_class_median(margins: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ from benchmarks.verdict_kinds.records import (
     Kind,
     Rows,
     filter_share,
+    separate_stream,
 )
 
 NameRows = Callable[[np.ndarray], Sequence[Named]]
@@ -62,7 +63,7 @@ def null(
         "none",
         filter_share(name, shares),
         why,
-        draw,
+        separate_stream(name, draw),
         expected,
         refused,
         random_filter,

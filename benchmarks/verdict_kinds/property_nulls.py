@@ -77,6 +77,19 @@ def draw_proxy(rng: np.random.Generator, name: str, *, irrelevant: bool = False,
     return make_draw(rows, natural(rows), irrelevant=[name] * irrelevant, artefacts=[name] * artefact)
 
 
+def draw_proxy_of_truth(rng: np.random.Generator) -> Draw:
+    """A region on 70 % of one true class and 30 % of the other that is in no feature; 8 % of the labels are wrong."""
+    centres = place_centres(2, 1.6)
+
+    def rows(count: int) -> Rows:
+        true = draw_labels(rng, count)
+        region, labels = rng.random(count) < np.array([0.3, 0.7])[true], flip(rng, true, 0.08)
+        signal = scatter(rng, true, centres)
+        return build_rows(rng, signal, labels, measure_margins(signal, labels, centres), [mark("region", region)])
+
+    return make_draw(rows, natural(rows), irrelevant=["region"])
+
+
 def draw_confusable(rng: np.random.Generator) -> Draw:
     """Three classes that are hard to tell apart and an easy one; a property that models cannot see goes with one."""
     centres = place_centres(4, (0.9, 0.9, 0.9, 3.0))
@@ -123,7 +136,7 @@ PROPERTY_NULLS = (
     null(
         "image quality, 56 and 44 % of the classes",
         lambda rng: draw_quality(rng, by_label=(0.44, 0.56), declared=False, shift=0.8),
-        "Quality makes rows easy and goes a little with the label, so a verdict may say that models lean on it at most.",
+        "Quality makes rows easy and goes a little with the label, so a verdict may at most say `leans_on`.",
         cue="quality",
         expected=LEARNT | LEANS,
         refused=FALSE_IF_LEARNT - LEANS,
@@ -152,6 +165,12 @@ PROPERTY_NULLS = (
         "proxy that models cannot see, declared",
         lambda rng: draw_proxy(rng, "region", irrelevant=True),
         "The region is declared irrelevant, goes with the label and is in no feature, so no model can lean on it.",
+        cue="region",
+    ),
+    null(
+        "proxy that models cannot see, declared, 8 % wrong labels",
+        draw_proxy_of_truth,
+        "The region goes with the true class and is in no feature, so only wrong labels tie it to what models predict.",
         cue="region",
     ),
     null(

@@ -143,6 +143,11 @@ def filter_share(name: str, shares: Sequence[float] = FILTER_SHARES) -> float:
     return shares[zlib.crc32(name.encode()) % len(shares)]
 
 
+def separate_stream(name: str, draw: Callable[[np.random.Generator], Draw]) -> Callable[[np.random.Generator], Draw]:
+    """Return `draw` on a stream that differs between kinds, so that equal seeds do not give two kinds the same rows."""
+    return lambda rng: draw(np.random.default_rng([zlib.crc32(name.encode()), *rng.integers(2**32, size=4).tolist()]))
+
+
 def describe(kinds: Iterable[Kind]) -> str:
     """Return the table of kinds as Markdown, one row per kind, with codes as `LETTERS`."""
     lines = ["| kind | truth | cue | seen | kept | expected | refused |", "|---|---|---|---|--:|---|---|"]

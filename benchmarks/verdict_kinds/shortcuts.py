@@ -8,21 +8,32 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.verdict_kinds.cues import (
+    FORMAT,
+    PLACE,
+    QUALITY,
+    Cue,
+    answer_position,
+    continuous,
+    marked,
+    named_word,
+    record_range,
+    spread,
+    text_length,
+    two_weak,
+)
 from benchmarks.verdict_kinds.drawing import (
-    WIDTH,
-    Named,
     build_rows,
     draw_labels,
     flip,
     make_draw,
-    mark,
     measure_margins,
     place_centres,
     scatter,
-    words_of,
 )
 from benchmarks.verdict_kinds.nulls import natural
 from benchmarks.verdict_kinds.records import (
+    FILTER_SHARES,
     FOUND,
     HELPS,
     LEANS,
@@ -33,21 +44,14 @@ from benchmarks.verdict_kinds.records import (
     Rows,
     Seen,
     filter_share,
+    separate_stream,
 )
-
-Show = tuple[np.ndarray, Sequence[Named]]
-"""What a cue adds to the columns of the task, (rows, WIDTH), and its properties."""
-
-Cue = Callable[[np.random.Generator, np.ndarray], Show]
-"""From labels, (rows,), or from the labels that the cue names, to what it shows."""
 
 FALSE = frozenset({"easy", "class_balance_only", "nothing_found"})
 """The cue is learnt, and what is learnt is not the task."""
 
 AGREES_IN_CHALLENGE = 0.25
 """Share of challenge rows whose cue names their own class, if a challenge set is reversed."""
-
-CLASS_COUNT = 2
 
 
 def shortcut(
@@ -59,16 +63,28 @@ def shortcut(
     cue: str | None,
     expected: frozenset[str] = FOUND,
     refused: frozenset[str] = FALSE | HELPS,
+    shares: Sequence[float] = FILTER_SHARES,
     random_filter: bool = False,
 ) -> Kind:
     """Return a kind with a shortcut; by default it is expected to be found, and help must be told with its name."""
-    return Kind(name, "shortcut", cue, seen, filter_share(name), why, draw, expected, refused, random_filter)
+    return Kind(
+        name,
+        "shortcut",
+        cue,
+        seen,
+        filter_share(name, shares),
+        why,
+        separate_stream(name, draw),
+        expected,
+        refused,
+        random_filter,
+    )
 
 
-def unseen(name: str, draw: Callable[[np.random.Generator], Draw], why: str) -> Kind:
+def unseen(name: str, draw: Callable[[np.random.Generator], Draw], why: str, *, challenge: bool = True) -> Kind:
     """Return a kind whose shortcut is no property of the rows, so that only its rate is reported."""
-    expected = HELPS | {"learnable_no_shortcut_shown", "cannot_tell"}
-    return shortcut(name, "unseen", draw, why, cue=None, expected=expected, refused=FALSE)
+    expected = (HELPS if challenge else frozenset()) | {"learnable_no_shortcut_shown", "cannot_tell"}
+    return shortcut(name, "unseen", draw, why, cue=None, expected=expected, refused=FALSE, shares=FILTER_SHARES[:2])
 
 
 def draw_cue(
@@ -113,112 +129,9 @@ def draw_cue(
     return make_draw(rows, challenges, irrelevant=irrelevant, artefacts=artefacts)
 
 
-def named_word(share: float, *, right: float = 0.94) -> Cue:
-    """Return a cue word on `share` of the rows that names the label of `right` of them, in one column per class."""
-
-    def cue(rng: np.random.Generator, labels: np.ndarray) -> Show:
-        present = rng.random(len(labels)) < share
-        named = flip(rng, labels, 1 - right)
-        block = 4.0 * np.column_stack([present & (named == one) for one in range(CLASS_COUNT)])
-        values = np.where(present, np.where(named == 1, "names 1", "names 0"), "absent").astype(object)
-        return np.zeros((len(labels), WIDTH)), [Named("cue_word", values, block)]
-
-    return cue
-
-
-def text_length(share: float, *, separable: bool) -> Cue:
-    """Return a length of 5 to 29 words; on `share` of the rows it is at least 18 in one class and less in the other."""
-
-    def cue(rng: np.random.Generator, labels: np.ndarray) -> Show:
-        words = rng.integers(5, 30, len(labels))
-        told = rng.random(len(labels)) < share
-        long, short = rng.integers(18, 30, len(labels)), rng.integers(5, 18, len(labels))
-        words = np.where(told, np.where(labels == 1, long, short), words).astype(np.float64)
-        return _numeric("words", words, (words - 17) / 4, separable=separable)
-
-    return cue
-
-
-def continuous(share: float) -> Cue:
-    """Return a number that is standard normal, and moved by 2 up or down by class on `share` of the rows."""
-
-    def cue(rng: np.random.Generator, labels: np.ndarray) -> Show:
-        told = rng.random(len(labels)) < share
-        values = rng.normal(size=len(labels)) + told * np.where(labels == 1, 2.0, -2.0)
-        return _numeric("pause", values, values, separable=True)
-
-    return cue
-
-
-def _numeric(name: str, values: np.ndarray, column: np.ndarray, *, separable: bool) -> Show:
-    # What cannot be separated from the input is spread over three columns of the task.
-    added = np.zeros((len(values), WIDTH))
-    if not separable:
-        added[:, 6:9] = 0.7 * column[:, None]
-    return added, [Named(name, values, column if separable else None)]
-
-
-def background(name: str, agrees: float, values: tuple[str, str], *, size: float = 1.0, columns: int = 4) -> Cue:
-    """Return a two-valued property that goes with both classes alike and shows in columns of the task.
-
-    `agrees`: share of the rows of each class that have the value of their class. `values`: one per class.
-    """
-
-    def cue(rng: np.random.Generator, labels: np.ndarray) -> Show:
-        second = flip(rng, labels, 1 - agrees) == 1
-        added = np.zeros((len(labels), WIDTH))
-        added[:, WIDTH - columns :] = size * np.where(second, 1.0, -1.0)[:, None]
-        return added, [Named(name, words_of(second, values[1], values[0]))]
-
-    return cue
-
-
-def marked(name: str, shares: Sequence[float], *, size: float = 2.0) -> Cue:
-    """Return a mark on the given share of each class, in a column of its own."""
-
-    def cue(rng: np.random.Generator, labels: np.ndarray) -> Show:
-        present = rng.random(len(labels)) < np.array(shares)[labels]
-        return np.zeros((len(labels), WIDTH)), [mark(name, present, size)]
-
-    return cue
-
-
-def two_weak(rng: np.random.Generator, labels: np.ndarray) -> Show:
-    """Return two marks, one per class, on 35 % of their class and 10 % of the other."""
-    shows = [marked(name, shares)(rng, labels) for name, shares in (("smiley", (0.1, 0.35)), ("link", (0.35, 0.1)))]
-    return shows[0][0], [one for _, named in shows for one in named]
-
-
-def spread(rng: np.random.Generator, labels: np.ndarray) -> Show:
-    """Return a camera that goes with 85 % of each class and shifts 40 columns a little."""
-    second = flip(rng, labels, 0.15) == 1
-    block = rng.normal(size=(len(labels), 40)) + 0.25 * np.where(second, 1.0, -1.0)[:, None]
-    return np.zeros((len(labels), WIDTH)), [Named("camera", words_of(second, "second", "first"), block)]
-
-
-def record_range(rng: np.random.Generator, labels: np.ndarray) -> Show:
-    """Return record numbers, of which half of the rows of one class have the highest ones."""
-    high = (labels == 1) & (rng.random(len(labels)) < 0.5)
-    record = np.where(high, rng.integers(90_000, 100_000, len(labels)), rng.integers(10_000, 90_000, len(labels)))
-    column = (record - 50_000) / 25_000
-    return np.zeros((len(labels), WIDTH)), [Named("record_number", record.astype(np.float64), column)]
-
-
-def answer_position(rng: np.random.Generator, labels: np.ndarray) -> Show:
-    """Return the position of an answer, 0 to 3, which is 0 for 60 % of the right answers and 20 % of the wrong ones."""
-    first = rng.random(len(labels)) < np.array([0.2, 0.6])[labels]
-    position = np.where(first, 0, rng.integers(1, 4, len(labels)))
-    block = 1.5 * (position[:, None] == np.arange(4))
-    return np.zeros((len(labels), WIDTH)), [Named("position", position.astype(np.float64), block)]
-
-
 def _drawn(cue: Cue, **settings: object) -> Callable[[np.random.Generator], Draw]:
     return partial(draw_cue, cue=cue, **settings)  # type: ignore[arg-type]
 
-
-PLACE = background("place", 0.9, ("land", "water"))
-FORMAT = background("file_format", 0.85, ("jpeg", "png"), size=0.7)
-QUALITY = background("quality", 0.8, ("low", "high"))
 
 SHORTCUTS = (
     *(
@@ -261,7 +174,7 @@ SHORTCUTS = (
         "place goes with the class, reversed",
         "reversed",
         _drawn(PLACE, challenge="reversed"),
-        "Nine in ten rows of both classes are at the place of their class, and on the challenge set a third are.",
+        "Nine in ten rows of both classes are at the place of their class, and on the challenge set three in ten are.",
         cue="place",
     ),
     shortcut(
@@ -277,6 +190,7 @@ SHORTCUTS = (
         "place goes with the class, no property",
         _drawn(PLACE, hidden=True),
         "Models lean on the place, which no property names, so nothing can be required of a verdict.",
+        challenge=False,
     ),
     *(
         shortcut(
@@ -302,7 +216,7 @@ SHORTCUTS = (
         shortcut(
             f"mark on {share:.0%} of one class".replace("%", " %"),
             "editable",
-            _drawn(marked("final_period", (0.3, share))),
+            _drawn(marked("final_period", (0.3, share)), artefacts=["final_period"]),
             "Typography marks nearly all rows of one class and three in ten of the other, and can be edited.",
             cue="final_period",
         )
@@ -314,6 +228,20 @@ SHORTCUTS = (
         _drawn(marked("double_blank", (0.0, 0.4)), challenge="fresh"),
         "Blanks have no carriers outside their class, but an edited copy of the rows shows that models use them.",
         cue="double_blank",
+    ),
+    shortcut(
+        "mark on one class of three, declared",
+        "declared",
+        _drawn(marked("watermark", (0.1, 0.1, 0.6)), challenge="fresh", irrelevant=["watermark"], shares=(1 / 3,) * 3),
+        "A watermark goes with one class of three, and the author declared it irrelevant.",
+        cue="watermark",
+    ),
+    shortcut(
+        "mark on one class of three, reversed",
+        "reversed",
+        _drawn(marked("watermark", (0.1, 0.1, 0.6)), challenge="reversed", shares=(1 / 3,) * 3),
+        "A watermark goes with one class of three, and on the challenge set mostly with the other two.",
+        cue="watermark",
     ),
     shortcut(
         "two weak cues, declared",
@@ -358,7 +286,7 @@ SHORTCUTS = (
     shortcut(
         "position of the answer",
         "editable",
-        _drawn(answer_position, challenge="fresh"),
+        _drawn(answer_position, challenge="fresh", artefacts=["position"]),
         "Right answers mostly stand first, which is an artefact by nature and can be edited.",
         cue="position",
     ),
@@ -370,7 +298,7 @@ SHORTCUTS = (
         cue="file_format",
     ),
     shortcut(
-        "place goes with the class, declared, random rows kept",
+        "declared place, random rows kept",
         "declared",
         _drawn(PLACE, challenge="reversed", irrelevant=["place"]),
         "Models lean on the declared place, and as the kept rows are random, filtering neither helps nor harms.",

@@ -76,12 +76,16 @@ def gaussian_rows(
     centres: np.ndarray,
     shares: Sequence[float] = (0.5, 0.5),
     name_rows: NameRows = lambda labels: (),
+    wrong: float = 0.0,
 ) -> Callable[[int], Rows]:
-    """Return a function that draws rows around `centres`, with the properties that `name_rows` gives them."""
+    """Return a function that draws rows around `centres`, with the properties that `name_rows` gives them.
+
+    `wrong`: share of labels that are replaced by another class before properties are given.
+    """
 
     def rows(count: int) -> Rows:
-        labels = draw_labels(rng, count, shares)
-        signal = scatter(rng, labels, centres)
+        true = draw_labels(rng, count, shares)
+        signal, labels = scatter(rng, true, centres), flip(rng, true, wrong, len(shares))
         return build_rows(rng, signal, labels, measure_margins(signal, labels, centres), name_rows(labels))
 
     return rows

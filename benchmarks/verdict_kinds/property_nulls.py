@@ -3,7 +3,7 @@
 Kinds whose challenge set tempts do not belong here (`challenge_nulls.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from benchmarks.verdict_kinds.drawing import (
     words_of,
 )
 from benchmarks.verdict_kinds.nulls import FALSE_IF_LEARNT, gaussian_rows, natural, null
-from benchmarks.verdict_kinds.records import LEANS, LEARNT, Draw, Rows
+from benchmarks.verdict_kinds.records import LEANS, LEARNT, TEST, Challenge, Draw, Rows
 
 
 def draw_quality(rng: np.random.Generator, *, by_label: tuple[float, float], declared: bool, shift: float) -> Draw:
@@ -77,6 +77,20 @@ def draw_proxy(rng: np.random.Generator, name: str, *, irrelevant: bool = False,
     return make_draw(rows, natural(rows), irrelevant=[name] * irrelevant, artefacts=[name] * artefact)
 
 
+def draw_proxy_reversed(rng: np.random.Generator) -> Draw:
+    """A region as in `draw_proxy`, and a challenge set with weaker classes in which it goes with the other class."""
+    centres = place_centres(2, 1.2)
+
+    def with_rates(rates: tuple[float, float], strength: float) -> Callable[[int], Rows]:
+        def name_rows(labels: np.ndarray) -> Sequence[Named]:
+            return [mark("region", rng.random(len(labels)) < np.array(rates)[labels])]
+
+        return gaussian_rows(rng, strength * centres, name_rows=name_rows)
+
+    reversed_rows = with_rates((0.65, 0.35), 0.7)
+    return make_draw(with_rates((0.35, 0.65), 1.0), {"reversed": Challenge(reversed_rows(TEST), "constructed")})
+
+
 def draw_proxy_of_truth(rng: np.random.Generator) -> Draw:
     """A region on 70 % of one true class and 30 % of the other that is in no feature; 8 % of the labels are wrong."""
     centres = place_centres(2, 1.6)
@@ -91,24 +105,24 @@ def draw_proxy_of_truth(rng: np.random.Generator) -> Draw:
 
 
 def draw_confusable(rng: np.random.Generator) -> Draw:
-    """Three classes that are hard to tell apart and an easy one; a property that models cannot see goes with one."""
+    """Three confusable classes, an easy one, and 5 % wrong labels; an unseen property goes with a confusable one."""
     centres = place_centres(4, (0.9, 0.9, 0.9, 3.0))
 
     def name_rows(labels: np.ndarray) -> Sequence[Named]:
         return [mark("at_night", rng.random(len(labels)) < np.array([0.65, 0.35, 0.35, 0.35])[labels])]
 
-    rows = gaussian_rows(rng, centres, (0.25,) * 4, name_rows)
+    rows = gaussian_rows(rng, centres, (0.25,) * 4, name_rows, wrong=0.05)
     return make_draw(rows, natural(rows))
 
 
 def draw_many_classes(rng: np.random.Generator) -> Draw:
-    """Twenty classes; a property that models cannot see is twice as frequent in one of them."""
+    """Twenty classes and 5 % wrong labels; a property that models cannot see is twice as frequent in one class."""
     centres = rng.normal(scale=0.9, size=(20, WIDTH))
 
     def name_rows(labels: np.ndarray) -> Sequence[Named]:
         return [mark("at_night", rng.random(len(labels)) < np.where(labels == 0, 0.5, 0.25))]
 
-    rows = gaussian_rows(rng, centres, (0.05,) * 20, name_rows)
+    rows = gaussian_rows(rng, centres, (0.05,) * 20, name_rows, wrong=0.05)
     return make_draw(rows, natural(rows))
 
 
@@ -171,6 +185,12 @@ PROPERTY_NULLS = (
         "proxy that models cannot see, declared, 8 % wrong labels",
         draw_proxy_of_truth,
         "The region goes with the true class and is in no feature, so only wrong labels tie it to what models predict.",
+        cue="region",
+    ),
+    null(
+        "proxy that models cannot see, reversed in the challenge set",
+        draw_proxy_reversed,
+        "Challenge rows are weaker and contradict the region, and still no model can lean on what it cannot see.",
         cue="region",
     ),
     null(

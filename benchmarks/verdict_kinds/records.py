@@ -29,10 +29,10 @@ CODES = FOUND | HELPS | LEANS | LEARNT | NOT_LEARNT
 """All codes of a verdict."""
 
 LETTERS = {
-    "shortcut_found_helps": "+",
-    "shortcut_found_mixed": "~",
-    "shortcut_found_harms": "-",
     "shortcut_found": "F",
+    "shortcut_found_helps": "P",
+    "shortcut_found_mixed": "M",
+    "shortcut_found_harms": "W",
     "leans_on": "L",
     "helps_no_shortcut_named": "H",
     "learnable_no_shortcut_shown": "N",

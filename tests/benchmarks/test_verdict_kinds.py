@@ -74,7 +74,7 @@ def test_the_table_in_the_docstring_lists_the_kinds(package: Any) -> None:
     from benchmarks.verdict_kinds.records import describe
 
     table = [line for line in package.__doc__.splitlines() if line.startswith("|")]
-    assert table == describe(package.KINDS).splitlines()
+    assert table == describe(package.KINDS).splitlines(), "paste the output of describe(KINDS)"
 
 
 def test_the_docstring_explains_each_letter(package: Any) -> None:
@@ -82,7 +82,8 @@ def test_the_docstring_explains_each_letter(package: Any) -> None:
 
     assert set(LETTERS) == CODES
     assert len(set(LETTERS.values())) == len(CODES)
-    assert all(f"{letter} {code}" in package.__doc__ for code, letter in LETTERS.items())
+    legend = " ".join(package.__doc__.split())
+    assert all(f"{letter} = {code}" in legend for code, letter in LETTERS.items())
 
 
 def test_kinds_are_consistent(package: Any) -> None:
@@ -298,6 +299,7 @@ def test_unseen_proxies_are_independent_of_the_features_given_the_label(draw: Ca
     for name, property_name, value in (
         ("proxy that models cannot see", "region", "yes"),
         ("proxy that models cannot see, declared", "region", "yes"),
+        ("proxy that models cannot see, reversed in the challenge set", "region", "yes"),
         ("proxy that models cannot see, random rows kept", "region", "yes"),
         ("file format that models cannot see", "saved_as_png", "yes"),
         ("three confusable classes", "at_night", "yes"),
@@ -379,6 +381,26 @@ def test_challenge_rows_lie_where_their_kind_says(draw: Callable[..., Any]) -> N
     assert_rate(other.rows.labels == 0, 0.8)
     (outdoors,) = draw("harder challenge set without the property").challenges.values()
     assert set(outdoors.rows.values("place")) == {"outdoors"}
+
+
+def test_properties_without_an_association_are_independent_of_the_label(draw: Callable[..., Any]) -> None:
+    for name, property_name in (
+        ("undeclared clusters", "site"),
+        ("clean task, texts of any length", "words"),
+        ("clean task, random rows kept", "quality"),
+    ):
+        train = draw(name).train
+        assert independence(as_number(train.values(property_name)), train.labels) < FAR, name
+
+
+def test_the_visible_breed_shows_in_the_features_and_the_other_one_does_not(draw: Callable[..., Any]) -> None:
+    found = []
+    for how in ("seen", "not seen"):
+        train = draw(f"no carriers outside the class, {how} by models").train
+        own = train.labels == 1
+        found.append(independence(train.features[own], train.values("breed")[own] == "yes"))
+    assert found[0] > 2 * FAR
+    assert found[1] < FAR
 
 
 def test_covariate_shift_keeps_the_labels_given_the_inputs(draw: Callable[..., Any]) -> None:

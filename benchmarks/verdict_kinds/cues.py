@@ -10,10 +10,10 @@ import numpy as np
 from benchmarks.verdict_kinds.drawing import WIDTH, Named, flip, mark, name_record_numbers, words_of
 
 Show = tuple[np.ndarray, Sequence[Named]]
-"""What a cue adds to the columns of the task, (rows, WIDTH), and its properties."""
+"""Values to add to the columns of the task, (rows, WIDTH), and the properties of the cue."""
 
 Cue = Callable[[np.random.Generator, np.ndarray], Show]
-"""From labels, (rows,), or from the labels that the cue names, to what it shows."""
+"""Function from the labels that the cue names, (rows,), to `Show`."""
 
 
 def named_word(share: float, *, right: float = 0.94) -> Cue:

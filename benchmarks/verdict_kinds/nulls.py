@@ -37,7 +37,7 @@ from benchmarks.verdict_kinds.records import (
 )
 
 NameRows = Callable[[np.ndarray], Sequence[Named]]
-"""From labels, (rows,), to the properties of the rows."""
+"""Function from labels, (rows,), to properties of the rows."""
 
 FALSE_IF_LEARNT = FOUND | HELPS | LEANS | {"class_balance_only", "nothing_found"}
 FALSE_IF_RANDOM = FOUND | HELPS | LEANS | LEARNT

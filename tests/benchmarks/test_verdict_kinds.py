@@ -35,7 +35,7 @@ def draw(package: Any) -> Callable[..., Any]:
 
 
 def first_draw(kind: Any) -> Any:
-    """The draw with seed 0, made once for all tests."""
+    """Return the draw with seed 0, which all tests share."""
     if kind.name not in DRAWN:
         DRAWN[kind.name] = kind.draw(np.random.default_rng(0))
     return DRAWN[kind.name]
@@ -46,7 +46,7 @@ def every_part(draw: Any) -> dict[str, Any]:
 
 
 def deviations(hits: np.ndarray, rate: float) -> float:
-    """How many binomial deviations the share of `hits` lies from `rate`."""
+    """Return the difference between the share of `hits` and `rate`, in binomial deviations."""
     return float((hits.mean() - rate) / np.sqrt(max(rate * (1 - rate), 1e-12) / len(hits)))
 
 
@@ -54,8 +54,8 @@ def assert_rate(hits: np.ndarray, rate: float, message: str = "") -> None:
     assert abs(deviations(hits, rate)) < FAR, (message, float(hits.mean()), rate)
 
 
-def independence(values: np.ndarray, others: np.ndarray) -> float:
-    """Correlation of each column of `values` with the vector `others` times the root of the rows: the largest."""
+def dependence(values: np.ndarray, others: np.ndarray) -> float:
+    """Return the largest absolute correlation of a column with `others`, times the square root of the rows."""
     values = np.asarray(values, dtype=np.float64).reshape(len(others), -1)
     values = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-12)
     others = (others - others.mean()) / max(others.std(), 1e-12)
@@ -63,7 +63,7 @@ def independence(values: np.ndarray, others: np.ndarray) -> float:
 
 
 def as_number(values: np.ndarray) -> np.ndarray:
-    """Indicators of each value but the last, or the numbers themselves."""
+    """Return indicators of each value but the last, or the numbers themselves."""
     if values.dtype != object:
         return values[:, None]
     names = sorted(set(values))
@@ -150,7 +150,7 @@ def test_distractors_are_independent_of_the_label_but_by_chance(package: Any) ->
             continue  # rows of one group share properties
         for one in train.properties:
             if one.name in DISTRACTORS - {kind.cue}:
-                found = [independence(as_number(one.values), train.labels == label) for label in set(train.labels)]
+                found = [dependence(as_number(one.values), train.labels == label) for label in set(train.labels)]
                 assert max(found) < FAR, (kind.name, one.name)
 
 
@@ -173,7 +173,7 @@ def test_columns_hold_their_property_and_nothing_else(package: Any) -> None:
             for value in set(one.values) if one.values.dtype == object else ():
                 carriers = one.values == value
                 if block[carriers].std(axis=0).max() > 0.1:  # noise: independent of the label given the value
-                    found = independence(block[carriers], train.labels[carriers])
+                    found = dependence(block[carriers], train.labels[carriers])
                     assert kind.name.startswith("cue spread")
                     assert found < FAR, (kind.name, one.name)
             if one.values.dtype != object and len(one.columns) == 1:
@@ -311,7 +311,7 @@ def test_unseen_proxies_are_independent_of_the_features_given_the_label(draw: Ca
         for label in set(train.labels):
             own = train.labels == label
             carriers = (train.values(property_name)[own] == value).astype(float)
-            assert independence(train.features[own], carriers) < FAR, name
+            assert dependence(train.features[own], carriers) < FAR, name
 
 
 @pytest.mark.parametrize(
@@ -336,8 +336,8 @@ def test_properties_that_mark_easy_rows_do_so_in_both_classes(
         assert right[own & marked].mean() > right[own & ~marked].mean() + 0.05
 
 
-def test_the_label_decides_less_than_the_causal_property(draw: Callable[..., Any]) -> None:
-    """Given the negation, the features add to it, and permuting its column costs more than any other."""
+def test_models_weigh_the_causal_property_most(draw: Callable[..., Any]) -> None:
+    """Its standardised coefficient is the largest one."""
     from benchmarks.verdict_kinds.drawing import fit_linear
 
     made = draw("causal property")
@@ -390,7 +390,7 @@ def test_properties_without_an_association_are_independent_of_the_label(draw: Ca
         ("clean task, random rows kept", "quality"),
     ):
         train = draw(name).train
-        assert independence(as_number(train.values(property_name)), train.labels) < FAR, name
+        assert dependence(as_number(train.values(property_name)), train.labels) < FAR, name
 
 
 def test_the_visible_breed_shows_in_the_features_and_the_other_one_does_not(draw: Callable[..., Any]) -> None:
@@ -398,7 +398,7 @@ def test_the_visible_breed_shows_in_the_features_and_the_other_one_does_not(draw
     for how in ("seen", "not seen"):
         train = draw(f"no carriers outside the class, {how} by models").train
         own = train.labels == 1
-        found.append(independence(train.features[own], train.values("breed")[own] == "yes"))
+        found.append(dependence(train.features[own], train.values("breed")[own] == "yes"))
     assert found[0] > 2 * FAR
     assert found[1] < FAR
 

@@ -58,11 +58,11 @@ The table is the output of `describe(KINDS)`:
 | re-annotated challenge set | null |  | none | 0.35 | NE | FPMWLHBO |
 | harder challenge set without the property | null | place | none | 0.35 | NE | FPMWLHBO |
 | few effective rows kept, surprising challenge set | null |  | none | 0.35 | NE | FPMWLHBO |
-| cue on 30 %, seen | shortcut | cue_word | reversed | 0.65 | FPMW | HEBO |
-| cue on 50 %, seen | shortcut | cue_word | reversed | 0.5 | FPMW | HEBO |
-| cue on 70 %, seen | shortcut | cue_word | reversed | 0.35 | FPMW | HEBO |
-| cue on 50 %, not seen | shortcut |  | unseen | 0.5 | HNC | EBO |
-| cue on 70 %, not seen | shortcut |  | unseen | 0.35 | HNC | EBO |
+| cue word on 30 %, seen | shortcut | cue_word | reversed | 0.35 | FPMW | HEBO |
+| cue word on 50 %, seen | shortcut | cue_word | reversed | 0.65 | FPMW | HEBO |
+| cue word on 70 %, seen | shortcut | cue_word | reversed | 0.65 | FPMW | HEBO |
+| cue word on 50 %, not seen | shortcut |  | unseen | 0.35 | HNC | EBO |
+| cue word on 70 %, not seen | shortcut |  | unseen | 0.5 | HNC | EBO |
 | length of the second text follows the class on 40 % | shortcut | words | reversed | 0.5 | FPMW | HEBO |
 | length of the second text follows the class on 60 % | shortcut | words | reversed | 0.65 | FPMW | HEBO |
 | length of the only text follows the class on 40 % | shortcut | words | reversed | 0.5 | FPMW | HEBO |

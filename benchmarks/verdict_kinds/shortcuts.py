@@ -136,7 +136,7 @@ def _drawn(cue: Cue, **settings: object) -> Callable[[np.random.Generator], Draw
 SHORTCUTS = (
     *(
         shortcut(
-            f"cue on {share:.0%}, seen".replace("%", " %"),
+            f"cue word on {share:.0%}, seen".replace("%", " %"),
             "reversed",
             _drawn(named_word(share), challenge="reversed", agrees=0.0),
             "A word names the label, and on the challenge set it names the other class, so it must be found and named.",
@@ -146,7 +146,7 @@ SHORTCUTS = (
     ),
     *(
         unseen(
-            f"cue on {share:.0%}, not seen".replace("%", " %"),
+            f"cue word on {share:.0%}, not seen".replace("%", " %"),
             _drawn(named_word(share), challenge="reversed", agrees=0.0, hidden=True),
             "The cue is no property of the rows, so a verdict can tell of a gain on the challenge set at most.",
         )

@@ -203,8 +203,11 @@ def test_columns_hold_their_property_and_nothing_else(package: Any) -> None:
         ("near copies, declared as groups", "rare_word", "yes", (0.1, 0.1)),
         ("minority kind of rows, named", "dialect", "yes", (0.15, 0.15)),
         ("harder challenge set without the property", "place", "studio", (0.5, 0.5)),
-        *((f"cue on {share} %, seen", "cue_word", "absent", (1 - share / 100,) * 2) for share in (30, 50, 70)),
-        *((f"cue on {share} %, seen", "cue_word", "names 1", (share * 6e-4, share * 94e-4)) for share in (30, 50, 70)),
+        *((f"cue word on {share} %, seen", "cue_word", "absent", (1 - share / 100,) * 2) for share in (30, 50, 70)),
+        *(
+            (f"cue word on {share} %, seen", "cue_word", "names 1", (share * 6e-4, share * 94e-4))
+            for share in (30, 50, 70)
+        ),
         ("place goes with the class, declared", "place", "water", (0.1, 0.9)),
         ("place goes with the class, reversed", "place", "water", (0.1, 0.9)),
         ("place goes with the class, not declared", "place", "water", (0.1, 0.9)),

@@ -169,45 +169,25 @@ def verdict_code(case: Case, seed: int) -> str:
     excess = bias_excess(first[0], train.labels, chance, train.groups)
     kept = np.zeros(TRAIN, dtype=bool)
     kept[result.kept_rows] = True
-    comparisons = _comparisons(train, kept, {"holdout": holdout, "challenge": challenge}, rng)
-    primary = next(one for one in comparisons if one.challenge)
-    return dataset_verdict(VerdictEvidence(excess, _cues(train, ~kept, pair=case.pair), comparisons, primary)).code
+    compared = _comparison(train, kept, {"holdout": holdout, "challenge": challenge}, rng)
+    return dataset_verdict(VerdictEvidence(excess, _cues(train, ~kept, pair=case.pair), (compared,))).code
 
 
-def _comparisons(
-    train: Rows, kept: np.ndarray, tests: dict[str, Rows], rng: np.random.Generator
-) -> tuple[Comparison, ...]:
+def _comparison(train: Rows, kept: np.ndarray, tests: dict[str, Rows], rng: np.random.Generator) -> Comparison:
+    """The challenge set, which was constructed, by the evaluator that may judge."""
     sizes = np.bincount(train.labels[kept], minlength=int(train.labels.max()) + 1)
     filtered = _fit(train, kept)
     matched = [_fit(train, _matched(train.labels, sizes, rng)) for _ in range(SEEDS)]
-    first = {name: _right([filtered] * SEEDS, rows) for name, rows in tests.items()}
-    second = {name: _right(matched, rows) for name, rows in tests.items()}
-    intervals = {name: crossed_interval(first[name], second[name], rows.groups) for name, rows in tests.items()}
-    by_label = label_mean_interval(
-        first["challenge"], second["challenge"], tests["challenge"].labels, tests["challenge"].groups
-    )
-    claims = [
-        Claim(intervals["holdout"], TEST, "whole sets"),
-        Claim(intervals["challenge"], TEST, "primary", label_mean=by_label),
-    ]
-    verdicts = judge(claims, smallest_effect=1.0)
-    sets = ("challenge", "holdout")
-    filtered_right, matched_right = ([side[name] for name in sets] for side in (first, second))
-    beyond = contrast_interval(filtered_right, matched_right, [tests[name].groups for name in sets])
-    return tuple(
-        Comparison(
-            "linear",
-            name,
-            name == "challenge",
-            one.difference,
-            verdict,
-            TEST,
-            one.effective_groups,
-            SEEDS,
-            (beyond.difference, beyond.p_value) if name == "challenge" else None,
-        )
-        for (name, one), verdict in zip(intervals.items(), verdicts, strict=True)
-    )
+    sets = [tests["challenge"], tests["holdout"]]
+    first, second = ([_right(models, rows) for rows in sets] for models in ([filtered] * SEEDS, matched))
+    here, groups = tests["challenge"], [rows.groups for rows in sets]
+    interval = crossed_interval(first[0], second[0], here.groups)
+    by_label = label_mean_interval(first[0], second[0], here.labels, here.groups)
+    beyond = contrast_interval(first, second, groups)
+    (verdict,) = judge([Claim(interval, TEST, "deciding", label_mean=by_label, contrast=beyond)], smallest_effect=1.0)
+    numbers = by_label.difference, by_label.low, by_label.high
+    contrast = (beyond.difference, beyond.p_value)
+    return Comparison("linear", "challenge", *numbers, verdict, TEST, interval.effective_groups, SEEDS, contrast)
 
 
 def _right(models: list[LogisticRegression], rows: Rows) -> list[np.ndarray]:

@@ -4,11 +4,13 @@ A challenge set that was chosen by a model's errors holds hard rows. On hard row
 one that got them wrong, so a gain there says nothing about shortcuts unless natural rows that are as hard lack it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, group_codes
+from aflite_assets.analysis.intervals import CrossedInterval, Trainings, contrast_interval, group_codes
 from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
 from aflite_assets.analysis.scores.groups import cells_of, headline_set
 
@@ -28,7 +30,9 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
     Natural rows are those of the headlines' test set, outside the filter's pool if there are any, because challenge
     sets are outside it. A challenge set that was constructed is compared with all of them. Any other is compared with
     those of the same strata: gold class by the mean margin of the trainings on full (`accuracy.gold_margins`), weighted
-    as the challenge set is. None if there is no natural set, a side is not trained, or the strata with natural rows
+    as the challenge set is. Rows that one model got wrong are hard in a way that another model's margin does not show,
+    so strata are made by each evaluator with margins in turn, and the contrast with the lowest lower end counts. None
+    if there is no natural set, a side is not trained, the evaluator itself has no margins, or strata with natural rows
     hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
@@ -41,20 +45,31 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
     if not all(side[0] and len(side[0]) == len(side[1]) for side in sides):
         return None
     if here.collected == "constructed":
-        weights = np.ones(len(here.row_ids)), np.ones(len(there.row_ids))
-    else:
-        full = cells_of(data, one.evaluator, "full", None)
-        margins = [[gold_margins(cell, test) for cell in full] for test in (here, there)]
-        known = [[margin for margin in each if isinstance(margin, np.ndarray)] for each in margins]
-        if not all(known):
-            return None
-        difficulties = [np.mean(each, axis=0) for each in known]
-        found = stratum_weights(here.labels, difficulties[0], _labels_as(there, here), difficulties[1])
-        if found is None:
-            return None
-        weights = found
+        return weighed_contrast(sides, (np.ones(len(here.row_ids)), np.ones(len(there.row_ids))), (here, there))
+    margins = {name: _mean_margins(data, name, (here, there)) for name in data.plain_evaluators}
+    known = [each for each in margins.values() if each is not None]
+    weights = [stratum_weights(here.labels, mine, _labels_as(there, here), natural) for mine, natural in known]
+    if margins[one.evaluator] is None or any(each is None for each in weights):
+        return None
+    found = [weighed_contrast(sides, each, (here, there)) for each in weights if each is not None]
+    return min(found, key=lambda contrast: contrast.low)
+
+
+def weighed_contrast(
+    sides: Sequence[Sequence[Trainings]], weights: tuple[np.ndarray, np.ndarray], tests: tuple[TestSet, TestSet]
+) -> CrossedInterval:
+    """Return `contrast_interval` with weighted rows; members of `sides` and `weights` are on the two `tests`."""
     first, second = ([[right * w for right in each] for each, w in zip(side, weights, strict=True)] for side in sides)
-    return contrast_interval(first, second, (here.groups, there.groups))
+    return contrast_interval(first, second, [one.groups for one in tests])
+
+
+def _mean_margins(
+    data: BenchmarkData, evaluator: str, tests: tuple[TestSet, TestSet]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Mean over the trainings on full of each row's margin on either set; None without probabilities."""
+    full = cells_of(data, evaluator, "full", None)
+    margins = [[one for cell in full if isinstance(one := gold_margins(cell, test), np.ndarray)] for test in tests]
+    return (np.mean(margins[0], axis=0), np.mean(margins[1], axis=0)) if all(margins) else None
 
 
 def stratum_weights(

@@ -17,6 +17,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_table import TestedOn
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
@@ -61,9 +62,9 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
     """Return the accuracies that stand at the scatters, for every evaluator on the test set of its fall."""
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
-    sets = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
+    sets: tuple[tuple[str, TestedOn], ...] = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
     starts = [(fall[0].evaluator, fall[0].test_set) for fall in analysis.falls(representation)]
-    return [tuple(found[*start, *where] for where in sets) for start in starts]
+    return [tuple(found[*start, train_set, rows] for train_set, rows in sets) for start in starts]
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:

@@ -1,6 +1,7 @@
 """How differences and names of train sets are put into words, and what the words of a report mean."""
 
 from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.train_sets import earlier_name
 from aflite_assets.text import DASH, one_line, signed_points
@@ -74,7 +75,7 @@ GLOSSARY = {
     "Warm-up rows": "Rows spent on training the encoder and then never used again.",
 }
 
-Bounded = CrossedInterval | Difference
+Bounded = CrossedInterval | Difference | FallTerm
 """A difference in points with its 95 % interval, as a record of its own or as a row of the tidy table."""
 
 

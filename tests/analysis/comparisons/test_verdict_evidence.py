@@ -76,7 +76,8 @@ def test_answers_that_move_to_the_larger_gold_label_are_no_gain(
     assert odd.difference > 10
     verdict = verdict_on(data)
     (compared,) = verdict.evidence.comparisons
-    assert compared.difference == odd.label_mean is not None
+    assert compared.difference is not None
+    assert compared.difference == odd.label_mean
     assert abs(compared.difference) < 5
     assert (compared.verdict.side, compared.verdict.why) == ("open", None)
     assert verdict.code == "learnable_no_shortcut_shown"

@@ -113,7 +113,7 @@ def test_the_verdict_rests_on_a_planted_length(make_examples: MakeExamples, plan
     removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1) if planted else rng.random(800) < 0.5
     cues = tuple(cues_of(pairs_of(make_examples, labels, written), removed))
     surely = Excess(20.0, 18.0, 22.0, 0.7, 0.5, 800, 800.0)
-    assert dataset_verdict(VerdictEvidence(BiasExcess(surely, surely), cues, (), None)).code == code
+    assert dataset_verdict(VerdictEvidence(BiasExcess(surely, surely), cues, ())).code == code
 
 
 def test_lengths_that_say_nothing_about_the_class_are_rarely_shown(make_examples: MakeExamples) -> None:

@@ -307,7 +307,7 @@ def test_gains_and_losses_are_both_named(planted: BenchmarkData) -> None:
     cells = []
     for name, on_sets in shares.items():
         for seed in range(3):
-            made = {"evaluator": "linear", "train_set": name, "seed": seed, "train_rows": 400}
+            made: dict[str, Any] = {"evaluator": "linear", "train_set": name, "seed": seed, "train_rows": 400}
             parts = [done_cell((*natural, first), (0.8, 0.6, on_sets[0]), **made)] + [
                 done_cell((one,), (0.0, 0.0, share), **made)
                 for one, share in zip((second, third), on_sets[1:], strict=True)

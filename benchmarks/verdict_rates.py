@@ -1,0 +1,230 @@
+"""How often the verdict is false on kinds of data without a shortcut, and right on kinds with one.
+
+    python -m benchmarks.verdict_rates [--draws 200] [--seed 0] [--processes 1] [--kind NAME ...] [--output rates.json]
+
+The kinds, what each must give and what would be false stand in `benchmarks.verdict_kinds`, which was frozen before the
+rules were tuned. Every draw is filtered (AFLite with logistic regression; at random if its kind asks for that), scores
+permuted labels, and trains two evaluators of another make than the filter, an RBF machine and nearest neighbours, on
+all rows, on the filtered rows and on three random sets of the same class sizes. They are tested on rows outside the
+pool and on the challenge sets, as these are declared. Values of properties are tested as candidate cues. The code that
+a report runs gives the verdict. Printed per kind: the share of false codes with its 95 % upper bound (Clopper and
+Pearson), the share of right ones, and each code's share.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.stats import beta
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
+from aflite_assets.analysis.comparisons.natural_contrast import stratum_weights
+from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
+from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, judge
+from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties
+from benchmarks.verdict_kinds import KINDS
+from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows
+
+SEEDS, PARTITIONS, PASSES = 3, 16, 20
+MOST_VALUES = 50
+
+
+def verdict_code(kind: Kind, seed: int) -> str:
+    """Return the code of one draw of a kind."""
+    rng = np.random.default_rng([seed, *kind.name.encode()])
+    draw = kind.draw(rng)
+    kept, excess = _filter(kind, draw.train, seed, rng)
+    comparisons = _comparisons(draw, kept, rng)
+    comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
+    return dataset_verdict(VerdictEvidence(excess, _cues(draw.train, ~kept), tuple(comparisons))).code
+
+
+def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tuple[np.ndarray, BiasExcess]:
+    rows = len(train)
+    target = round(rows * kind.filter_to)
+    settings = FilterSettings(target_size=target, train_size=rows // 10, slice_size=rows // 10, n_partitions=PARTITIONS)
+    data: dict[str, Any] = {"settings": settings, "seed": seed, "groups": train.groups}
+    first: list[np.ndarray] = []
+    result = filter_dataset(
+        train.features,
+        train.labels,
+        on_iteration=lambda _, state: first.append(state.predictability) if not first else None,
+        **data,
+    )
+    chance = score_permuted(train.features, train.labels, passes=PASSES, **data)
+    kept = np.zeros(rows, dtype=bool)
+    kept[rng.choice(rows, target, replace=False) if kind.random_filter else result.kept_rows] = True
+    return kept, bias_excess(first[0], train.labels, chance, train.groups)
+
+
+def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list[Comparison]:
+    train = draw.train
+    sizes = np.bincount(train.labels[kept], minlength=int(train.labels.max()) + 1)
+    drawn = [_matched(train.labels, sizes, rng) for _ in range(SEEDS)]
+    named, claims = [], []
+    everything = np.ones(len(train), bool)
+    alike = _fit(LogisticRegression(max_iter=300), train, everything)  # of the filter's make: it may not judge
+    for make in (lambda: SVC(), lambda: KNeighborsClassifier(15)):
+        full, filtered, *matched = (_fit(make(), train, chosen) for chosen in (everything, kept, *drawn))
+        if not _learnt(full, draw.test):
+            continue
+        for name, challenge in draw.challenges.items():
+            if challenge.collected != "adversarially":
+                claims.append(_claim(challenge, draw.test, (full, alike), [filtered] * SEEDS, matched))
+                named.append((type(full).__name__, name, len(challenge.rows)))
+    verdicts = judge(claims, smallest_effect=1.0)
+    beyond = holm([1.0 if one.contrast is None else one.contrast.p_value for one in claims])
+    found = []
+    for (evaluator, name, rows), claim, verdict, p_value in zip(named, claims, verdicts, beyond, strict=True):
+        estimate = claim.estimate
+        assert estimate is not None
+        contrast = None if claim.contrast is None else (claim.contrast.difference, p_value)
+        numbers = (estimate.difference, estimate.low, estimate.high, verdict, rows, estimate.effective_groups, SEEDS)
+        found.append(Comparison(evaluator, name, *numbers, contrast))
+    return found
+
+
+def _claim(
+    challenge: Challenge, natural: Rows, models: Sequence[Any], first: Sequence[Any], second: Sequence[Any]
+) -> Claim:
+    rows = challenge.rows
+    weights = np.ones(len(rows)), np.ones(len(natural))
+    stratifying: list[tuple[np.ndarray, np.ndarray] | None] = [weights]
+    if challenge.collected is None:
+        stratifying = [
+            stratum_weights(rows.labels, _margins(one, rows), natural.labels, _margins(one, natural)) for one in models
+        ]
+    sides = [[_right(models, one) for one in (rows, natural)] for models in (first, second)]
+    contrasts = []
+    for each in stratifying:
+        if each is not None:
+            weighed = [[[right * w for right in one] for one, w in zip(side, each, strict=True)] for side in sides]
+            contrasts.append(contrast_interval(weighed[0], weighed[1], (rows.groups, natural.groups)))
+    contrast = min(contrasts, key=lambda one: one.low) if len(contrasts) == len(stratifying) else None
+    trained = sides[0][0], sides[1][0]
+    by_label = label_mean_interval(*trained, rows.labels, rows.groups, fewest=FEWEST_ROWS)
+    interval = crossed_interval(*trained, rows.groups)
+    needed = challenge.collected is None
+    return Claim(interval, len(rows), "deciding", None, by_label, contrast, needs_contrast=needed)
+
+
+def _fit(model: Any, train: Rows, chosen: np.ndarray) -> Any:
+    return model.fit(train.features[chosen], train.labels[chosen])
+
+
+def _right(models: Sequence[Any], rows: Rows) -> list[np.ndarray]:
+    known: dict[int, np.ndarray] = {}
+    return [known.setdefault(id(one), one.predict(rows.features) == rows.labels) for one in models]
+
+
+def _learnt(model: Any, rows: Rows) -> bool:
+    """Whether the model surely beats the largest class, as an evaluator must that judges."""
+    always = [rows.labels == np.bincount(rows.labels).argmax()]
+    return crossed_interval([model.predict(rows.features) == rows.labels], always, rows.groups).low > 0
+
+
+def _margins(model: Any, rows: Rows) -> np.ndarray:
+    """Score of the own class less the highest other one."""
+    if not isinstance(model, SVC):
+        scores = model.predict_proba(rows.features)
+    else:
+        scores = model.decision_function(rows.features)
+        scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+    place = np.searchsorted(model.classes_, rows.labels)
+    others = scores.astype(np.float64)
+    own = others[np.arange(len(rows)), place]
+    others[np.arange(len(rows)), place] = -np.inf
+    return np.asarray(own - others.max(axis=1))
+
+
+def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label, size in enumerate(sizes):
+        chosen[rng.choice(np.flatnonzero(labels == label), size, replace=False)] = True
+    return chosen
+
+
+def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
+    """Values of properties that mark removed rows, tested as attributes of a dataset are."""
+    names, columns = [], []
+    for one in train.properties:
+        values, counts = np.unique(one.values.astype(str), return_counts=True)
+        for value in values[np.argsort(-counts, kind="stable")][:MOST_VALUES]:
+            names.append((one.name, str(value)))
+            columns.append(one.values.astype(str) == value)
+    if not removed.any() or removed.all():
+        return ()
+    present = csc_array(np.stack(columns, axis=1).astype(np.float64))
+    enriched = enrichment(present, removed, train.labels, train.groups)
+    ties = label_ties(present, train.labels, train.groups)
+    tested = [place for place, rows in enumerate(enriched.rows) if FEWEST_ROWS <= rows <= len(train) - FEWEST_ROWS]
+    p_values = np.maximum(enriched.p_values, ties.p_values)[tested].tolist()
+    gone = float(removed.sum())
+    cues = (
+        Cue("attribute", *names[place], None, None, int(enriched.rows[place]), int(enriched.removed[place]),
+            float(enriched.removed[place]) / gone, float(enriched.expected[place]) / gone, p_value, adjusted, True)
+        for place, p_value, adjusted in zip(tested, p_values, holm(p_values), strict=True)
+    )  # fmt: skip
+    return tuple(cue for cue in cues if cue.shown)
+
+
+def _codes(work: tuple[str, int, int]) -> Counter[str]:
+    name, seed, draws = work
+    kind = next(one for one in KINDS if one.name == name)
+    with threadpool_limits(limits=1):
+        return Counter(verdict_code(kind, seed + draw) for draw in range(draws))
+
+
+def upper_bound(events: int, draws: int) -> float:
+    """Return the upper end of the two-sided 95 % interval of a rate in [0, 1] (Clopper and Pearson 1934)."""
+    return 1.0 if events == draws else float(beta.ppf(0.975, events + 1, draws - events))
+
+
+def main() -> int:
+    """Print a line per kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--kind", nargs="+", help="only the kinds whose name begins with one of these")
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    results: dict[str, dict[str, float]] = {}
+    with ProcessPoolExecutor(given.processes) as pool:
+        for kind in KINDS:
+            if given.kind and not kind.name.startswith(tuple(given.kind)):
+                continue
+            started = perf_counter()
+            starts = range(0, given.draws, 10)
+            parts = [(kind.name, given.seed + one, min(10, given.draws - one)) for one in starts]
+            codes = sum(pool.map(_codes, parts), Counter[str]())
+            false = sum(number for code, number in codes.items() if code in kind.refused & (FOUND | HELPS))
+            right = sum(number for code, number in codes.items() if code in kind.expected)
+            results[kind.name] = {code: number / given.draws for code, number in codes.most_common()}
+            listed = ", ".join(f"{code} {share:.1%}" for code, share in results[kind.name].items())
+            false_text = f"false {false / given.draws:6.1%} (at most {upper_bound(false, given.draws):.1%})"
+            line = f"{kind.name:52s} {kind.truth:8s} {false_text}  right {right / given.draws:6.1%}"
+            sys.stdout.write(f"{line}  ({listed}; {perf_counter() - started:.0f} s)\n")
+            sys.stdout.flush()
+    if given.output is not None:
+        given.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

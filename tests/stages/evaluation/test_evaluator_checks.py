@@ -226,8 +226,10 @@ def test_margins_of_one_training_are_by_split(planted_cells: Any) -> None:
     assert margins["test"]["largest_class"] == pytest.approx(0.6)
     assert 10 < margins["test"]["low"] < 20 < margins["test"]["high"] < 30
     assert margins_of_training("bow", cells[2].predictions, [natural]) == {
-        "test": {"largest_class": pytest.approx(0.6), "low": 0, "high": 0}
-    }
+        # it gives every row the largest class: the rule of three for 400 rows
+        "test": {"largest_class": pytest.approx(0.6), "low": pytest.approx(-0.9222, abs=1e-4),
+                 "high": pytest.approx(0.9222, abs=1e-4)}
+    }  # fmt: skip
 
 
 def test_the_check_says_by_how_much(planted_cells: Any) -> None:

@@ -122,7 +122,7 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
     cells = AskedSets((one,), (), 0, CLASSES).cells(walk["evaluator_models"].result)
     linear = next(cell for cell in cells if (cell.evaluator, cell.train_set) == ("linear", "full"))
     assert linear.predictions is not None
-    assert linear.predictions.column_names == ["test_set", "row_id", "predicted", "gold_rank"]
+    assert linear.predictions.column_names == ["test_set", "row_id", "predicted", "gold_rank", "gold_margin"]
     ranks = linear.predictions.filter(pa.compute.equal(linear.predictions["test_set"], "all"))["gold_rank"].to_numpy()
     own = said[np.arange(96), np.arange(96) % 12]
     assert ranks.tolist() == (said > own[:, None]).sum(axis=1).tolist()

@@ -115,32 +115,43 @@ def test_the_start_is_the_first_point_and_norms_are_those_of_torch(
     np.testing.assert_allclose(compiled.norms, torch.linalg.vector_norm(expected, dim=1), rtol=1e-4)
 
 
+STARTS = 5
+"""Starts of a search, over which its evaluations are averaged."""
+
+
 @pytest.mark.parametrize("memory", [2, 10])
 @pytest.mark.parametrize("rotated", [False, True])
 @pytest.mark.parametrize(("loss", "outputs"), CASES)
 def test_the_optima_and_the_evaluations_are_those_of_torch(
     loss: int, outputs: int, rotated: bool, memory: int, threads: Threads
 ) -> None:
-    problem = problem_of(loss, outputs, rotated=rotated)
-    tolerance = torch.full((SETS,), 1e-3)
-    least = minimise(
-        problem.gradients,
-        torch.zeros(SETS, problem.preconditioner.size),
-        tolerance=tolerance,
-        most_evaluations=200,
-        patience=60,
-        memory=memory,
-    )
-    compiled = problem.compiled(threads, memory=memory)
-    evaluations = advance_all(compiled, tolerance=tolerance, most_evaluations=200, patience=60)
-    assert least.converged.all()
-    assert (compiled.norms <= tolerance).all()
-    assert evaluations.min() > 3
-    # Rounding makes ways of many steps differ by some.
-    # rounding, which processors do differently, moves the path of a single long search; the sum shows the method
-    assert abs(int(evaluations.sum()) - int(least.evaluations.sum())) <= 0.2 * int(least.evaluations.sum())
-    scores, expected = problem.scores(*compiled.classifiers()), problem.scores(*problem.classifiers(least.z))
-    assert (scores - expected).norm() <= 2e-3 * expected.norm()
+    tolerance, torch_counts, counts = torch.full((SETS,), 1e-3), [], []
+    given = problem_of(loss, outputs, rotated=rotated)
+    # The first start is the given one. The others lie a rounding error away, which moves a single long search by up to
+    # a third, in torch alone too; over all starts the two need as many evaluations.
+    noise = np.random.default_rng(0).normal(0, 1e-6, (STARTS, *given.weights.shape))
+    noise[0] = 0
+    for start in torch.from_numpy(noise).float():
+        problem = replace(given, weights=given.weights + start)
+        least = minimise(
+            problem.gradients,
+            torch.zeros(SETS, problem.preconditioner.size),
+            tolerance=tolerance,
+            most_evaluations=200,
+            patience=60,
+            memory=memory,
+        )
+        compiled = problem.compiled(threads, memory=memory)
+        evaluations = advance_all(compiled, tolerance=tolerance, most_evaluations=200, patience=60)
+        assert least.converged.all()
+        assert (compiled.norms <= tolerance).all()
+        assert evaluations.min() > 3
+        torch_counts.append(least.evaluations)
+        counts.append(evaluations)
+        scores, expected = problem.scores(*compiled.classifiers()), problem.scores(*problem.classifiers(least.z))
+        assert (scores - expected).norm() <= 2e-3 * expected.norm()
+    wanted, found = (torch.stack(each).double().mean(dim=0) for each in (torch_counts, counts))
+    assert ((found - wanted).abs() <= 1 + 0.2 * wanted).all()
 
 
 @pytest.mark.parametrize("stretched", [1.0, 1.5, 6.0])

@@ -11,7 +11,9 @@ class PrimarySpec(StrictSpec):
     """The comparison of filtered with its control that sentences state first; it decides no more than the others."""
 
     evaluator: Name
-    test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
+    test_set: Name = Field(
+        description="a challenge set; a split may be named if its rows do not enter the filter's pool, to no effect"
+    )
 
 
 class ReportSpec(StrictSpec):

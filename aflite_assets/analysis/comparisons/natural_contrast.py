@@ -31,9 +31,10 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
     sets are outside it. A challenge set that was constructed is compared with all of them. Any other is compared with
     those of the same strata: gold class by the mean margin of the trainings on full (`accuracy.gold_margins`), weighted
     as the challenge set is. Rows that one model got wrong are hard in a way that another model's margin does not show,
-    so strata are made by each evaluator with margins in turn, and the contrast with the lowest lower end counts. None
-    if there is no natural set, a side is not trained, the evaluator itself has no margins, or strata with natural rows
-    hold less than `LEAST_OVERLAP` of the challenge set.
+    so strata are made by each evaluator with margins in turn, and the contrast with the lowest lower end counts.
+    Margins are among the classes of each set: if the challenge set merges classes, natural rows look harder than they
+    are there. None if there is no natural set, a side is not trained, the evaluator itself has no margins, or strata
+    with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:

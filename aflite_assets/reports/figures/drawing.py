@@ -130,7 +130,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 def _fit_panels(figure: "Figure") -> None:
     """Give the panels of a figure's one grid the room that texts and the legend leave, if they leave any.
 
-    Texts are measured once. Both engines of matplotlib measure them twice, which is a third of the work of a picture.
+    Texts are measured once; both engines of matplotlib measure them twice.
     """
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels

@@ -107,7 +107,7 @@ class _Words:
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
-            return "rows of a group share their label, and there are too few groups of a size to shuffle labels by."
+            return "groups of similar sizes share labels, so shuffling moves too few labels to show what chance gives."
         predicted = f"linear classifiers predict {percent(bias.rows.bias)} % of the rows"
         beside_chance = f"{predicted}, and with shuffled labels {percent(bias.rows.shuffled_labels)} %."
         less, besides = f"less than {LEAST:g} points more", self.shown_all_the_same()
@@ -121,7 +121,10 @@ class _Words:
         if verdict.shortcut:
             gain = "models trained on filtered rows gain more on challenge rows than on test rows"
             return f"{cue_text(self.cue) if self.cue else gain}. {self.helps()}."
-        return self.lacking(bias.rows) if verdict.shortfalls else f"{beside_chance} {self.giveaway()}"
+        if verdict.shortfalls:
+            return self.lacking(bias.rows)
+        effect = "" if self.effect is None else f" {self.helps()}."
+        return f"{beside_chance} {self.giveaway()}{effect}"
 
     def shown_all_the_same(self) -> str:
         """What is shown though the bias shows nothing: a cue that counts, else a gain."""
@@ -293,18 +296,19 @@ class _Words:
         if side == "above":
             lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
             elsewhere = f" On {lost} all rows are better too." if lost else ""
-            where = (
-                f"filtered to train for rows like those of {name}, all rows if the shortcut holds where you apply it."
-            )
+            others = "if the shortcut holds where you apply it" if self.verdict.shortcut else "elsewhere"
+            where = f"filtered to train for rows like those of {name}, all rows {others}."
             return f"{where}{random_too.get(first.test_set, '')}{elsewhere}"
         if whole.best is not None:
             best, points = whole.best
             above = f"as on “{best}” ({signed_points(points)} points above all rows).{random_too.get(best, '')}"
             still = f"Use all rows elsewhere: on {name} they are better still."
             rest = still if side == "below" else f"On {name} nothing is shown against all rows."
-            return f"filtered if the shortcut is misleading in your application, {above} {rest}"
+            misleads = "if the shortcut is misleading in your application" if self.verdict.shortcut else "for some rows"
+            return f"filtered {misleads}, {above} {rest}"
         if side == "below":
-            tests = ", and to test models that lean on the shortcut" if self.has_filtered_test_rows() else ""
+            has_use = self.verdict.shortcut and self.has_filtered_test_rows()
+            tests = ", and to test models that lean on the shortcut" if has_use else ""
             better = f"all rows for training, since they are better still on {name}"
             few = f"Use filtered only if as few rows are all that you can train on{tests}."
             return f"{better}. {few}{random_too.get(first.test_set, '')}"

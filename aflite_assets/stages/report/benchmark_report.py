@@ -1,9 +1,6 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
-import gc
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aflite_assets.analysis.rows.table import read_row_tables
@@ -37,22 +34,6 @@ class BenchmarkReportInputs(StageInputs):
     analysis: PublishedResult
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Pause the collector of cyclic garbage, which would walk all objects of the libraries again with every figure.
-
-    That is a seventh of the work of a report. What figures leave behind, some tens of megabytes, is freed afterwards.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@uncollected()
 def run(
     settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:

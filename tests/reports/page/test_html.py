@@ -331,3 +331,4 @@ def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None
 def test_test_rows_left_alone_are_not_called_filtered(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     test, odd = by_hand.test_sets
     assert "on filtered rows" not in words_of(make_by_hand(test_sets=(replace(test, kept={}), odd)))
+    assert "on filtered rows" in words_of(by_hand)

@@ -422,7 +422,8 @@ def test_groups_that_hold_their_labels_are_no_basis(planted: BenchmarkData) -> N
     held = replace(filtered, chance=replace(filtered.chance, moved=0.4))
     text = verdict_text(with_cues(replace(data, filtered=(held,)), WORD), "roberta")
     assert text.sentence == (
-        "Cannot tell: rows of a group share their label, and there are too few groups of a size to shuffle labels by."
+        "Cannot tell: groups of similar sizes share labels, so shuffling moves too few labels to show what chance "
+        "gives."
     )
 
 

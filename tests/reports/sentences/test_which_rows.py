@@ -88,6 +88,15 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
     )
 
 
+def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> None:
+    natural = {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)}
+    data = replace(marked(planted, natural), cues={})  # it gains as much on natural rows, and nothing marks rows
+    text = verdict_text(data, "roberta")
+    assert text.code == "learnable_no_shortcut_shown"
+    assert text.sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
+    assert use(data) == "Use: filtered to train for rows like those of “hans”, all rows elsewhere."
+
+
 ALL_ROWS = "Use: all rows for training, since they are better still on “hans”. "
 
 

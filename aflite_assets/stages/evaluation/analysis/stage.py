@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
@@ -23,7 +24,7 @@ from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
-from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
+from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -140,11 +141,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         label_names=raw.label_names,
         split_rows=inputs.raw_dataset.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=(
-            *question_notes(tests.asked),
-            *report_inputs.row_notes(inputs.raw_dataset),
-            *report_inputs.earlier_sets_note(inputs.control_sets),
-        ),
+        notes=_notes(inputs, tests),
         settings_done=report_inputs.changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
@@ -152,11 +149,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         examples=raw,
         checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
         row_facts=rows.read_row_facts(parts, evidence, raw),
-        evidence=(
-            *report_inputs.read_evidence(evidence, source.named),
-            *answer_tables(models, tests.answers),
-            *rows.information_tables(information, by_row, filtered),
-        ),
+        evidence=(*_evidence(inputs, source, tests), *rows.information_tables(information, by_row, filtered)),
         row_information=information,
         source=source,
         forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
@@ -180,6 +173,17 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
         score_bins=tuple(row for one in parts.items() for row in report_inputs.score_bins(*one)),
     )
+
+
+def _notes(inputs: AnalysisInputs, tests: AskedSets) -> tuple[str, ...]:
+    """Return what must be read first."""
+    about_rows = report_inputs.row_notes(inputs.raw_dataset)
+    return (*question_notes(tests.asked), *about_rows, *report_inputs.earlier_sets_note(inputs.control_sets))
+
+
+def _evidence(inputs: AnalysisInputs, source: SourceRows, tests: AskedSets) -> tuple[EvidenceTable, ...]:
+    own = report_inputs.read_evidence(inputs.bias_evidence, source.named)
+    return (*own, *answer_tables(inputs.evaluator_models, tests.answers))
 
 
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:

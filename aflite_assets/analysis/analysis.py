@@ -28,6 +28,7 @@ from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Filt
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
 from aflite_assets.analysis.inputs.trained_cells import Training
+from aflite_assets.analysis.leanings import LEANINGS, property_leanings
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
@@ -66,6 +67,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
     (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),
+    (LEANINGS, property_leanings),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
 """Every tidy table, in the order in which they are published, and the function that makes its records."""

@@ -30,6 +30,16 @@ def is_forgettable_set(name: str) -> bool:
     return name.startswith(("forgettable_", "random_forgettable_"))
 
 
+def leaning_set(name: str, candidate: int) -> str:
+    """Name the train set `name` (tied or independent) of a property on which models may lean."""
+    return f"{name}_property_{candidate}"
+
+
+def is_leaning_set(name: str) -> bool:
+    """Return True for train sets that ask whether models lean on a property; they belong to no filtering."""
+    return name.startswith(("tied_property_", "independent_property_"))
+
+
 def control_of(train_set: str, names: Collection[str]) -> str:
     """Return the train set that `train_set`, filtered or filtered_<name>, is judged against.
 

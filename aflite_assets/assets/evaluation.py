@@ -79,6 +79,26 @@ def forgettable_sets(
     return materialized(obtained, metadata, found_checks(obtained, result_store))
 
 
+@dg.asset(**stage_options("leaning_sets", group="evaluation", kinds={"parquet"}))
+def leaning_sets(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Properties that go with the label, three at most, and train rows that can show whether models lean on them.
+
+    `evaluator_models` trains one evaluator on rows in which a property goes with no class, and on as many other rows.
+    """
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    metadata = {
+        "candidates": first_rows(pq.read_table(obtained.result.file("candidates.parquet"))),
+        "evaluator": str(obtained.result.summary["evaluator"]),
+        **column_metadata(obtained.result, result_store.open()),
+    }
+    return materialized(obtained, metadata)
+
+
 @dg.asset(
     # distance_encoder is a model to be trained
     **stage_options("bias_evidence", group="evaluation", kinds={"parquet"}, pool=GPU_POOL)

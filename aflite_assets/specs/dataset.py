@@ -1,5 +1,6 @@
 """`DatasetSpec`, the model of a dataset's YAML file. Models and sources are beside it, reading YAML is in `yaml`."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -14,7 +15,7 @@ from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sample import SampleSpec, check_sample_fits
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
-from aflite_assets.wording import LONGEST_NAME, is_printable_name
+from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
 Seed = Annotated[int, Field(ge=0)]
 RowCount = Annotated[int, Field(ge=1)]
@@ -248,6 +249,12 @@ class DatasetSpec(StrictSpec):
         "mark them; the evidence then holds precision and recall of what filtering removed",
         exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
     )
+    irrelevant: tuple[str, ...] = Field(
+        (),
+        description="attributes and feature columns that are no part of the task, by name: if models lean on one of "
+        "them, it is a shortcut; so it is of those in planted",
+        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
+    )
     report: ReportSpec = ReportSpec()
     refresh: Literal["never"] | RefreshSpec = Field(
         RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
@@ -299,6 +306,7 @@ class DatasetSpec(StrictSpec):
         self._check_early_stopping(splits)
         self._check_primary(splits)
         self._check_planted()
+        self._check_irrelevant()
         check_forgettables(self.forgettables, self.evaluators, seeds=self.seeds)
         check_recipes(
             self.evaluators,
@@ -397,9 +405,25 @@ class DatasetSpec(StrictSpec):
                 f"{' and '.join(named) or 'unlabelled'} is set; leave it out and name the columns in source"
             )
 
-    def _check_planted(self) -> None:
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that rows carry: those of `columns`, or what the source gives by itself."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
-        known = self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+
+    def _check_irrelevant(self) -> None:
+        features = self.columns.features
+        known = (*self.attributes, *(features if isinstance(features, tuple) else ()))
+        for name in self.irrelevant:
+            if name not in known and (isinstance(features, tuple) or not re.fullmatch(r"column \d+", name)):
+                raise ValueError(
+                    f"irrelevant names {name!r}, which is no attribute and no feature column; the rows carry "
+                    f"{list(known)}{did_you_mean(name, known)}; correct it, add it to columns.attributes, or of "
+                    "features without names write column 0, column 1, ..."
+                )
+
+    def _check_planted(self) -> None:
+        known = self.attributes
         for attribute in self.planted:
             if attribute not in known:
                 raise ValueError(

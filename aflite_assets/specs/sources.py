@@ -314,7 +314,7 @@ class DigitsSource(StrictSpec):
     @property
     def attributes(self) -> tuple[str, ...]:
         """The columns that are carried along where the spec names none."""
-        return () if self.marks is None else ("mark",)
+        return () if self.marks is None else ("mark", "mark_names")
 
     def files(self) -> list[Path]:
         """None: the images come with scikit-learn."""

@@ -22,6 +22,7 @@ from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS
 from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
+from aflite_assets.stages.evaluation.leaning_sets import LEANING_SETS
 from aflite_assets.stages.filtering.control_sets import CONTROL_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.filtering.published_dataset import PUBLISHED_DATASET
@@ -46,6 +47,7 @@ STAGES: Mapping[str, Stage] = {
         CONTROL_SETS,
         PUBLISHED_DATASET,
         FORGETTABLE_SETS,
+        LEANING_SETS,
         EVALUATOR_MODELS,
         BIAS_EVIDENCE,
         ANALYSIS,

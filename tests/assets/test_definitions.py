@@ -31,6 +31,7 @@ GROUPS = {
     "control_sets": "filtering",
     "published_dataset": "filtering",
     "forgettable_sets": "evaluation",
+    "leaning_sets": "evaluation",
     "evaluator_models": "evaluation",
     "bias_evidence": "evaluation",
     "analysis": "evaluation",

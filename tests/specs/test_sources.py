@@ -106,7 +106,7 @@ def test_plain_digits_are_described_as_before() -> None:
     source = _source(format="digits", test_share=0.3)
     assert source.model_dump(mode="json") == {"format": "digits", "test_share": 0.3, "seed": 0}
     assert source.attributes == ()
-    assert _source(format="digits", canvas=11, marks={"share": 0.5}).attributes == ("mark",)
+    assert _source(format="digits", canvas=11, marks={"share": 0.5}).attributes == ("mark", "mark_names")
 
 
 def test_one_name_or_several_as_a_tuple() -> None:

@@ -122,6 +122,7 @@ CHANGES: dict[str, Any] = {
     "challenge_sets": {},
     "distance_encoder": {"kind": "identity"},
     "planted": {"biased": "yes"},
+    "irrelevant": ("column 2",),
     "sample": {"start": 100, "step": 100, "most": 300, "model": {"kind": "linear"}},
     "forgettables": {"net": {"model": {"kind": "timm_image", "architecture": "resnet10t"}}},
     "report": {"scatter_features": [1, 0]},

@@ -10,6 +10,7 @@ import pyarrow as pa
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
 from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
+from aflite_assets.analysis.inputs.leanings import LeaningInputs
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
@@ -252,7 +253,7 @@ class BenchmarkData(DatasetRecord):
 
     `source`: places of rows in the user's files. `checks` of data, filter and models. `warmup_curves` are empty if a
     size was given; `sample_curve` is None if all train rows are filtered. `primary` names the evaluator and test set
-    whose comparison sentences state first (None: the surest one).
+    whose comparison sentences state first (None: the surest one). `leanings`: properties on which models may lean.
 
     Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
     rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
@@ -279,6 +280,7 @@ class BenchmarkData(DatasetRecord):
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
     forgettables: Forgettables = NO_FORGETTABLES
+    leanings: tuple[LeaningInputs, ...] = ()
 
     @property
     def representations(self) -> tuple[str, ...]:

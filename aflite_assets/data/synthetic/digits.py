@@ -23,8 +23,9 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
     """scikit-learn's digits as grey PNG images with pixel values 0 to 255 (its 0 to 16, scaled).
 
     Columns: `image` (bytes), `label` int64 0 to 9, `id` int64 (position in scikit-learn's table) and, where the source
-    has marks, `mark`: "right" (it names the image's class), "wrong" or "none". Of each class's rows of each split
-    `round(share * rows)` carry a mark, and of all marks of a split `round(wrong_share * marks)` are wrong, each naming
+    has marks, `mark`: "right" (it names the image's class), "wrong" or "none", and `mark_names`: the digit that it
+    names as text, or "none". Of each class's rows of each split `round(share * rows)` carry a mark, and of all marks of
+    a split `round(wrong_share * marks)` are wrong, each naming
     one of the nine other classes at random. What is degraded depends on the seed and the image alone, so that two
     sources that differ in their marks only have the same split and the same images but for the corner.
     """
@@ -71,6 +72,7 @@ def _table(split: str, source: DigitsSource, images: np.ndarray, labels: np.ndar
         named = _named_classes(labels, source.marks, np.random.default_rng([source.seed, 3, *split.encode()]))
         images = _marked(images, named)
         columns["mark"] = np.where(named < 0, "none", np.where(named == labels, "right", "wrong"))
+        columns["mark_names"] = np.where(named < 0, "none", named.astype(str))
     return pa.table({"image": pa.array([_png(image) for image in images], IMAGE_TYPE), **columns})
 
 

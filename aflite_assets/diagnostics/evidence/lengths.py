@@ -25,8 +25,8 @@ def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []
-    for name, lengths in _lengths(rows):
-        for value, inside in _short_and_long(lengths):
+    for name, values in lengths(rows):
+        for value, inside in _short_and_long(values):
             names.append((name, value))
             present.append(inside)
     for value, inside in _ranks(rows):
@@ -35,12 +35,16 @@ def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
     return names, np.stack(present, axis=1) if present else np.zeros((len(rows), 0), dtype=bool)
 
 
-def _lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
+def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each length by name, float64 of shape (rows,): words and characters of each text, and their differences.
+
+    NaN where a row lacks the text.
+    """
     columns = [column for column in _COLUMNS if column in rows.table.column_names]
     for unit, counts in (("words", word_counts), ("characters", character_counts)):
         each = [counts(rows.table[column]) for column in columns]
-        for column, lengths in zip(columns, each, strict=True):
-            yield f"number of {unit} of {column}", lengths
+        for column, counted in zip(columns, each, strict=True):
+            yield f"number of {unit} of {column}", counted
         if len(each) == 2:
             yield f"difference in {unit}, text_pair less text", each[1] - each[0]
 

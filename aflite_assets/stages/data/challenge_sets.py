@@ -277,4 +277,4 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
-CHALLENGE_SETS = Stage("challenge_sets", "3", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)
+CHALLENGE_SETS = Stage("challenge_sets", "4", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)

@@ -206,4 +206,4 @@ ROW_CHECKS = StageChecks(
     check_rows,
     blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
 )
-RAW_DATASET = Stage("raw_dataset", "2", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)
+RAW_DATASET = Stage("raw_dataset", "3", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)

@@ -102,7 +102,8 @@ def plan_cells(
         grid: every cell, those that are not to be trained now too.
     """
     recipes = recipes_of(evaluators)
-    rows = _stage_rows(challenges, forgettables, recipes, {cell.seed for cell in grid})
+    seeds = {cell.seed for cell in grid if cell.evaluator in recipes}
+    rows = _stage_rows(challenges, forgettables, recipes, seeds)
     trained = {part.key for part in forgettables.parts.values()}
     validation = {name: validation_fingerprint(settings, raw) for name, settings in evaluators.items()}
     versions = {"raw_dataset": raw_version, "tests": input_fingerprint(tests)}

@@ -28,7 +28,7 @@ from aflite_assets.stages.shared.published import (
     read_forgettable_sets,
     read_train_sample,
 )
-from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, train_sets
+from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, leaning_train_sets, train_sets
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(
@@ -73,6 +73,7 @@ class EvaluatorModelsInputs(StageInputs):
     train_sample: PublishedResult
     warmup_split: PublishedResult
     forgettable_sets: PublishedResult
+    leaning_sets: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
 
@@ -103,6 +104,7 @@ def run(
     grid = grid_of(
         settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.forgettable}
     )
+    grid += _leaning_cells(inputs.leaning_sets)
     check_filter(context.cells, grid)
     plans = plan_cells(
         settings.evaluators,
@@ -127,6 +129,13 @@ def run(
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
     return _summary(outcomes.values())
+
+
+def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
+    """Trainings of the one evaluator that is asked whether it leans on properties; their seeds are 0, 1, ..."""
+    sets = leaning_train_sets(leaning_sets)
+    evaluator = leaning_sets.summary["evaluator"]
+    return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import Cell, FineTuned
-from aflite_assets.analysis.train_sets import is_forgettable_set
+from aflite_assets.analysis.train_sets import is_forgettable_set, is_leaning_set
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, OneStageSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.wording import counted
@@ -49,5 +49,6 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
 
 
 def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Whether a cell stands in the tables of forgettable rows alone."""
-    return cell.evaluator in phases or is_forgettable_set(cell.train_set)
+    """Whether a cell stands in the tables of forgettable rows, or of properties, alone."""
+    apart = is_forgettable_set(cell.train_set) or is_leaning_set(cell.train_set)
+    return cell.evaluator in phases or apart

@@ -1,5 +1,6 @@
 """The train sets that evaluators are compared on: full, filtered, the filter at earlier sizes, and controls."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
+from aflite_assets.analysis.train_sets import leaning_set
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, kept_rows
@@ -203,6 +206,17 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
         for each in sets
         if each.name in names and each.seed in (seed, None)
     ]
+
+
+def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
+    """Train sets that ask whether models lean on a property, by training, from 0."""
+    table = pq.read_table(result.file("train_sets.parquet"))
+    found: dict[int, list[TrainSet]] = {}
+    for key in table.group_by(["candidate", "name", "training"], use_threads=False).aggregate([]).to_pylist():
+        chosen = functools.reduce(pc.and_, (pc.equal(table[column], value) for column, value in key.items()))
+        name = leaning_set(key["name"], key["candidate"])
+        found.setdefault(key["training"], []).append(TrainSet(name, None, table["row_id"].filter(chosen).to_numpy()))
+    return found
 
 
 def train_sets(

@@ -16,14 +16,15 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
-from aflite_assets.stages.evaluation.analysis import model_families, rows
+from aflite_assets.stages.evaluation.analysis import rows
 from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_notes
 from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
+from aflite_assets.stages.evaluation.analysis.leanings import read_leanings
 from aflite_assets.stages.evaluation.analysis.rankings import read_rankings
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
-from aflite_assets.stages.shared import evaluator_roles, published, report_inputs
+from aflite_assets.stages.shared import evaluator_roles, model_families, published, report_inputs
 from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -76,6 +77,7 @@ class AnalysisInputs(StageInputs):
     filtered_sets: PublishedResult
     control_sets: PublishedResult
     forgettable_sets: PublishedResult
+    leaning_sets: PublishedResult
     evaluator_models: PublishedResult
     bias_evidence: PublishedResult
 
@@ -153,6 +155,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         row_information=information,
         source=source,
         forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
+        leanings=read_leanings(inputs.leaning_sets, cells, tests.asked),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
         cues=report_inputs.read_removal_cues(evidence, source.named, published.challenge_examples(challenges)),

@@ -8,12 +8,13 @@ from pathlib import Path
 from aflite_assets.specs.models import (
     EncoderSpec,
     EvaluatorSpec,
+    FineTunedSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
     OneStageSpec,
     TextModelSpec,
 )
-from aflite_assets.stages.shared.evaluator_roles import first_stages
+from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_inputs
 
 
 def model_families(
@@ -45,6 +46,21 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
     """Return the share of the train rows that each evaluator stops by, in (0, 1), without those that hold none back."""
     stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in first_stages(evaluators).items()}
     return {name: one.share for name, one in stoppings.items() if one is not None and one.split is None}
+
+
+def leaning_evaluator(
+    representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
+) -> str | None:
+    """Return the evaluator that is asked whether it leans on properties: the first of another make than any filter's.
+
+    It sees whole inputs and trains once. If all such evaluators are of the filters' makes it is the first of them;
+    None without any.
+    """
+    families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
+    filters = {make for name, make in families.items() if name.startswith("representations.")}
+    able = [name for name, one in evaluators.items() if name not in partial and not isinstance(one, FineTunedSpec)]
+    others = [name for name in able if families[f"evaluators.{name}"] not in filters]
+    return next(iter(others or able), None)
 
 
 def _models(

@@ -18,7 +18,7 @@ from aflite_assets.specs.models import (
     TextModelSpec,
 )
 from aflite_assets.specs.registry import load_registry
-from aflite_assets.stages.evaluation.analysis.model_families import (
+from aflite_assets.stages.shared.model_families import (
     held_back_shares,
     model_architectures,
     model_families,

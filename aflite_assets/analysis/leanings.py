@@ -1,0 +1,184 @@
+"""The table of properties on which models may lean: tests of every candidate, and whether it is a shortcut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from aflite_assets.analysis.inputs.leanings import LeaningInputs, TrainSetName
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.intervals import CONFIDENCE, holm
+from aflite_assets.analysis.rules.leaning import (
+    FEWEST_CARRIERS,
+    NOWHERE,
+    BrokenTie,
+    Leaning,
+    Predictions,
+    broken_tie,
+    leaning,
+)
+from aflite_assets.analysis.scores.accuracy import trained_right
+from aflite_assets.analysis.scores.groups import headline_set
+from aflite_assets.analysis.tidy import TidyTable, record_of
+
+WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
+
+
+@dataclass(frozen=True)
+class PropertyLeaning:
+    """A property that goes with the label, and whether models lean on it.
+
+    `kind`, `name` and `word` name it; `values` point to the classes `points_to`, `reason` says why it is no part of the
+    task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
+    `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
+    often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
+    same after training without the tie. `p_value` of no leaning, `adjusted_p` among all candidates (Holm).
+    `why`: what is lacking if it cannot be told.
+
+    `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
+    `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and
+    `loss_high` by how much accuracy there is lower where it misleads, `broken_p` adjusted for all that were asked.
+    """
+
+    kind: str
+    name: str
+    word: str
+    values: tuple[str, ...]
+    points_to: tuple[str, ...]
+    reason: Literal["declared", "artefact"] | None
+    overlap: float
+    evaluator: str
+    carriers: int
+    pull: float | None = None
+    low: float | None = None
+    high: float | None = None
+    untied: float | None = None
+    p_value: float | None = None
+    adjusted_p: float | None = None
+    why: WhyUntold | None = None
+    broken_on: str | None = None
+    natural_tie: float | None = None
+    challenge_tie: float | None = None
+    loss: float | None = None
+    loss_low: float | None = None
+    loss_high: float | None = None
+    broken_p: float | None = None
+
+    @property
+    def leans(self) -> bool | None:
+        """Whether the evaluator leans on it; None if that cannot be told."""
+        return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
+
+    @property
+    def shortcut(self) -> bool:
+        """Whether the evaluator leans on it and it is no part of the task."""
+        return bool(self.leans) and (self.reason is not None or self.broken_on is not None)
+
+
+LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
+
+
+def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
+    """Return the tests of every candidate, those that are shortcuts first, then those that models lean on."""
+    tested = [_tested(data, one) for one in data.leanings]
+    adjusted = iter(holm([p for one, _ in tested if (p := one.p_value) is not None]))
+    broken = [_broken_ties(data, one) for one in data.leanings]
+    broken_p = iter(holm([each.p_value for ties in broken for each in ties]))
+    found = []
+    for of, (test, why), ties in zip(data.leanings, tested, broken, strict=True):
+        adjusted_p = None if test.p_value is None else next(adjusted)
+        surest = min(((next(broken_p), number) for number, _ in enumerate(ties)), default=None)
+        shown = None if surest is None or surest[0] > 1 - CONFIDENCE else (surest[0], ties[surest[1]])
+        found.append(_record(of, test, why, adjusted_p, shown))
+    return tuple(sorted(found, key=lambda one: (not one.shortcut, not one.leans)))
+
+
+def _record(
+    of: LeaningInputs,
+    test: Leaning,
+    why: WhyUntold | None,
+    adjusted_p: float | None,
+    broken: tuple[float, BrokenTie] | None,
+) -> PropertyLeaning:
+    pull = test.pull
+    numbers = {} if pull is None else {"pull": pull.difference, "low": pull.low, "high": pull.high}
+    if test.untied is not None:
+        numbers["untied"] = test.untied.difference
+    ties: dict[str, object] = {}
+    if broken is not None:
+        tie = broken[1]
+        ties = {
+            "broken_on": tie.test_set,
+            "natural_tie": tie.natural,
+            "challenge_tie": tie.challenge,
+            "loss": tie.loss.difference,
+            "loss_low": tie.loss.low,
+            "loss_high": tie.loss.high,
+            "broken_p": broken[0],
+        }
+    own = {"evaluator": of.evaluator, "carriers": test.carriers, "adjusted_p": adjusted_p, "why": why}
+    return record_of(PropertyLeaning, of.of, **own, **numbers, **ties, p_value=test.p_value)
+
+
+def _tested(data: BenchmarkData, of: LeaningInputs) -> tuple[Leaning, WhyUntold | None]:
+    """Test on the first natural test set, and if carriers are few there on challenge sets of the same classes too."""
+    natural = headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
+    if natural is None or not len(natural.labels):
+        return Leaning(0), "no test set"
+    if not of.trained:
+        return Leaning(0), "few rows without the tie" if of.too_few_rows else "not trained"
+    found = _on(of, [natural])
+    if found.carriers < FEWEST_CARRIERS:
+        found = _on(of, [natural, *_of_own_classes(data, of)])
+    return found, "few carriers" if found.p_value is None else None
+
+
+def _of_own_classes(data: BenchmarkData, of: LeaningInputs) -> list[TestSet]:
+    sets = [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
+    names = data.label_names
+    return [one for one in sets if one.name in of.pointed and one.label_names == names and _keeps(one)]
+
+
+def _keeps(one: TestSet) -> bool:
+    return one.class_map is None or one.class_map.tolist() == list(range(len(one.label_names)))
+
+
+def _on(of: LeaningInputs, tests: Sequence[TestSet]) -> Leaning:
+    labels = np.concatenate([one.labels for one in tests])
+    pointed = np.concatenate([of.pointed[one.name] for one in tests])
+    return leaning(_predicted(of, "tied", tests), _predicted(of, "independent", tests), labels, pointed, _groups(tests))
+
+
+def _predicted(of: LeaningInputs, name: TrainSetName, tests: Sequence[TestSet]) -> Predictions:
+    return [np.concatenate(each) for each in zip(*(of.predicted[name, one.name] for one in tests), strict=True)]
+
+
+def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
+    """Groups of rows of several sets, each with groups of its own; None if no set has any."""
+    if all(one.groups is None for one in tests):
+        return None
+    codes, start = [], 0
+    for one in tests:
+        own = np.arange(len(one.labels)) if one.groups is None else np.unique(one.groups, return_inverse=True)[1]
+        codes.append(own + start)
+        start += int(own.max(initial=-1)) + 1
+    return np.concatenate(codes)
+
+
+def _broken_ties(data: BenchmarkData, of: LeaningInputs) -> list[BrokenTie]:
+    """Return what each challenge set says of the tie; adversarial sets say nothing, since models fail there anyway."""
+    natural = headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
+    sets = [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
+    found = []
+    for one in sets if natural is not None else ():
+        assert natural is not None
+        pointed = of.pointed.get(one.name)
+        right = trained_right(data, of.evaluator, "full", "", one)
+        if pointed is None or not len(pointed) or not right:
+            continue
+        own = pointed if one.class_map is None else np.append(one.class_map, NOWHERE)[pointed]
+        here = natural.labels, of.pointed[natural.name], natural.groups
+        tie = broken_tie(one.name, here, (one.labels, own, one.groups), right)
+        found += [] if tie is None else [tie]
+    return found

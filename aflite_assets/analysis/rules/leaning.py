@@ -1,0 +1,199 @@
+"""Whether a model leans on a property: numbers and rules alone, on predictions of held-out rows.
+
+A model leans on a property if it draws rows to the class that their value points to. Carriers of a value may look like
+its class for other reasons, and models that never saw the property then seem to be drawn as well. So a model that was
+trained on rows without the tie is the comparison: of such a seeming pull it keeps all, of a leaning little.
+
+Whether the property belongs to the task no prediction can tell. It does not if the dataset's file says so, if it is an
+artefact by nature, or if a challenge set breaks the tie and models lose there (`BrokenTie`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, group_codes
+
+FEWEST_CARRIERS = 30
+"""Test rows of other classes than their value points to; with fewer no pull is computed."""
+
+FEWEST_IN_CLASS = 5
+"""A gold class with fewer carriers, or fewer other rows, is left out of the pull to a class."""
+
+NOWHERE = -1
+"""The class that a value without a tie points to."""
+
+Predictions = Sequence[np.ndarray]
+"""Per training the predicted class of the same test rows, int64."""
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """How predictions are drawn to the class that a property points to; intervals are in points.
+
+    `pull`: by how much more often rows of other classes get the class that their value points to than rows of the same
+    class whose value points elsewhere, trained on rows that keep the tie. `untied`: the same after rows without the
+    tie, and `halved` half of the pull less it. `within`: how much more often rows of a class get it if their value
+    points to it. All are None with fewer than `FEWEST_CARRIERS` test rows (`carriers`) that could be drawn away.
+    """
+
+    carriers: int
+    pull: CrossedInterval | None = None
+    untied: CrossedInterval | None = None
+    halved: CrossedInterval | None = None
+    within: CrossedInterval | None = None
+
+    @property
+    def p_value(self) -> float | None:
+        """p-value, in [0, 1], of no leaning; None if that cannot be told.
+
+        Leaning shows where there is a pull, at least half of it goes with the tie, and rows of the class itself do not
+        get it less often for having the value.
+        """
+        if self.pull is None or self.halved is None or self.within is None:
+            return None
+        return 1.0 if self.within.high < 0 else max(_one_sided(self.pull), _one_sided(self.halved))
+
+
+def _one_sided(interval: CrossedInterval) -> float:
+    """Two-sided p-value of an effect over zero; 1 if it is not over zero."""
+    return interval.p_value if interval.difference > 0 else 1.0
+
+
+def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = False) -> tuple[np.ndarray, int]:
+    """Return the weight of predicting each class for each row, (rows, classes), and how many carriers count.
+
+    The weighted number of predictions is the mean over pairs of a gold class k and a class c that values point to of
+    P(c predicted | k, points to c) - P(c predicted | k, points elsewhere), weighted by n1 n0 / (n1 + n0) for n1 and n0
+    rows of the two kinds (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719). Pairs have
+    k other than c; with `to_own` they are k = c. `pointed`: per row a class or `NOWHERE`.
+    """
+    classes = int(max(labels.max(), pointed.max())) + 1
+    weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
+    for target in np.unique(pointed[pointed != NOWHERE]):
+        for gold in np.unique(labels):
+            own = labels == gold
+            carriers, others = own & (pointed == target), own & (pointed != target)
+            n1, n0 = int(carriers.sum()), int(others.sum())
+            if bool(gold == target) != to_own or min(n1, n0) < FEWEST_IN_CLASS:
+                continue
+            share = n1 * n0 / (n1 + n0)
+            weights[carriers, target] += share / n1
+            weights[others, target] -= share / n0
+            counted, total = counted + n1, total + share
+    return weights / max(total, 1e-12), counted
+
+
+def leaning(
+    tied: Predictions,
+    independent: Predictions,
+    labels: np.ndarray,
+    pointed: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> Leaning:
+    """Compare the pull after rows that keep the tie with that after as many rows of the same classes without it.
+
+    Args:
+        tied: predictions of models trained on random rows.
+        independent: predictions of models trained on rows in which the property goes with no class.
+        labels: gold class of the test rows, int64.
+        pointed: the class that each test row's value points to, or `NOWHERE`.
+        groups: codes of test rows that belong together, or None.
+    """
+    weights, carriers = pull_weights(labels, pointed)
+    if carriers < FEWEST_CARRIERS:
+        return Leaning(carriers)
+    own, _ = pull_weights(labels, pointed, to_own=True)
+    nothing = [np.zeros(len(labels))] * len(tied)
+    pulls = [_weighted(one, weights) for one in tied]
+    rest = [_weighted(one, weights) for one in independent]
+    pull = crossed_interval(pulls, nothing, groups)
+    untied = crossed_interval(rest, [np.zeros(len(labels))] * len(rest), groups)
+    halved = crossed_interval([one / 2 for one in pulls], rest, groups)
+    within = crossed_interval([_weighted(one, own) for one in tied], nothing, groups)
+    return Leaning(carriers, pull, untied, halved, within)
+
+
+@dataclass(frozen=True)
+class BrokenTie:
+    """A challenge set in which a property does not tell the label as it does on natural rows, and its price.
+
+    The tie is the mean over the classes that values point to of how much more often rows of the class have such a value
+    than other rows do, in points; `natural` and `challenge` are the two, `broken_p` the p-value of the second being
+    at least half of the first. `loss`: by how much accuracy is lower, in points, on rows of a class whose value points
+    to another one than on rows of the class whose value points to it.
+    """
+
+    test_set: str
+    natural: float
+    challenge: float
+    broken_p: float
+    loss: CrossedInterval
+
+    @property
+    def p_value(self) -> float:
+        """p-value of the tie not being broken there, or of no loss."""
+        return max(self.broken_p, _one_sided(self.loss))
+
+
+def broken_tie(
+    test_set: str,
+    natural: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    challenge: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    right: Sequence[np.ndarray],
+) -> BrokenTie | None:
+    """Compare the tie on natural rows with that on a challenge set, and what contradicting rows lose there.
+
+    `natural` and `challenge` are gold labels, the class that each row's value points to (or `NOWHERE`) and groups.
+    `right`: per training on full which challenge rows it got right. None without rows of both kinds in a class.
+    """
+    labels, pointed, groups = challenge
+    weights = _contradicting_weights(labels, pointed)
+    if weights is None:
+        return None
+    ties = [_tie(*one) for one in (natural, challenge)]
+    gap, error = ties[0][0] / 2 - ties[1][0], float(np.hypot(ties[0][1] / 2, ties[1][1]))
+    nothing = [np.zeros(len(labels))] * len(right)
+    loss = crossed_interval([len(labels) * weights * one for one in right], nothing, groups)
+    return BrokenTie(test_set, 100 * ties[0][0], 100 * ties[1][0], _normal_tail(gap, error), loss)
+
+
+def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
+    """Return weights whose sum over right rows is the accuracy of agreeing less that of contradicting rows."""
+    weights, total = np.zeros(len(labels)), 0.0
+    for gold in np.unique(labels):
+        agrees = (labels == gold) & (pointed == gold)
+        contradicts = (labels == gold) & (pointed != gold) & (pointed != NOWHERE)
+        n1, n0 = int(agrees.sum()), int(contradicts.sum())
+        if min(n1, n0) >= FEWEST_IN_CLASS:
+            share = n1 * n0 / (n1 + n0)
+            weights[agrees], weights[contradicts], total = share / n1, -share / n0, total + share
+    return weights / total if total else None
+
+
+def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
+    """Return the tie, in [-1, 1], and its standard error between groups of rows."""
+    weights, targets = np.zeros(len(labels)), np.unique(pointed[pointed != NOWHERE])
+    residuals = np.zeros(len(labels))
+    for target in targets:
+        for inside, sign in ((labels == target, 1.0), (labels != target, -1.0)):
+            if inside.any():
+                has = pointed[inside] == target
+                weights[inside] += sign * has / inside.sum() / len(targets)
+                residuals[inside] += sign * (has - has.mean()) / inside.sum() / len(targets)
+    by_group = np.bincount(group_codes(groups, len(labels)), weights=residuals)
+    return float(weights.sum()), float(np.sqrt((by_group**2).sum()))
+
+
+def _normal_tail(gap: float, error: float) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr(-gap / error)) if error > 0 else float(gap <= 0)
+
+
+def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return each row's part of the pull, times the number of rows, so that the mean over rows is the pull."""
+    inside = predicted < weights.shape[1]
+    own = weights[np.arange(len(predicted)), np.where(inside, predicted, 0)]
+    return np.asarray(len(predicted) * np.where(inside, own, 0.0))

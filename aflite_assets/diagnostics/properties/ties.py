@@ -1,0 +1,137 @@
+"""How a property goes with the label: bins of numbers, the class that each value points to, and rows without the tie.
+
+Which properties a dataset has is in `values`. Whether models lean on one is judged in `analysis`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from aflite_assets.diagnostics.evidence.cues import label_ties
+
+FEWEST_ROWS = 20
+"""Values on fewer rows point nowhere: the test of a tie is about sums of many."""
+
+MOST_VALUES = 50
+"""Values of one property that are asked for a tie, the most frequent ones."""
+
+MOST_POINTING = 16
+"""Values of one property that may point to a class; the others are one value without a tie."""
+
+BINS = 8
+"""Into which a numeric property is cut, at its quantiles."""
+
+NOWHERE = -1
+"""The class that a value without a tie points to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """How the values of a property go with the label, learnt on train rows.
+
+    `names`: those of the values that point to a class, `points_to` the classes (int), `p_value` that of the surest tie,
+    adjusted for values and classes (Bonferroni). `overlap`, in [0, 1]: the share of each class's rows that can be kept
+    so that the property is distributed alike in all classes; 1 if it goes with no class.
+    """
+
+    names: tuple[str, ...]
+    points_to: np.ndarray
+    p_value: float
+    overlap: float
+
+
+def bin_edges(values: np.ndarray) -> np.ndarray:
+    """Return the upper edges of at most `BINS` bins of a number, at its quantiles, less the last; NaN is no value."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return np.zeros(0)
+    edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS, method="inverted_cdf"))
+    return np.asarray(edges[edges < known.max()])
+
+
+def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Name the bin of each number, as text of dtype object: "at most 4", "over 4 to 9", "over 9", "none" for NaN."""
+    if not len(edges):
+        return np.where(np.isnan(values), "none", "any").astype(object)
+    texts = [f"{edge:.6g}" for edge in edges]
+    between = [f"over {low} to {high}" for low, high in pairwise(texts)]
+    names = np.array([f"at most {texts[0]}", *between, f"over {texts[-1]}", "none"], dtype=object)
+    return np.asarray(names[np.where(np.isnan(values), len(names) - 1, np.searchsorted(edges, values, side="left"))])
+
+
+def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Tie:
+    """Learn on train rows which values point to a class.
+
+    Args:
+        values: per row the value as text, dtype object.
+        labels: per row the class, int64.
+        groups: codes of rows that belong together; tests count these. None if every row is its own.
+
+    A value points to the class that its rows have more often than rows do, if that is sure at 5 % for all its values
+    and classes together (`label_ties`); the `MOST_POINTING` surest do.
+    """
+    from scipy.sparse import csc_array
+
+    names, counts = np.unique(values.astype(str), return_counts=True)
+    asked = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    names = names[asked[(counts[asked] >= FEWEST_ROWS) & (counts[asked] <= len(values) - FEWEST_ROWS)]]
+    if not len(names):
+        return Tie((), np.zeros(0, dtype=np.int64), 1.0, 1.0)
+    present = csc_array((values.astype(str)[:, None] == names).astype(np.float64))
+    ties = label_ties(present, labels, groups)
+    p_values = np.minimum(1.0, len(names) * ties.p_values)
+    surest = [place for place in np.argsort(p_values, kind="stable")[:MOST_POINTING] if p_values[place] <= 0.05]
+    points_to = ties.labels[surest].astype(np.int64)
+    pointing = tuple(str(names[place]) for place in surest)
+    overlap = _shares(_codes(values, pointing), labels).min(axis=0).sum() if pointing else 1.0
+    return Tie(pointing, points_to, float(p_values.min()), float(overlap))
+
+
+def pointed(values: np.ndarray, tie: Tie) -> np.ndarray:
+    """Return per row the class that its value points to, int64; `NOWHERE` where it points to none."""
+    return np.append(tie.points_to, NOWHERE)[_codes(values, tie.names)]
+
+
+def independent_rows(
+    values: np.ndarray, labels: np.ndarray, tie: Tie, rng: np.random.Generator, *, share: float = 1.0
+) -> np.ndarray:
+    """Draw rows in which the property is distributed alike in all classes, as many of each class as its share of rows.
+
+    Of class k with a share a_kv of rows of value v, rows of v are kept at the rate min_j a_jv / a_kv; so a class keeps
+    the share `tie.overlap` of its rows, or `share` in (0, 1] of these. Returns a bool array, (rows,).
+    """
+    codes = _codes(values, tie.names)
+    shares, classes = _shares(codes, labels), np.unique(labels)
+    least = share * shares.min(axis=0)
+    kept = np.zeros(len(labels), dtype=bool)
+    for place, label in enumerate(classes):
+        own = np.flatnonzero(labels == label)
+        for code in np.flatnonzero(shares[place]):
+            rows = own[codes[own] == code]
+            kept[rng.choice(rows, min(round(least[code] * len(own)), len(rows)), replace=False)] = True
+    return kept
+
+
+def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows with the class sizes of the rows `sizes_of` (bool); returns a bool array, (rows,)."""
+    drawn = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels[sizes_of]):
+        rows = np.flatnonzero(labels == label)
+        drawn[rng.choice(rows, int((labels[sizes_of] == label).sum()), replace=False)] = True
+    return drawn
+
+
+def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """Return the place of each row's value among `names`; their number if it is none of them."""
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places.get(value, len(names)) for value in values.astype(str)], dtype=np.int64)
+
+
+def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the share of each class's rows that has each code, (classes, codes)."""
+    _, classes = np.unique(labels, return_inverse=True)
+    counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
+    np.add.at(counts, (classes, codes), 1)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -1,0 +1,195 @@
+"""Properties of a dataset's rows and their values: attributes, typography, lengths, words, and columns of features.
+
+Which of them go with the label is in `ties`; what marks removed rows is in `evidence.cues`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import WORD
+from aflite_assets.diagnostics.evidence.cues import FEWEST_ROWS, label_ties
+from aflite_assets.diagnostics.evidence.lengths import lengths
+from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
+from aflite_assets.diagnostics.properties.ties import bin_edges, binned
+
+Kind = Literal["attribute", "typography", "length", "word", "column"]
+Reason = Literal["declared", "artefact"]
+"""Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
+
+MISSING = "none"
+"""The value of a row that lacks an attribute."""
+
+_TYPOGRAPHY: Mapping[str, re.Pattern[str]] = {
+    "ends without a full stop": re.compile(r"[^.\s]\s*\Z"),
+    "two blanks in a row": re.compile(r"\S[ \t]{2,}\S"),
+    "blank at the beginning or end": re.compile(r"\A\s|\s\Z"),
+    "begins with a small letter": re.compile(r"\A\W*[a-z]"),
+    "no small letter": re.compile(r"\A[^a-z]*[A-Z][^a-z]*\Z"),
+    "line break": re.compile(r"\S\s*\n\s*\S"),
+    "markup": re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]+;"),
+    "exclamation mark": re.compile(r"!"),
+}
+"""What is said of a text's typography by name, and where it is found."""
+
+_IDENTIFIER = re.compile(
+    r"(?:\A|[_\W])(?:id|ids|uid|uuid|guid|index|row|record|serial|number|no|nr|position)(?:\Z|[_\W])"
+)
+_NEARLY_UNIQUE = 0.9
+"""Share of different values from which a column of whole numbers with such a name is an identifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class Property:
+    """A property of rows.
+
+    `name`: of the attribute, of the typography with its text column, of the length or of the column; of words the text
+    column, and `word` the word. `reason`: why it is no part of the task, None if that is not known. `edges`: of the
+    bins into which a number is cut, None for values that are names.
+    """
+
+    kind: Kind
+    name: str
+    read: Callable[[Examples], np.ndarray | None]
+    reason: Reason | None = None
+    word: str = ""
+    edges: np.ndarray | None = None
+
+    def values(self, rows: Examples) -> np.ndarray | None:
+        """Return each row's value as text, dtype object; None if these rows do not have the property."""
+        raw = self.read(rows)
+        if raw is None or self.edges is None:
+            return raw
+        return binned(raw, self.edges)
+
+
+def properties_of(
+    train: Examples, *, irrelevant: Sequence[str] = (), feature_names: Sequence[str] = ()
+) -> tuple[Property, ...]:
+    """Return the properties of a dataset; numbers are cut into bins at the quantiles of the train rows.
+
+    `irrelevant`: names of attributes and columns that the dataset's file declares to be no part of the task.
+    `feature_names`: names of the feature columns, in order; else they are called "column 0" and so on. Of the columns
+    only those that are declared or identifiers are properties: any other is the task's own input. Of words, those of
+    one text that goes with a class most is one.
+    """
+    declared = frozenset(irrelevant)
+    found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]
+    if train.modality == "text":
+        found += [*_typography(train), *_lengths(train), *_words(train)]
+    return tuple(found)
+
+
+def _attributes(train: Examples, declared: frozenset[str]) -> Iterator[Property]:
+    for column in train.table.column_names:
+        if not column.startswith("attribute."):
+            continue
+        name, numeric = column.removeprefix("attribute."), _is_number(train.table[column].type)
+
+        def read(rows: Examples, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
+            if column not in rows.table.column_names:
+                return None
+            values = rows.table[column].to_pylist()
+            if numeric:
+                return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            return np.array([MISSING if value is None else str(value) for value in values], dtype=object)
+
+        reason: Reason | None = "declared" if name in declared else None
+        one = Property("attribute", name, read, reason)
+        if numeric:
+            numbers = read(train)
+            assert numbers is not None
+            known = reason or ("artefact" if _is_identifier(name, numbers) else None)
+            one = replace(one, edges=bin_edges(numbers), reason=known)
+        yield one
+
+
+def _is_number(type_of: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_of) or pa.types.is_floating(type_of))
+
+
+def _is_identifier(name: str, values: np.ndarray) -> bool:
+    known = values[~np.isnan(values)]
+    whole = len(known) > 0 and bool((known == np.rint(known)).all())
+    return whole and len(np.unique(known)) >= _NEARLY_UNIQUE * len(known) and bool(_IDENTIFIER.search(name.lower()))
+
+
+def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) -> Iterator[Property]:
+    if train.modality != "features":
+        return
+    features = train.features
+    for place in range(features.shape[1]):
+        name = names[place] if place < len(names) else f"column {place}"
+        values = features[:, place].astype(np.float64)
+        reason: Reason | None = "declared" if name in declared else None
+        reason = reason or ("artefact" if _is_identifier(name, values) else None)
+        if reason is None:
+            continue
+
+        def read(rows: Examples, place: int = place) -> np.ndarray:
+            return np.asarray(rows.features[:, place].astype(np.float64))
+
+        yield Property("column", name, read, reason, edges=bin_edges(values))
+
+
+def _text_columns(rows: Examples) -> list[Literal["text", "text_pair"]]:
+    columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
+    return [column for column in columns if column in rows.table.column_names]
+
+
+def _typography(train: Examples) -> Iterator[Property]:
+    for column in _text_columns(train):
+        for name, pattern in _TYPOGRAPHY.items():
+
+            def read(
+                rows: Examples, column: Literal["text", "text_pair"] = column, pattern: re.Pattern[str] = pattern
+            ) -> np.ndarray:
+                return _yes_no([pattern.search(text or "") is not None for text in rows.texts(column)])
+
+            yield Property("typography", f"{name} ({column})", read, "artefact")
+
+
+def _lengths(train: Examples) -> Iterator[Property]:
+    for name, values in lengths(train):
+
+        def read(rows: Examples, name: str = name) -> np.ndarray | None:
+            return dict(lengths(rows)).get(name)
+
+        yield Property("length", name, read, edges=bin_edges(values))
+
+
+def _words(train: Examples) -> Iterator[Property]:
+    """Of each text the word that goes with a class most."""
+    from scipy.sparse import csc_array
+
+    present = occurrences(train).in_rows(FEWEST_ROWS)
+    if not present.vocabulary:
+        return
+    shape = (len(train), len(present.vocabulary))
+    matrix = csc_array((np.ones(len(present.words)), (present.rows, present.words)), shape=shape)
+    sure = label_ties(matrix, train.labels, train.groups).p_values * len(present.vocabulary) <= 0.05
+    shares = np.stack([np.asarray(matrix[train.labels == label].mean(axis=0)).ravel() for label in _classes(train)])
+    apart = np.where(sure, shares.max(axis=0) - shares.min(axis=0), 0.0)
+    for column in _text_columns(train):
+        own = np.array([name == column for name, _ in present.vocabulary])
+        if not (own & sure).any():
+            continue
+        word = present.vocabulary[int(np.where(own, apart, -1.0).argmax())][1]
+
+        def read(rows: Examples, column: Literal["text", "text_pair"] = column, word: str = word) -> np.ndarray:
+            return _yes_no([word in WORD.findall((text or "").lower()) for text in rows.texts(column)])
+
+        yield Property("word", column, read, word=word)
+
+
+def _classes(train: Examples) -> np.ndarray:
+    return np.unique(train.labels)
+
+
+def _yes_no(present: Sequence[bool]) -> np.ndarray:
+    return np.where(np.array(present, dtype=bool), "yes", "no").astype(object)

@@ -1,0 +1,199 @@
+"""The stage of `leaning_sets`: properties on which models may lean, and train sets that can show whether they do.
+
+Of each candidate it publishes rows in which it goes with no class, as many rows that keep the tie, and the class that
+it points to on every test row. `evaluator_models` trains one evaluator on these sets; `analysis` judges.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.analysis.inputs.leanings import CANDIDATES, POINTED, SETS, TrainSetName
+from aflite_assets.analysis.intervals import holm
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed, random_rows
+from aflite_assets.diagnostics.properties.values import Property, properties_of
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import PlantedValues, Seed
+from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name
+from aflite_assets.stages.shared.model_families import leaning_evaluator
+from aflite_assets.stages.shared.published import full_rows, read_train_sample, test_examples
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+MOST_CANDIDATES = 3
+"""Properties that models are trained for."""
+
+TRAININGS = 3
+"""Trainings on either set; with two, an interval of a difference is too wide to show any."""
+
+LEAST_TIE = 0.02
+"""Share of the rows that must go for the property to go with no class; a weaker tie is no candidate."""
+
+FEWEST_TRAIN_ROWS = 100
+"""Sets of fewer rows teach nothing; a candidate with a tie so strong that no more are left is not trained for."""
+
+ENOUGH_ROWS = 2_000
+"""Rows of a set that are always drawn if there are so many, whatever they cost."""
+
+SHARE_OF_GRID = 0.25
+"""Of the rows that the grid trains on at least, those that these sets may have in all."""
+
+SAME_ROWS = 0.8
+"""Properties that point to the same class on so many of the rows where one of them points are one."""
+
+_STREAM = 21
+"""Of the seed."""
+
+
+class LeaningSetsSettings(StageSettings):
+    """What `leaning_sets` reads of a dataset's file."""
+
+    columns: ColumnsSpec
+    planted: dict[str, PlantedValues]
+    irrelevant: tuple[str, ...]
+    representations: dict[Name, EncoderSpec]
+    evaluators: dict[Name, EvaluatorSpec]
+    seeds: tuple[Seed, ...]
+    seed: int
+    full_includes_warmup: bool
+
+
+@dataclass(frozen=True)
+class LeaningSetsInputs(StageInputs):
+    """The results that `leaning_sets` reads."""
+
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    train_sample: PublishedResult
+    warmup_split: PublishedResult
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A property that goes with the label on train rows, its values there (text) and how it goes with it."""
+
+    number: int
+    of: Property
+    values: np.ndarray
+    tie: Tie
+    p_value: float
+
+
+def run(
+    settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
+    """Choose the candidates on full, and draw their train sets; none without an evaluator, or of multiple choice."""
+    raw = load_examples(inputs.raw_dataset.path)
+    sample = read_train_sample(inputs.train_sample)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
+        "train"
+    )
+    evaluator = leaning_evaluator(settings.representations, settings.evaluators)
+    found = () if evaluator is None or right_answers(full) is not None else candidates(full, settings)
+    for one in found:
+        context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
+    most_rows = _most_rows(len(full), settings, len(found))
+    sets = [_train_sets(one, full, settings.seed, most_rows=most_rows) for one in found]
+    tests = test_examples(raw, inputs.challenge_sets)
+    pq.write_table(_candidate_table(found, full.label_names), draft.path / "candidates.parquet")
+    pq.write_table(pa.concat_tables([SETS.empty_table(), *sets]), draft.path / "train_sets.parquet")
+    points = [_pointed_table(one, name, rows) for one in found for name, rows in tests.items()]
+    pq.write_table(pa.concat_tables([POINTED.empty_table(), *points]), draft.path / "pointed.parquet")
+    return {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
+
+
+def candidates(full: Examples, settings: LeaningSetsSettings) -> tuple[Candidate, ...]:
+    """Return the properties that surely go with the label (Holm, 5 %): declared ones and artefacts first, then by tie.
+
+    Of typography, and of lengths, the one that goes with the label most is taken, and of properties that point to the
+    same class on nearly all rows the first.
+    """
+    names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
+    irrelevant = (*settings.irrelevant, *settings.planted)
+    tied = []
+    for one in properties_of(full, irrelevant=irrelevant, feature_names=names):
+        values = one.values(full)
+        if values is not None:
+            tied.append((one, values, learn_tie(values, full.labels, full.groups)))
+    adjusted = holm([tie.p_value for *_, tie in tied])
+    sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]
+    order = {"declared": 0, "artefact": 1, None: 2}
+    sure.sort(key=lambda each: (order[each[0].reason], each[2].overlap))
+    taken: list[Candidate] = []
+    for each in sure:
+        found = Candidate(len(taken), *each)
+        if len(taken) < MOST_CANDIDATES and not any(_alike(found, other) for other in taken):
+            taken.append(found)
+    return tuple(taken)
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Whether both are lengths or typography, or point to the same class on nearly all rows where either points."""
+    if one.of.kind == other.of.kind and one.of.kind in ("length", "typography"):
+        return True
+    first, second = pointed(one.values, one.tie), pointed(other.values, other.tie)
+    either = (first != NOWHERE) | (second != NOWHERE)
+    return float((first == second)[either].mean()) >= SAME_ROWS
+
+
+def _most_rows(full: int, settings: LeaningSetsSettings, found: int) -> int:
+    """Rows of one set at most, so that all together are a quarter of what the grid trains on at least."""
+    grid = 2.5 * full * len(settings.evaluators) * len(settings.seeds)  # full, and three sets of about half
+    return max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(found, 1))))
+
+
+def _train_sets(one: Candidate, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
+    """Draw the sets of every training; none if so few rows are left that nothing can be learnt from them."""
+    rows = one.tie.overlap * len(full)
+    tables = [SETS.empty_table()]
+    for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():
+        rng = np.random.default_rng([seed, _STREAM, one.number, training])
+        independent = independent_rows(one.values, full.labels, one.tie, rng, share=min(1.0, most_rows / rows))
+        tied = random_rows(full.labels, independent, rng)
+        drawn: Mapping[TrainSetName, np.ndarray] = {"independent": independent, "tied": tied}
+        tables += [_set_table(one.number, name, training, full.row_ids[mask]) for name, mask in drawn.items()]
+    return pa.concat_tables(tables)
+
+
+def _set_table(number: int, name: TrainSetName, training: int, row_ids: np.ndarray) -> pa.Table:
+    rows = len(row_ids)
+    columns = {"candidate": np.full(rows, number), "name": [name] * rows, "training": np.full(rows, training)}
+    return pa.table({**columns, "row_id": np.sort(row_ids)}, schema=SETS)
+
+
+def _candidate_table(found: tuple[Candidate, ...], label_names: tuple[str, ...]) -> pa.Table:
+    return pa.Table.from_pylist(list(_candidate_rows(found, label_names)), schema=CANDIDATES)
+
+
+def _candidate_rows(found: tuple[Candidate, ...], label_names: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    for one in found:
+        yield {
+            "candidate": one.number,
+            "kind": one.of.kind,
+            "name": one.of.name,
+            "word": one.of.word,
+            "reason": one.of.reason,
+            "values": list(one.tie.names),
+            "points_to": [label_names[label] for label in one.tie.points_to.tolist()],
+            "rows": [int((one.values == value).sum()) for value in one.tie.names],
+            "p_value": one.p_value,
+            "overlap": one.tie.overlap,
+        }
+
+
+def _pointed_table(one: Candidate, test_set: str, rows: Examples) -> pa.Table:
+    """The class that each row's value points to; nothing of a test set that lacks the property."""
+    values = one.of.values(rows)
+    if values is None:
+        return POINTED.empty_table()
+    columns = {"candidate": np.full(len(rows), one.number), "test_set": [test_set] * len(rows)}
+    return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
+
+
+LEANING_SETS = Stage("leaning_sets", "1", LeaningSetsSettings, LeaningSetsInputs, run)

@@ -6,8 +6,9 @@ The kinds, what each must give and what would be false stand in `benchmarks.verd
 rules were tuned. Every draw is filtered (AFLite with logistic regression; at random if its kind asks for that), scores
 permuted labels, and trains two evaluators of another make than the filter, an RBF machine and nearest neighbours, on
 all rows, on the filtered rows and on three random sets of the same class sizes. They are tested on rows outside the
-pool and on the challenge sets, as these are declared. Values of properties are tested as candidate cues. The code that
-a report runs gives the verdict. Printed per kind: the share of false codes with its 95 % upper bound (Clopper and
+pool and on the challenge sets, as these are declared. Properties that go with the label are candidates of leaning, as
+in a report: the RBF machine is trained on rows without the tie, and on as many others. The code that a report runs
+gives the verdict. Printed per kind: the share of false codes with its 95 % upper bound (Clopper and
 Pearson), the share of right ones, and each code's share.
 """
 
@@ -15,14 +16,14 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csc_array
 from scipy.stats import beta
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -30,18 +31,29 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
+from aflite_assets.analysis.comparisons.challenge_falls import LEAST_NAMED, fall_interval
 from aflite_assets.analysis.comparisons.natural_contrast import stratum_weights
-from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, Skill, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.leaning import (
+    FEWEST_CARRIERS,
+    BrokenTie,
+    Leaning,
+    PropertyLeaning,
+    broken_tie,
+    leaning,
+    property_skill,
+)
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, judge
-from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties
+from aflite_assets.diagnostics.bins import bin_edges, binned
+from aflite_assets.diagnostics.properties.ties import Tie, independent_rows, learn_tie, pointed, random_rows
+from aflite_assets.stages.evaluation.leaning_sets import LEAST_TIE, MOST_CANDIDATES, TRAININGS
 from benchmarks.verdict_kinds import KINDS
 from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows
 
 SEEDS, PARTITIONS, PASSES = 3, 16, 20
-MOST_VALUES = 50
+MAKES: tuple[Callable[[], Any], ...] = (SVC, lambda: KNeighborsClassifier(15))
 
 
 def verdict_code(kind: Kind, seed: int) -> str:
@@ -51,7 +63,8 @@ def verdict_code(kind: Kind, seed: int) -> str:
     kept, excess = _filter(kind, draw.train, seed, rng)
     comparisons = _comparisons(draw, kept, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
-    return dataset_verdict(VerdictEvidence(excess, _cues(draw.train, ~kept), tuple(comparisons))).code
+    evidence = VerdictEvidence(excess, tuple(comparisons), _leanings(draw, rng), _skill(draw))
+    return dataset_verdict(evidence).code
 
 
 def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tuple[np.ndarray, BiasExcess]:
@@ -79,7 +92,7 @@ def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list
     named, claims = [], []
     everything = np.ones(len(train), bool)
     alike = _fit(LogisticRegression(max_iter=300), train, everything)  # of the filter's make: it may not judge
-    for make in (lambda: SVC(), lambda: KNeighborsClassifier(15)):
+    for make in MAKES:
         full, filtered, *matched = (_fit(make(), train, chosen) for chosen in (everything, kept, *drawn))
         if not _learnt(full, draw.test):
             continue
@@ -88,14 +101,12 @@ def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list
                 claims.append(_claim(challenge, draw.test, (full, alike), [filtered] * SEEDS, matched))
                 named.append((type(full).__name__, name, len(challenge.rows)))
     verdicts = judge(claims, smallest_effect=1.0)
-    beyond = holm([1.0 if one.contrast is None else one.contrast.p_value for one in claims])
     found = []
-    for (evaluator, name, rows), claim, verdict, p_value in zip(named, claims, verdicts, beyond, strict=True):
+    for (evaluator, name, rows), claim, verdict in zip(named, claims, verdicts, strict=True):
         estimate = claim.estimate
         assert estimate is not None
-        contrast = None if claim.contrast is None else (claim.contrast.difference, p_value)
         numbers = (estimate.difference, estimate.low, estimate.high, verdict, rows, estimate.effective_groups, SEEDS)
-        found.append(Comparison(evaluator, name, *numbers, contrast))
+        found.append(Comparison(evaluator, name, *numbers))
     return found
 
 
@@ -159,28 +170,115 @@ def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) ->
     return chosen
 
 
-def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
-    """Values of properties that mark removed rows, tested as attributes of a dataset are."""
-    names, columns = [], []
-    for one in train.properties:
-        values, counts = np.unique(one.values.astype(str), return_counts=True)
-        for value in values[np.argsort(-counts, kind="stable")][:MOST_VALUES]:
-            names.append((one.name, str(value)))
-            columns.append(one.values.astype(str) == value)
-    if not removed.any() or removed.all():
-        return ()
-    present = csc_array(np.stack(columns, axis=1).astype(np.float64))
-    enriched = enrichment(present, removed, train.labels, train.groups)
-    ties = label_ties(present, train.labels, train.groups)
-    tested = [place for place, rows in enumerate(enriched.rows) if FEWEST_ROWS <= rows <= len(train) - FEWEST_ROWS]
-    p_values = np.maximum(enriched.p_values, ties.p_values)[tested].tolist()
-    gone = float(removed.sum())
-    cues = (
-        Cue("attribute", *names[place], None, None, int(enriched.rows[place]), int(enriched.removed[place]),
-            float(enriched.removed[place]) / gone, float(enriched.expected[place]) / gone, p_value, adjusted, True)
-        for place, p_value, adjusted in zip(tested, p_values, holm(p_values), strict=True)
-    )  # fmt: skip
-    return tuple(cue for cue in cues if cue.shown)
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A property that goes with the label: its values on train rows and on any others, and where they point."""
+
+    name: str
+    reason: Literal["declared", "artefact"] | None
+    values: np.ndarray
+    edges: np.ndarray | None
+    tie: Tie
+
+    def pointed(self, rows: Rows) -> np.ndarray:
+        """Return the class that each row's value points to."""
+        return pointed(_as_text(rows.values(self.name), self.edges), self.tie)
+
+
+def _as_text(values: np.ndarray, edges: np.ndarray | None) -> np.ndarray:
+    return values if edges is None else binned(values.astype(np.float64), edges)
+
+
+def _candidates(draw: Draw) -> list[_Candidate]:
+    """Properties that surely go with the label, chosen as the stage of `leaning_sets` does."""
+    found = []
+    for one in draw.train.properties:
+        edges = bin_edges(one.values) if one.values.dtype.kind == "f" else None
+        values = _as_text(one.values, edges)
+        declared, artefact = one.name in draw.irrelevant, one.name in draw.artefacts
+        reason: Literal["declared", "artefact"] | None = "declared" if declared else "artefact" if artefact else None
+        tie = learn_tie(values, draw.train.labels, draw.train.groups)
+        found.append(_Candidate(one.name, reason, values, edges, tie))
+    adjusted = holm([one.tie.p_value for one in found])
+    sure = [one for one, p in zip(found, adjusted, strict=True) if p <= 0.05 and 1 - one.tie.overlap >= LEAST_TIE]
+    sure.sort(key=lambda one: ({"declared": 0, "artefact": 1, None: 2}[one.reason], one.tie.overlap))
+    return sure[:MOST_CANDIDATES]
+
+
+def _leanings(draw: Draw, rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
+    found = _candidates(draw)
+    tests = [_leaning(one, draw, rng) for one in found]
+    adjusted = iter(holm([p for one in tests if (p := one.p_value) is not None]))
+    full = _fit(SVC(), draw.train, np.ones(len(draw.train), bool))
+    broken = [_broken(one, draw, full) for one in found]
+    broken_p = iter(holm([each.p_value for ties in broken for each in ties]))
+    leanings = []
+    for one, test, ties in zip(found, tests, broken, strict=True):
+        adjusted_p = None if test.p_value is None else next(adjusted)
+        misleads = [tie.test_set for tie in ties if next(broken_p) <= 0.05]
+        shown = PropertyLeaning(
+            "attribute", one.name, "", (), (), one.reason, one.tie.overlap, "SVC", test.carriers, p_value=test.p_value,
+            adjusted_p=adjusted_p, broken_on=next(iter(misleads), None),
+        )  # fmt: skip
+        leanings.append(shown)
+    return tuple(sorted(leanings, key=lambda one: (not one.shortcut, not one.leans)))
+
+
+def _leaning(one: _Candidate, draw: Draw, rng: np.random.Generator) -> Leaning:
+    train = draw.train
+    models: dict[str, list[Any]] = {"tied": [], "independent": []}
+    for _ in range(TRAININGS):
+        independent = independent_rows(one.values, train.labels, one.tie, rng)
+        tied = random_rows(train.labels, independent, rng)
+        for name, rows in (("independent", independent), ("tied", tied)):
+            models[name].append(_fit(SVC(), train, rows))
+    found = Leaning(0)
+    others = [each.rows for each in draw.challenges.values() if each.collected != "adversarially" and len(each.rows)]
+    for tests in ([draw.test], [draw.test, *others]):
+        if found.carriers < FEWEST_CARRIERS:
+            features = np.concatenate([each.features for each in tests])
+            tied_says, independent_says = ([each.predict(features) for each in models[name]] for name in models)
+            labels = np.concatenate([each.labels for each in tests])
+            points = np.concatenate([one.pointed(each) for each in tests])
+            groups = draw.test.groups if len(tests) == 1 else None
+            found = leaning(tied_says, independent_says, labels, points, groups)
+    return found
+
+
+def _broken(one: _Candidate, draw: Draw, full: Any) -> list[BrokenTie]:
+    natural = draw.test.labels, one.pointed(draw.test), draw.test.groups
+    found = []
+    for name, challenge in draw.challenges.items():
+        rows = challenge.rows
+        if challenge.collected != "adversarially" and len(rows):
+            right = [full.predict(rows.features) == rows.labels]
+            found.append(broken_tie(name, natural, (rows.labels, one.pointed(rows), rows.groups), right))
+    return [each for each in found if each is not None]
+
+
+def _skill(draw: Draw) -> Skill | None:
+    everything, test = np.ones(len(draw.train), bool), draw.test
+    classes = int(draw.train.labels.max()) + 1
+    by_chance = 100 * (1 - 1 / classes)
+    found, falls = [], []
+    for make in MAKES:
+        model = _fit(make(), draw.train, everything)
+        if not _learnt(model, test):
+            continue
+        right = _right([model], test)
+        over = label_mean_interval(right, [np.full(len(test), 1 / classes)], test.labels, test.groups)
+        found.append((over.difference / by_chance, over.low / by_chance, type(model).__name__))
+        for challenge in draw.challenges.values():
+            rows = challenge.rows
+            if challenge.collected != "adversarially" and len(rows) >= FEWEST_ROWS:
+                there = (_right([model], rows), rows.labels, rows.groups)
+                falls.append(fall_interval((right, test.labels, test.groups), there))
+    if not found:
+        return None
+    alone = [property_skill(one.pointed(test), test.labels, classes) for one in _candidates(draw)]
+    holds = None if not falls else not any(one.difference >= LEAST_NAMED and one.low > 0 for one in falls)
+    skill, low, name = max(found)
+    return Skill(name, skill, low, max(alone, default=0.0), holds)
 
 
 def _codes(work: tuple[str, int, int]) -> Counter[str]:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from aflite_assets.analysis import forgettables
+from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, challenge_falls
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
@@ -68,6 +69,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),
     (LEANINGS, property_leanings),
+    (CHALLENGE_FALLS, challenge_falls),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
 """Every tidy table, in the order in which they are published, and the function that makes its records."""

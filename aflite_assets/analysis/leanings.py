@@ -1,80 +1,30 @@
 """The table of properties on which models may lean: tests of every candidate, and whether it is a shortcut."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
 from aflite_assets.analysis.inputs.leanings import LeaningInputs, TrainSetName
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CONFIDENCE, holm
+from aflite_assets.analysis.intervals import CONFIDENCE, holm, label_mean_interval
+from aflite_assets.analysis.rules.dataset_verdict import Skill
 from aflite_assets.analysis.rules.leaning import (
     FEWEST_CARRIERS,
     NOWHERE,
     BrokenTie,
     Leaning,
     Predictions,
+    PropertyLeaning,
+    WhyUntold,
     broken_tie,
     leaning,
+    property_skill,
 )
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import headline_set
+from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.tidy import TidyTable, record_of
-
-WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
-
-
-@dataclass(frozen=True)
-class PropertyLeaning:
-    """A property that goes with the label, and whether models lean on it.
-
-    `kind`, `name` and `word` name it; `values` point to the classes `points_to`, `reason` says why it is no part of the
-    task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
-    `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
-    often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
-    same after training without the tie. `p_value` of no leaning, `adjusted_p` among all candidates (Holm).
-    `why`: what is lacking if it cannot be told.
-
-    `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
-    `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and
-    `loss_high` by how much accuracy there is lower where it misleads, `broken_p` adjusted for all that were asked.
-    """
-
-    kind: str
-    name: str
-    word: str
-    values: tuple[str, ...]
-    points_to: tuple[str, ...]
-    reason: Literal["declared", "artefact"] | None
-    overlap: float
-    evaluator: str
-    carriers: int
-    pull: float | None = None
-    low: float | None = None
-    high: float | None = None
-    untied: float | None = None
-    p_value: float | None = None
-    adjusted_p: float | None = None
-    why: WhyUntold | None = None
-    broken_on: str | None = None
-    natural_tie: float | None = None
-    challenge_tie: float | None = None
-    loss: float | None = None
-    loss_low: float | None = None
-    loss_high: float | None = None
-    broken_p: float | None = None
-
-    @property
-    def leans(self) -> bool | None:
-        """Whether the evaluator leans on it; None if that cannot be told."""
-        return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
-
-    @property
-    def shortcut(self) -> bool:
-        """Whether the evaluator leans on it and it is no part of the task."""
-        return bool(self.leans) and (self.reason is not None or self.broken_on is not None)
-
 
 LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 
@@ -92,6 +42,32 @@ def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
         shown = None if surest is None or surest[0] > 1 - CONFIDENCE else (surest[0], ties[surest[1]])
         found.append(_record(of, test, why, adjusted_p, shown))
     return tuple(sorted(found, key=lambda one: (not one.shortcut, not one.leans)))
+
+
+def best_skill(data: BenchmarkData) -> Skill | None:
+    """Return the skill of the best evaluator that can judge on the first natural test set; None without one."""
+    natural = headline_set(one for one in data.test_sets if not one.challenge)
+    if natural is None or natural.unit != "row" or not len(natural.labels):
+        return None
+    classes = len(data.label_names)
+    chance = np.full(len(natural.labels), 1 / classes)
+    found = []
+    for name in judging(data).judges:
+        if right := trained_right(data, name, "full", "", natural):
+            over = label_mean_interval(right, [chance] * len(right), natural.labels, natural.groups)
+            by_chance = 100 * (1 - 1 / classes)
+            found.append((over.difference / by_chance, over.low / by_chance, name))
+    if not found:
+        return None
+    alone = [
+        property_skill(one.pointed[natural.name], natural.labels, classes)
+        for one in data.leanings
+        if natural.name in one.pointed
+    ]
+    skill, low, name = max(found)
+    falls = challenge_falls(data)
+    holds = None if not falls else not any(one.named for one in falls)
+    return Skill(name, skill, low, max(alone, default=0.0), holds)
 
 
 def _record(

@@ -13,7 +13,8 @@ from aflite_assets.analysis.comparisons.differences import Difference, claim_on
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, holm
+from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.leanings import best_skill, property_leanings
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Code,
@@ -30,7 +31,7 @@ from aflite_assets.analysis.scores.subsets import whole_set
 from aflite_assets.analysis.tidy import record_of
 
 _GIVES_AWAY = 0.9
-"""A candidate cue that stands with one class in so large a share of its rows may be a shortcut though it is a hint."""
+"""A mark that stands with one class in so large a share of its rows may be a shortcut."""
 
 _SEEN = 0.05
 """Points: means over rows and over gold labels that differ by less are printed alike."""
@@ -76,8 +77,8 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if none changed by 5 points. `giveaway`: the most frequent candidate cue that is shown, is no proof of a
-    shortcut and stands with one class almost alone. `on_natural`: filtered against full on the natural test set of
+    None if none changed by 5 points. `giveaway`: the most frequent mark of removed rows that stands
+    with one class almost alone. `on_natural`: filtered against full on the natural test set of
     headlines. `on_first`, `on_first_full`: filtered against its control and against full on the challenge set of the
     deciding comparison that is stated first. All three are None without a result; `against_all_rows` is None without a
     deciding comparison.
@@ -127,7 +128,7 @@ def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str
 
 
 def _giveaway(cues: Sequence[Cue]) -> Cue | None:
-    hints = (one for one in telling(cues) if one.shown and not one.counts and (one.class_share or 0) >= _GIVES_AWAY)
+    hints = (one for one in telling(cues) if one.shown and (one.class_share or 0) >= _GIVES_AWAY)
     return max(hints, key=lambda one: one.rows, default=None)
 
 
@@ -183,9 +184,8 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
     """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
-    cues = tuple(cue for cue in data.cues.get(filtered.representation, ()) if cue.counts and cue.shown)
-    comparisons = _comparisons(data, filtered.representation)
-    return dataset_verdict(VerdictEvidence(starting_excess(filtered), cues, comparisons))
+    comparisons, leanings = _comparisons(data, filtered.representation), property_leanings(data)
+    return dataset_verdict(VerdictEvidence(starting_excess(filtered), comparisons, leanings, best_skill(data)))
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
@@ -206,20 +206,17 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
 def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, ...]:
     """Return the deciding comparisons of one filtering: that of `report.primary` first, then the surest ones."""
     deciding = [one for one in paired_differences(data) if one.deciding]
-    beyond = {one: one.beyond_natural_p for one in deciding if one.beyond_natural_p is not None}
-    adjusted = dict(zip(beyond, holm(list(beyond.values())), strict=True))
     mine = [one for one in deciding if one.representation == representation]
     mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, _sureness(one)))
-    return tuple(_comparison(data, one, adjusted.get(one)) for one in mine)
+    return tuple(_comparison(data, one) for one in mine)
 
 
 def _sureness(one: Difference) -> float:
     return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
-def _comparison(data: BenchmarkData, one: Difference, beyond_p: float | None) -> Comparison:
+def _comparison(data: BenchmarkData, one: Difference) -> Comparison:
     by_label = one.label_mean is not None
-    beyond = None if one.beyond_natural is None or beyond_p is None else (one.beyond_natural, beyond_p)
     return record_of(
         Comparison,
         one,
@@ -229,6 +226,5 @@ def _comparison(data: BenchmarkData, one: Difference, beyond_p: float | None) ->
         verdict=record_of(Verdict, one),
         groups=one.effective_groups or 0.0,
         seeds=min(one.seeds or 0, one.seeds_against or 0),
-        beyond_natural=beyond,
         unit=next(test.unit for test in data.test_sets if test.name == one.test_set),
     )

@@ -12,8 +12,8 @@ import pyarrow as pa
 from aflite_assets.analysis.intervals import CONFIDENCE, holm
 from aflite_assets.analysis.tidy import TidyTable
 
-LEAST_LIFT, LEAST_SHARE = 1.05, 0.01
-"""A mark counts as enriched if at least this share of the removed rows has it, so many times that of random rows."""
+LEAST_SHARE = 0.01
+"""A mark is named if at least this share of the removed rows has it."""
 
 OF_ITS_QUESTION = "of its question"
 """Ends the value of a length that is an answer's rank among the answers of its question."""
@@ -24,12 +24,11 @@ class Cue:
     """A mark that was tested: whether removed rows have it more often than random rows of the same classes.
 
     `kind`: attribute, partial input (one text of a pair gives the label away), word, length (of texts), or column (of
-    features). `counts`: whether such a mark alone is a shortcut, or only a hint, which may be the task itself.
-    `label_name`: the class that it goes with, `class_share` the share of its rows that have it, `class_shares` that of
-    every class in the dataset's order. The other shares are of the removed rows, those of a length counting rows of its
-    class alone. All lie in [0, 1]; `adjusted_p` is Holm's over all that count,
-    or over all hints. `same_rows_as`: the more telling word in nearly the same rows; `alike`: the words that name this
-    one so. `elsewhere`: challenge sets and the share of their rows that has the mark, if counted.
+    features). `label_name`: the class that it goes with most, `class_share` the share of its rows that have it,
+    `class_shares` that of every class in the dataset's order. The other shares are of the removed rows, counting those
+    of classes that it goes with. All lie in [0, 1]; `adjusted_p` is Holm's over all marks. `same_rows_as`: the more
+    telling word in nearly the same rows; `alike`: the words that name this one so. `elsewhere`: challenge sets and the
+    share of their rows that has the mark, if counted.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -43,7 +42,6 @@ class Cue:
     share_expected: float
     p_value: float
     adjusted_p: float
-    counts: bool
     class_shares: tuple[float, ...] = ()
     same_rows_as: str | None = None
     alike: tuple[str, ...] = ()
@@ -56,9 +54,8 @@ class Cue:
 
     @property
     def shown(self) -> bool:
-        """Whether it is enriched among the removed rows beyond chance, and by more than a trifle."""
-        enriched = self.share_removed >= max(LEAST_SHARE, LEAST_LIFT * self.share_expected)
-        return enriched and self.adjusted_p <= 1 - CONFIDENCE
+        """Whether its rows were removed more often than chance would, and are not a trifle of what was removed."""
+        return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +70,8 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
     """Return the published marks in their order, adjusted for how many were tested."""
-    rows, p_values, counts = table.to_pylist(), table["p_value"].to_numpy(), table["counts"].to_numpy()
-    adjusted = np.empty(len(rows))
-    for side in (counts, ~counts):
-        adjusted[side] = holm(p_values[side].tolist())
+    rows = table.to_pylist()
+    adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
     for row in rows:
         key = row["kind"], row["name"], row["same_rows_as"]
@@ -84,7 +79,7 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
         row["class_shares"] = tuple(row["class_shares"])
     return tuple(
         Cue(**row, adjusted_p=p_value, alike=alike.get((row["kind"], row["name"], row["value"]), ()))
-        for row, p_value in zip(rows, adjusted.tolist(), strict=True)
+        for row, p_value in zip(rows, adjusted, strict=True)
     )
 
 

@@ -8,10 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import Unit
-from aflite_assets.analysis.intervals import CONFIDENCE
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
@@ -25,12 +24,21 @@ Code = Literal[
     "shortcut_found_mixed",
     "shortcut_found_harms",
     "shortcut_found",
+    "leans_on",
+    "helps_no_shortcut_named",
+    "easy",
     "learnable_no_shortcut_shown",
     "class_balance_only",
     "nothing_found",
     "cannot_tell",
 ]
 """The most informative code comes first."""
+
+LEAST_SKILL = 0.2
+"""Of an easy task: the lower end of the skill of the best evaluator."""
+
+MOST_BY_PROPERTY = 0.8
+"""Of an easy task: the share of that skill that a property by itself does not reach."""
 
 Effect = Literal["helps", "mixed", "harms"]
 
@@ -44,8 +52,7 @@ class Comparison:
 
     `difference` with the ends `low` and `high` of its 95 % interval: points, the mean over gold labels if the set has
     labels; None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds` (the fewer of the
-    two sides) are its basis. `beyond_natural`: how many points more than on natural rows (`natural_contrast`), and the
-    p-value of that (Holm over the comparisons); None if it is unknown. `unit`: what `test_rows` counts (`TestSet`).
+    two sides) are its basis. `unit`: what `test_rows` counts (`TestSet`).
     """
 
     evaluator: str
@@ -57,17 +64,7 @@ class Comparison:
     test_rows: int
     groups: float
     seeds: int
-    beyond_natural: tuple[float, float] | None = None
     unit: Unit = "row"
-
-    @property
-    def shows_shortcut(self) -> bool:
-        """Whether filtered beats its control, and by more than on natural rows.
-
-        Rows near the border between classes may simply teach more, but then on every kind of rows.
-        """
-        points, p_value = self.beyond_natural or (0.0, 1.0)
-        return self.verdict.side == "above" and points > 0 and p_value <= 1 - CONFIDENCE
 
     @property
     def is_unsettled(self) -> bool:
@@ -77,17 +74,45 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Skill:
+    """How far the best evaluator that can judge, trained on full, is above chance on natural test rows.
+
+    Accuracies are means over gold labels; a skill of 0 is that of chance, 1 that of being always right. `skill` with
+    the lower end `low` of its 95 % interval; `property_skill`: that of the best candidate property by itself.
+    `holds_elsewhere`: whether accuracy falls on no challenge set by a named number of points; None without a set.
+    """
+
+    evaluator: str
+    skill: float
+    low: float
+    property_skill: float
+    holds_elsewhere: bool | None
+
+    @property
+    def shows_easy(self) -> bool:
+        """Whether the task is learnt, on challenge rows too, and not by one property."""
+        learnt = self.low >= LEAST_SKILL and self.property_skill < MOST_BY_PROPERTY * self.skill
+        return learnt and bool(self.holds_elsewhere)
+
+
+@dataclass(frozen=True)
 class VerdictEvidence:
     """The numbers that a verdict rests on.
 
-    `bias`: the starting bias over chance; None if the filter's result has none. `cues`: the candidate cues of removed
-    rows that are shown and count as shortcuts. `comparisons`: the deciding ones of this filtering, judged together with
-    those of the report's other filterings, the one to state first at the front.
+    `bias`: the starting bias over chance; None if the filter's result has none. `comparisons`: the deciding ones of
+    this filtering, judged together with those of the report's other filterings, the one to state first at the front.
+    `leanings`: the candidate properties, shortcuts first. `skill`: None if no evaluator can judge.
     """
 
     bias: BiasExcess | None
-    cues: tuple[Cue, ...]
     comparisons: tuple[Comparison, ...]
+    leanings: tuple[PropertyLeaning, ...] = ()
+    skill: Skill | None = None
+
+    @property
+    def leaning(self) -> PropertyLeaning | None:
+        """The property that models lean on most surely, a shortcut if there is one."""
+        return next((one for one in self.leanings if one.leans), None)
 
     @property
     def gains(self) -> tuple[Comparison, ...]:
@@ -124,22 +149,32 @@ class DatasetVerdict:
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """Return the first of these that holds.
 
-    1. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
+    1. shortcut_found: models lean on a property that is no part of the task: its file says so, it is an artefact by
+       nature, or a challenge set breaks its tie with the label and models lose there. It helps, harms or is mixed by
+       all deciding comparisons.
+    2. leans_on: models lean on a property of which that is not known.
+    3. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
        of the starting bias over chance is wider than 5 points, and reaches under 2 points.
-    2. nothing_found: its upper end is under 2 points.
-    3. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
+    4. nothing_found: its upper end is under 2 points.
+    5. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
        left.
-    4. shortcut_found: a candidate cue of removed rows is shown that counts as a shortcut, or filtered beats its control
-       on a challenge set by more than on natural rows. It helps, harms or is mixed by all deciding comparisons.
-    5. cannot_tell: no shortcut is shown, and no deciding comparison had enough rows, groups or seeds.
-    6. learnable_no_shortcut_shown.
+    6. helps_no_shortcut_named: a deciding comparison shows a gain, and none a loss.
+    7. cannot_tell: no deciding comparison had enough rows, groups or seeds.
+    8. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
+       no candidate property by itself comes near it.
+    9. learnable_no_shortcut_shown.
     """
     code, lacking = _rule(evidence)
     return DatasetVerdict(code, lacking, evidence)
 
 
 def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
-    bias = evidence.bias
+    bias, leaning = evidence.bias, evidence.leaning
+    if leaning is not None:
+        codes: dict[Effect | None, Code] = {
+            "helps": "shortcut_found_helps", "mixed": "shortcut_found_mixed", "harms": "shortcut_found_harms"
+        }  # fmt: skip
+        return codes.get(evidence.effect, "shortcut_found") if leaning.shortcut else "leans_on", ()
     if bias is None or not bias.labels_moved:
         return "cannot_tell", ()
     if bias.rows.width > WIDEST and bias.rows.low < LEAST:
@@ -148,14 +183,13 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
         return "nothing_found", ()
     if bias.classes.high < LEAST:
         return "class_balance_only", ()
-    if evidence.cues or any(one.shows_shortcut for one in evidence.comparisons):
-        codes: dict[Effect | None, Code] = {
-            "helps": "shortcut_found_helps", "mixed": "shortcut_found_mixed", "harms": "shortcut_found_harms"
-        }  # fmt: skip
-        return codes.get(evidence.effect, "shortcut_found"), ()
+    if evidence.effect == "helps":
+        return "helps_no_shortcut_named", ()
     judged = any(one.verdict.side is not None for one in evidence.comparisons)
     lacking = () if judged else next(filter(None, map(shortfalls, evidence.comparisons)), ())
-    return "cannot_tell" if lacking else "learnable_no_shortcut_shown", lacking
+    if lacking:
+        return "cannot_tell", lacking
+    return "easy" if evidence.skill is not None and evidence.skill.shows_easy else "learnable_no_shortcut_shown", ()
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:

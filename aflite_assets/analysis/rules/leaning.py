@@ -10,10 +10,11 @@ artefact by nature, or if a challenge set breaks the tie and models lose there (
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, group_codes
+from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
 """Test rows of other classes than their value points to; with fewer no pull is computed."""
@@ -23,6 +24,8 @@ FEWEST_IN_CLASS = 5
 
 NOWHERE = -1
 """The class that a value without a tie points to."""
+
+WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
 
 Predictions = Sequence[np.ndarray]
 """Per training the predicted class of the same test rows, int64."""
@@ -197,3 +200,64 @@ def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
     inside = predicted < weights.shape[1]
     own = weights[np.arange(len(predicted)), np.where(inside, predicted, 0)]
     return np.asarray(len(predicted) * np.where(inside, own, 0.0))
+
+
+def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> float:
+    """Return the skill of predicting the class that the value points to, and any class alike where it points to none.
+
+    Skill is (a - 1/K) / (1 - 1/K) for an accuracy a in the mean over gold labels and K `classes`.
+    """
+    right = np.where(pointed == NOWHERE, 1 / classes, pointed == labels)
+    mean = float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))
+    return (mean - 1 / classes) / (1 - 1 / classes)
+
+
+@dataclass(frozen=True)
+class PropertyLeaning:
+    """A property that goes with the label, and whether models lean on it.
+
+    `kind`, `name` and `word` name it; `values` point to the classes `points_to`, `reason` says why it is no part of the
+    task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
+    `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
+    often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
+    same after training without the tie. `p_value` of no leaning, `adjusted_p` among all candidates (Holm).
+    `why`: what is lacking if it cannot be told.
+
+    `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
+    `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and
+    `loss_high` by how much accuracy there is lower where it misleads, `broken_p` adjusted for all that were asked.
+    """
+
+    kind: str
+    name: str
+    word: str
+    values: tuple[str, ...]
+    points_to: tuple[str, ...]
+    reason: Literal["declared", "artefact"] | None
+    overlap: float
+    evaluator: str
+    carriers: int
+    pull: float | None = None
+    low: float | None = None
+    high: float | None = None
+    untied: float | None = None
+    p_value: float | None = None
+    adjusted_p: float | None = None
+    why: WhyUntold | None = None
+    broken_on: str | None = None
+    natural_tie: float | None = None
+    challenge_tie: float | None = None
+    loss: float | None = None
+    loss_low: float | None = None
+    loss_high: float | None = None
+    broken_p: float | None = None
+
+    @property
+    def leans(self) -> bool | None:
+        """Whether the evaluator leans on it; None if that cannot be told."""
+        return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
+
+    @property
+    def shortcut(self) -> bool:
+        """Whether the evaluator leans on it and it is no part of the task."""
+        return bool(self.leans) and (self.reason is not None or self.broken_on is not None)

@@ -2,6 +2,7 @@
 
 A mark is shown where rows that have it were removed more often than class-matched random draws would remove them, and
 where it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows.
+A mark says what was removed, and never that it is a shortcut: easy rows of the task have marks as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,10 +15,12 @@ import pyarrow as pa
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import WORD
+from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_marks
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.record_tables import factorize, table_of
+from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrichment, label_ties
 
 Kind = Literal["attribute", "partial input", "word", "length", "column"]
 
@@ -26,6 +29,9 @@ FEWEST_ROWS = 20
 
 MOST_VALUES = 50
 """Values of one attribute that are tested, the most frequent ones."""
+
+RARE = "rare values"
+"""The value of all values of an attribute that are too rare to be tested each."""
 
 _TIED = 0.05
 """A mark with a lower p-value is said to go with its class."""
@@ -53,7 +59,6 @@ CUES = pa.schema(
         ("share_removed", pa.float64()),
         ("share_expected", pa.float64()),
         ("p_value", pa.float64()),
-        ("counts", pa.bool_()),
         ("class_shares", pa.list_(pa.float64())),
         ("same_rows_as", pa.string()),
     ]
@@ -67,26 +72,18 @@ class Marks:
     `present`: scipy CSC matrix rows x marks of 0 and 1, float64. `rows`: positions of these rows among the train rows;
     None for all. `planted`: bool per mark; such a mark need not go with a label. `at_chance`: for partial inputs the
     share of rows that are right by chance, which being right must exceed; None for marks that must go with a label.
-    `counts`: whether such a mark alone is a shortcut; else it is a hint, which may be the task itself. `of_its_class`:
-    only rows that have the class the mark goes with are asked whether they were removed. Every row has some length, so
-    that where long texts of one class and short ones of the other go, lengths alone would cancel out.
     """
 
     kind: Kind
     names: list[tuple[str, str]]
     present: Any
-    counts: bool
     rows: np.ndarray | None = None
     planted: np.ndarray | None = None
     at_chance: float | None = None
-    of_its_class: bool = False
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
     """Every mark that was tested, most telling first.
-
-    Attributes, lengths of texts, what one text of a pair gives away alone, and words of pairs count as shortcuts; words
-    of single texts and feature columns are hints, since a word may name the topic and a column may be the task.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
@@ -98,9 +95,9 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         Columns kind, name (of the attribute, text column, length or feature), value (of the attribute or length, or the
         word; empty for others), label_name (the class that the mark goes with, null where there is none, and for
         planted attributes, partial inputs and columns), class_share (of the rows with the mark, those of that class),
-        rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark; of lengths those
-        that also have its class), share_expected (the same of as many random rows of each class), p_value (one-sided,
-        of one test by itself), counts, class_shares (of the rows with the mark, those of each class, in order), and
+        rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark and a class that
+        it goes with), share_expected (the same of as many random rows of each class), p_value (one-sided, of one test
+        by itself), class_shares (of the rows with the mark, those of each class, in order), and
         same_rows_as (of a word that stands in nearly the same rows as a more telling one of its text: that word).
     """
     chosen = examples.select(train["row_id"].to_numpy())
@@ -120,10 +117,8 @@ def _all_marks(rows: Examples, planted: Mapping[str, Collection[str]], seed: int
     if rows.modality == "text":
         yield from _words(rows)
         names, present = length_marks(rows)
-        pairs = "text_pair" in rows.table.column_names
-        # A single text may be longer for a word in it, which is tested too, or for what it says.
-        yield Marks("length", names, _matrix(present), counts=pairs, of_its_class=True)
-        if pairs:
+        yield Marks("length", names, _matrix(present))
+        if "text_pair" in rows.table.column_names:
             yield from _partial_inputs(rows, seed)
     if rows.modality == "features":
         yield _columns(rows, seed)
@@ -136,8 +131,7 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
     if not len(marks.names) or not gone.any() or gone.all():
         return
     tied = label_ties(marks.present, labels, groups) if marks.at_chance is None else None
-    asked = _of_class(marks.present, labels, tied.labels) if tied and marks.of_its_class else marks.present
-    enriched = enrichment(asked, gone, labels, groups)
+    enriched = enrichment(marks.present, gone, labels, groups, _signs(marks, labels))
     by_class = _rows_by_class(marks.present, labels, len(rows.label_names))
     left = np.asarray(marks.present.T @ gone.astype(np.float64)).ravel()
     for number, (name, value) in enumerate(marks.names):
@@ -156,7 +150,6 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
             float(enriched.removed[number] / gone.sum()),
             float(enriched.expected[number] / gone.sum()),
             max(float(enriched.p_values[number]), p_value),
-            marks.counts,
             (having / having.sum()).tolist(),
         )
 
@@ -177,13 +170,12 @@ def _goes_with(
     return p_value, int(tied.labels[number]), float(tied.shares[number])
 
 
-def _of_class(present: Any, labels: np.ndarray, classes: np.ndarray) -> Any:
-    """The marks of rows whose label is the mark's own of `classes` alone."""
-    from scipy.sparse import csc_array
-
-    entries = present.tocoo()
-    inside = labels[entries.row] == classes[entries.col]
-    return csc_array((entries.data[inside], (entries.row[inside], entries.col[inside])), shape=present.shape)
+def _signs(marks: Marks, labels: np.ndarray) -> np.ndarray | None:
+    """The classes that each mark goes with (`class_signs`); a planted one may be on rows of all classes alike."""
+    if marks.at_chance is not None:
+        return None
+    signs = class_signs(marks.present, labels)
+    return signs if marks.planted is None else np.where(marks.planted, 1.0, signs)
 
 
 def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
@@ -222,92 +214,6 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
     return {word: rows / max(len(examples), 1) for word, rows in found.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Enrichment:
-    """Per mark: rows with it, those removed, how many class-matched draws would remove, and the one-sided p-value."""
-
-    rows: np.ndarray
-    removed: np.ndarray
-    expected: np.ndarray
-    p_values: np.ndarray
-
-
-def enrichment(present: Any, removed: np.ndarray, labels: np.ndarray, groups: np.ndarray | None) -> Enrichment:
-    """Whether rows with a mark were removed more often than as many random rows of each class.
-
-    The expected number is the sum over classes of rows with the mark times the share of the class that was removed.
-    The p-value is the larger of two: that of the stratified score test with variances between groups of rows
-    (`score_test`), and the tail of the binomial with the expected share, which is right where marks are few.
-    """
-    from scipy.stats import binom, norm
-
-    marked = np.asarray(present.sum(axis=0)).ravel()
-    gone = np.asarray(present.T @ removed.astype(np.float64)).ravel()
-    z, expected = score_test(present, removed.astype(np.float64), labels, groups)
-    share = np.divide(expected, marked, out=np.zeros_like(expected), where=marked > 0)
-    p_values = np.maximum(norm.sf(z), binom.sf(gone - 1, marked, share))
-    return Enrichment(marked.astype(np.int64), gone.astype(np.int64), expected, p_values)
-
-
-@dataclass(frozen=True, eq=False)
-class LabelTies:
-    """Per mark: the class that it goes with most, the share of its rows that have it, and the p-value, Bonferroni."""
-
-    labels: np.ndarray
-    shares: np.ndarray
-    p_values: np.ndarray
-
-
-def label_ties(present: Any, labels: np.ndarray, groups: np.ndarray | None) -> LabelTies:
-    """Whether rows with a mark have one of the labels more often than rows do."""
-    from scipy.stats import norm
-
-    classes = np.unique(labels)
-    one_stratum = np.zeros(len(labels), dtype=np.int64)
-    z = np.stack(
-        [score_test(present, (labels == label).astype(np.float64), one_stratum, groups)[0] for label in classes], axis=1
-    )
-    best = z.argmax(axis=1)
-    rows = np.maximum(np.asarray(present.sum(axis=0)).ravel(), 1)
-    of_class = np.stack([np.asarray(present.T @ (labels == label).astype(np.float64)).ravel() for label in classes])
-    shares = of_class[best, np.arange(len(best))] / rows
-    return LabelTies(classes[best], shares, np.minimum(1.0, len(classes) * norm.sf(z.max(axis=1))))
-
-
-def score_test(
-    present: Any, outcome: np.ndarray, strata: np.ndarray, groups: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """z of each mark, and the sum of outcomes that its rows would have if the mark meant nothing within a stratum.
-
-    With residuals e_i of the outcome from its stratum's mean and x_i of the mark from its share in the stratum:
-    z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified comparison with
-    variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). 0 where nothing varies.
-    """
-    from scipy.sparse import csr_array
-
-    _, strata = np.unique(strata, return_inverse=True)
-    own = np.arange(len(outcome)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    sizes = np.bincount(strata)
-    means = np.bincount(strata, outcome) / sizes
-    residuals = outcome - means[strata]
-    in_strata = csr_array((np.ones(len(strata)), (strata, np.arange(len(strata)))))
-    in_groups = csr_array((np.ones(len(own)), (own, np.arange(len(own)))))
-    marked = csr_array(present)
-    rows_in_strata = (in_strata @ marked).toarray()
-    shares = rows_in_strata / sizes[:, None]
-    weighted = in_groups @ csr_array(marked.multiply(residuals[:, None]))
-    by_stratum = in_groups @ csr_array(in_strata.T.multiply(residuals[:, None]))
-    total = np.asarray(weighted.sum(axis=0)).ravel()
-    squares = np.asarray(weighted.multiply(weighted).sum(axis=0)).ravel()
-    cross = np.einsum("sk,ks->k", shares, (weighted.T @ by_stratum).toarray())
-    rest = np.einsum("sk,st,tk->k", shares, (by_stratum.T @ by_stratum).toarray(), shares)
-    count = int(own.max()) + 1
-    variance = np.maximum(squares - 2 * cross + rest, 0.0) * count / max(count - 1, 1)
-    error = np.sqrt(variance)
-    z = np.divide(total, error, out=np.zeros_like(total), where=error > 1e-9)
-    return z, means @ rows_in_strata
-
-
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
     """p-value of a share of right rows being over `chance`, with a variance between groups."""
     from scipy.stats import norm
@@ -319,17 +225,25 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 
 
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[Marks]:
+    """Values of names, rare ones as one value, and bins of numbers."""
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
-        name = column.removeprefix("attribute.")
-        codes, values = factorize(rows.table[column].cast(pa.string()))
-        counts = np.bincount(codes, minlength=len(values))
-        often = [code for code in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist() if values[code].is_valid]
-        if not often:
-            continue
-        texts = [str(values[code].as_py()) for code in often]
-        known = np.array([text in planted.get(name, ()) for text in texts])
-        present = _matrix(np.stack([codes == code for code in often], axis=1))
-        yield Marks("attribute", [(name, text) for text in texts], present, counts=True, planted=known)
+        name, values = column.removeprefix("attribute."), rows.table[column]
+        known = planted.get(name, ())
+        if (not known and pa.types.is_floating(values.type)) or pa.types.is_integer(values.type):
+            numbers = values.cast(pa.float64()).to_numpy()
+            values = pa.chunked_array([pa.array(binned(numbers, bin_edges(numbers)), mask=np.isnan(numbers))])
+        codes, names = factorize(values.cast(pa.string()))
+        counts = np.bincount(codes, minlength=len(names))
+        order = [code for code in np.argsort(-counts, kind="stable").tolist() if names[code].is_valid]
+        often = [code for code in order[:MOST_VALUES] if counts[code] >= FEWEST_ROWS or str(names[code]) in known]
+        texts, present = [str(names[code]) for code in often], [codes == code for code in often]
+        if rare := [code for code in order if code not in often]:
+            texts, present = [*texts, RARE], [*present, np.isin(codes, rare)]
+        if texts:
+            marked = np.array([text in known for text in texts])
+            yield Marks(
+                "attribute", [(name, text) for text in texts], _matrix(np.stack(present, axis=1)), planted=marked
+            )
 
 
 def _words(rows: Examples) -> Iterator[Marks]:
@@ -339,7 +253,7 @@ def _words(rows: Examples) -> Iterator[Marks]:
     if often.vocabulary:
         ones, shape = np.ones(len(often.words)), (len(rows), len(often.vocabulary))
         present = csc_array((ones, (often.rows, often.words)), shape=shape)
-        yield Marks("word", list(often.vocabulary), present, counts="text_pair" in rows.table.column_names)
+        yield Marks("word", list(often.vocabulary), present)
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
@@ -350,7 +264,7 @@ def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
         held_out = held_out_solved(rows, seed=seed) if choice else held_out_right(rows, column, seed=seed)
         if held_out is not None:
             present = _matrix(held_out.right[:, None])
-            yield Marks("partial input", [(column, "")], present, True, rows=held_out.rows, at_chance=held_out.majority)
+            yield Marks("partial input", [(column, "")], present, rows=held_out.rows, at_chance=held_out.majority)
 
 
 def _columns(rows: Examples, seed: int) -> Marks:
@@ -363,7 +277,7 @@ def _columns(rows: Examples, seed: int) -> Marks:
     right = np.stack([_column_right(features[:, column], labels, folds) for column in range(features.shape[1])], axis=1)
     majority = float(np.bincount(labels).max() / len(labels))
     names = [(f"column {column}", "") for column in range(features.shape[1])]
-    return Marks("column", names, _matrix(right), counts=False, at_chance=majority)
+    return Marks("column", names, _matrix(right), at_chance=majority)
 
 
 def _column_right(values: np.ndarray, labels: np.ndarray, folds: np.ndarray) -> np.ndarray:

@@ -1,15 +1,14 @@
-"""How a property goes with the label: bins of numbers, the class that each value points to, and rows without the tie.
+"""How a property goes with the label: the class that each value points to, and rows without the tie.
 
 Which properties a dataset has is in `values`. Whether models lean on one is judged in `analysis`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from aflite_assets.diagnostics.evidence.cues import label_ties
+from aflite_assets.diagnostics.score_tests import label_ties
 
 FEWEST_ROWS = 20
 """Values on fewer rows point nowhere: the test of a tie is about sums of many."""
@@ -19,9 +18,6 @@ MOST_VALUES = 50
 
 MOST_POINTING = 16
 """Values of one property that may point to a class; the others are one value without a tie."""
-
-BINS = 8
-"""Into which a numeric property is cut, at its quantiles."""
 
 NOWHERE = -1
 """The class that a value without a tie points to."""
@@ -40,25 +36,6 @@ class Tie:
     points_to: np.ndarray
     p_value: float
     overlap: float
-
-
-def bin_edges(values: np.ndarray) -> np.ndarray:
-    """Return the upper edges of at most `BINS` bins of a number, at its quantiles, less the last; NaN is no value."""
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return np.zeros(0)
-    edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS, method="inverted_cdf"))
-    return np.asarray(edges[edges < known.max()])
-
-
-def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Name the bin of each number, as text of dtype object: "at most 4", "over 4 to 9", "over 9", "none" for NaN."""
-    if not len(edges):
-        return np.where(np.isnan(values), "none", "any").astype(object)
-    texts = [f"{edge:.6g}" for edge in edges]
-    between = [f"over {low} to {high}" for low, high in pairwise(texts)]
-    names = np.array([f"at most {texts[0]}", *between, f"over {texts[-1]}", "none"], dtype=object)
-    return np.asarray(names[np.where(np.isnan(values), len(names) - 1, np.searchsorted(edges, values, side="left"))])
 
 
 def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Tie:

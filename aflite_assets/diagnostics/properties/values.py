@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.evidence.cues import FEWEST_ROWS, label_ties
+from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.properties.ties import bin_edges, binned
+from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
+from aflite_assets.diagnostics.score_tests import label_ties
 
 Kind = Literal["attribute", "typography", "length", "word", "column"]
 Reason = Literal["declared", "artefact"]

@@ -39,7 +39,7 @@ _Record = TypeVar("_Record")
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
     (accuracies.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
     (accuracies.SCORES, accuracies.seed_scores),
-    (accuracies.ACCURACIES, accuracies.accuracies),
+    (accuracies.ACCURACIES, lambda data: accuracies.score_table(data).values()),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
     (measured.DATA_MAPS, measured.data_map_means),

@@ -13,17 +13,10 @@ from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
-from aflite_assets.analysis.scores.accuracy import (
-    TOP,
-    Score,
-    correct_rows,
-    finished_rows,
-    finished_trainings,
-    trained_right,
-)
-from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
+from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
+from aflite_assets.analysis.scores.groups import cells_of, train_sets_of
 from aflite_assets.analysis.scores.judges import judging
-from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import (
     Subset,
     category_parts,
@@ -89,10 +82,10 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
 
 
 def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
-    cells = _cells(data, representation)
-    pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
-    for evaluator, ((train_set, against), barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
-        first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
+    pairs = _pairs(train_sets_of(data, representation))
+    for evaluator, (pair, barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
+        first, second = (trained_right(data, evaluator, name, representation, test_set) for name in pair)
+        train_set, against = pair
         other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
         whole = Place(representation, evaluator, train_set, **rows_of(test_set))
         is_control = barred is None
@@ -111,10 +104,6 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
                 contrast = natural_contrast(data, one, test_set)
                 claim = replace(claim, contrast=contrast, needs_contrast=test_set.collected is None)
             yield one, claim
-
-
-def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
-    return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
@@ -144,12 +133,12 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
     ]
     compared = dict.fromkeys((evaluator, test_set) for *both, test_set in tuned for evaluator in both)
     for representation, (evaluator, test_set) in product(data.representations, compared):
-        cells = _cells(data, representation)
-        for first, second in compared_pairs([train_set for name, train_set in cells if name == evaluator]):
-            here, there = (finished_rows(cells[evaluator, name], test_set) for name in (first, second))
-            claim = claim_on(here, there, test_set, whole_set(test_set))
-            place = Place(representation, evaluator, first, test_set.name)
-            other = {"against": second, "test_rows": claim.test_rows, **numbers_of(claim.interval)}
+        for pair in compared_pairs(train_sets_of(data, representation)):
+            cells = (cells_of(data, evaluator, name, representation) for name in pair)
+            first, second = (finished_rows(each, test_set) for each in cells)
+            claim = claim_on(first, second, test_set, whole_set(test_set))
+            place = Place(representation, evaluator, pair[0], test_set.name)
+            other = {"against": pair[1], "test_rows": claim.test_rows, **numbers_of(claim)}
             yield Difference(comparison="transfer", **place._asdict(), **other)
 
 
@@ -192,13 +181,14 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
 
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare two rankings by every evaluator, at every size, on every test set and category."""
-    scores = score_table(data)
     for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
         names = (pair.representation, pair.against)
         mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
         train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
         for train_set, test_set in product(train_sets, data.test_sets):
             first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
+            cells = (cells_of(data, evaluator, train_set, name) for name in names)
+            seeds, seeds_against = (len(finished_rows(each, test_set)) for each in cells)
             for part in (whole_set(test_set), *category_parts(test_set)):
                 place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
                 claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
@@ -208,14 +198,10 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
                     against_representation=pair.against,
                     against=train_set,
                     test_rows=claim.test_rows,
-                    seeds=_seeds(scores.get(place)),
-                    seeds_against=_seeds(scores.get(place._replace(representation=pair.against))),
+                    seeds=seeds,
+                    seeds_against=seeds_against,
                 )
                 yield one, claim
-
-
-def _seeds(score: Score | None) -> int:
-    return 0 if score is None or score.seeds is None else score.seeds
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
@@ -259,7 +245,7 @@ def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
             yield there._replace(train_set="full", tested_on="full"), there
     parts = [(one, part) for one in data.test_sets if one.challenge for part in zero_shot_subsets(one)]
     for name in data.representations:
-        pairs = compared_pairs(list(dict.fromkeys(train_set for _, train_set in _cells(data, name))))
+        pairs = compared_pairs(train_sets_of(data, name))
         for evaluator, pair, (test_set, part) in product(data.plain_evaluators, pairs, parts):
             first, second = (Place(name, evaluator, each, **rows_of(test_set, part)) for each in pair)
             yield first, second

@@ -220,25 +220,20 @@ def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
-def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return per training which rows it got right, and of `filtered` per run of the filter the mean of its trainings.
-
-    Trainings on one run's rows have its draw in common, so that the runs, if there are several, are what varies.
-    """
-    runs: dict[int, list[Cell]] = {}
-    for place, cell in enumerate(cells):
-        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
-        runs.setdefault(run, []).append(cell)
-    finished = [finished_rows(group, test_set) for group in runs.values()]
-    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
-
-
 def trained_right(
     data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
 ) -> list[np.ndarray]:
-    """Return the `finished_trainings` of an evaluator on a train set of one filtering, or on full."""
-    cells = cells_of(data, evaluator, train_set, None if train_set == "full" else representation)
-    return finished_trainings(data, cells, test_set)
+    """Return per training on a train set of one filtering, or on full, which rows it got right.
+
+    Of `filtered`, return per run of the filter the mean of its trainings. Trainings on one run's rows have its draw in
+    common, so that the runs, if there are several, are what varies.
+    """
+    runs: dict[int, list[Cell]] = {}
+    for place, cell in enumerate(cells_of(data, evaluator, train_set, representation)):
+        run = data.filter_runs.get(cell.seed, 0) if train_set == "filtered" and data.filter_runs else place
+        runs.setdefault(run, []).append(cell)
+    finished = [finished_rows(group, test_set) for group in runs.values()]
+    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any
 from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.analysis.scores.score_table import OVERLAP
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
 from aflite_assets.reports.tables.cells import (
     decimal,
     difference_cell,

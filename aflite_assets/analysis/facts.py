@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
+from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
 from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
 from aflite_assets.analysis.inputs.records import (
     BenchmarkData,
@@ -223,7 +223,7 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
         one,
         filter_outcome(one),
         control=control(data, one.representation),
-        train_questions=questions_of(data, only_train(one)["row_id"].to_numpy()),
+        train_questions=questions_of(data, one.train["row_id"].to_numpy()),
         cutoffs=tuple(row.cutoff for row in filter_table(one)),
         splits=tuple(one.rows["split"].unique().to_pylist()),
         rows_left_alone=int((~one.entered).sum()),

@@ -8,14 +8,14 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import Trainings, crossed_interval, label_mean_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores.accuracies import TestedOn
-from aflite_assets.analysis.scores.subsets import Subset
+from aflite_assets.analysis.scores.subsets import Part, Subset
 from aflite_assets.analysis.tidy import TidyTable
 
 Comparison = Literal["control", "transfer", "second phase", "ranking", "sample", "means"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Part):
     """Accuracy of one side minus that of the other, in points, with its 95 % interval and its verdict.
 
     `comparison`: "control" has filtered, or weighted, against its control and other rows of its size; "transfer" the
@@ -68,11 +68,6 @@ class Difference:
     beyond_natural_p: float | None = None
 
     @property
-    def whole(self) -> bool:
-        """Whether it is about no category or gold label alone."""
-        return self.column is None and self.label is None
-
-    @property
     def deciding(self) -> bool:
         """Whether it is one of those that decide whether filtering helps."""
         return self.family == "deciding"
@@ -112,7 +107,7 @@ def family_of(part: Subset, *, deciding: bool = False) -> Family:
     """Return what a difference on these rows is judged with."""
     if deciding:
         return "deciding"
-    return "whole sets" if part.column is part.label is None else "parts of sets"
+    return "whole sets" if part.whole else "parts of sets"
 
 
 def claim_on(

@@ -99,7 +99,7 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
             if place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
                 bar = bar or "chosen by the filter"
-            claim = claim_on(first, second, test_set, part, bar, deciding=decides and place.whole)
+            claim = claim_on(first, second, test_set, part, bar, deciding=decides and part.whole)
             if claim.family == "deciding" and claim.interval is not None:
                 contrast = natural_contrast(data, one, test_set)
                 claim = replace(claim, contrast=contrast, needs_contrast=test_set.collected is None)
@@ -188,20 +188,12 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
         for train_set, test_set in product(train_sets, data.test_sets):
             first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
             cells = (cells_of(data, evaluator, train_set, name) for name in names)
-            seeds, seeds_against = (len(finished_rows(each, test_set)) for each in cells)
+            seeds = zip(("seeds", "seeds_against"), (len(finished_rows(each, test_set)) for each in cells), strict=True)
+            other: dict[str, Any] = {"against_representation": pair.against, "against": train_set, **dict(seeds)}
             for part in (whole_set(test_set), *category_parts(test_set)):
                 place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
                 claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
-                one = Difference(
-                    comparison="ranking",
-                    **place._asdict(),
-                    against_representation=pair.against,
-                    against=train_set,
-                    test_rows=claim.test_rows,
-                    seeds=seeds,
-                    seeds_against=seeds_against,
-                )
-                yield one, claim
+                yield Difference(comparison="ranking", **place._asdict(), test_rows=claim.test_rows, **other), claim
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
@@ -249,5 +241,5 @@ def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
         for evaluator, pair, (test_set, part) in product(data.plain_evaluators, pairs, parts):
             first, second = (Place(name, evaluator, each, **rows_of(test_set, part)) for each in pair)
             yield first, second
-            if first.whole:
+            if part.whole:
                 yield first._replace(top=TOP), second._replace(top=TOP)

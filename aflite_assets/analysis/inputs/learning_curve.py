@@ -162,8 +162,7 @@ def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterat
     """Yield a point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
     elbow, held_back = curve.elbow, curve.held_back_rows
     for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
-        interval = wilson_interval(accuracy, held_back)
-        shares = (accuracy, interval.low, interval.high, curve.largest_class / held_back)
+        shares = (accuracy, *wilson_interval(accuracy, held_back), curve.largest_class / held_back)
         yield CurvePoint(curve.representation, rows, held_back, whole, *shares, rows == elbow, rows == chosen)
 
 

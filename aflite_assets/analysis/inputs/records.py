@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
@@ -107,6 +108,11 @@ class FilteredSet:
     chance: ChanceScores | None = None
     first_scores: pa.Table | None = None
 
+    @property
+    def train(self) -> pa.Table:
+        """The `rows` of train."""
+        return self.rows.filter(pc.field("split") == "train")
+
     def policy(self, split: str) -> str:
         """Return what the filter did with the rows of a split other than train: pooled, scored or kept."""
         policies = self.settings.get("evaluation_rows")
@@ -204,11 +210,6 @@ class RankingPair:
     against: str
     rankings: tuple[str, str]
     overlaps: tuple[RankingOverlap, ...]
-
-    @property
-    def differing(self) -> tuple[str, ...]:
-        """The train sets of which the two kept other numbers of rows."""
-        return tuple(one.train_set for one in self.overlaps if one.first_rows != one.second_rows)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-CellStatus = Literal["done", "failed", "not run"]
-
 
 @dataclass(frozen=True)
 class Training:
@@ -22,7 +20,7 @@ class Training:
     representation: str | None
     seed: int
     train_rows: int
-    status: CellStatus
+    status: Literal["done", "failed", "not run"]
     reason: str | None = None
 
 

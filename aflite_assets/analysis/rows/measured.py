@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import only_train
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.scores.groups import control
 from aflite_assets.analysis.scores.questions import PICKED
@@ -190,7 +189,7 @@ def length_shares(
     Random set i is drawn from (0, i), as many rows as were kept. `named`: the source's name of a column. Raises
     DataError if a row is not among the examples.
     """
-    train = only_train(filtered)
+    train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]
     if examples.modality != "text" or not train.num_rows:
         return

@@ -12,9 +12,9 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.inputs.trained_cells import Training
 from aflite_assets.analysis.scores.accuracy import (
     TOP,
-    MissingScore,
     Score,
     correct_rows,
+    finished_rows,
     gold_ranks,
     in_top,
     is_ranked,
@@ -23,6 +23,7 @@ from aflite_assets.analysis.scores.accuracy import (
 from aflite_assets.analysis.scores.groups import cell_groups, train_rows
 from aflite_assets.analysis.scores.subsets import (
     MAX_CLASSES_APART,
+    Part,
     Subset,
     gold_labels,
     subsets_of,
@@ -55,14 +56,9 @@ class Place(NamedTuple):
     label: str | None = None
     top: int = 1
 
-    @property
-    def whole(self) -> bool:
-        """True if it is about no category or gold label alone."""
-        return self.column is None and self.label is None
-
 
 @dataclass(frozen=True, kw_only=True)
-class Accuracy(Score):
+class Accuracy(Score, Part):
     """Mean accuracy over the seeds of one evaluator and train set on one test set, or on a part of it.
 
     `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `Place`. `train_rows`,
@@ -80,11 +76,6 @@ class Accuracy(Score):
     category: str | None
     label: str | None
     top: int
-
-    @property
-    def whole(self) -> bool:
-        """True if it is about no part of a test set but its full or its filtered rows."""
-        return self.column is None and self.label is None
 
 
 class ScoredGroup(NamedTuple):
@@ -157,7 +148,7 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
             for top, right in by_top.items():
                 for tested_on, part in parts:
                     place = Place(representation, evaluator, train_set, test_set.name, tested_on, *part.name, top)
-                    if top == 1 or place.whole:
+                    if top == 1 or part.whole:
                         found = vars(score(right, part.mask, test_set.groups)) | place._asdict()
                         scores[place] = Accuracy(**found, train_rows=trained[0], train_rows_most=trained[-1])
     return scores
@@ -206,10 +197,7 @@ def seed_scores(data: BenchmarkData) -> Iterator[SeedScore]:
     """Yield every finished training on every test set and part, once for each filtering that it belongs to."""
     for group in scored_groups(data):
         for cell, (test_set, parts) in product(group.cells, group.tested):
-            right = correct_rows(cell, test_set)
-            if isinstance(right, MissingScore):
-                continue
-            for tested_on, part in parts:
+            for right, (tested_on, part) in product(finished_rows([cell], test_set), parts):
                 yield record_of(
                     SeedScore,
                     cell,

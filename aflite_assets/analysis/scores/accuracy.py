@@ -280,5 +280,4 @@ def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups
     if groups is not None:
         effective, degrees_of_freedom = effective_rows(np.mean(finished, axis=0), groups[mask])
     interval = wilson_interval(mean, effective, degrees_of_freedom)
-    numbers = (mean, deviation, len(accuracies), effective, interval.low, interval.high)
-    return Score("done", None, test_rows, unfinished, *numbers)
+    return Score("done", None, test_rows, unfinished, mean, deviation, len(accuracies), effective, *interval)

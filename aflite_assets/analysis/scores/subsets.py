@@ -16,8 +16,20 @@ PartName = tuple[str | None, str | None, str | None]
 """The category column, category and gold label of a part of a challenge set; None for any."""
 
 
+class Part:
+    """What is about rows of a test set: those of a category `column` or a gold `label`, None for any."""
+
+    column: str | None
+    label: str | None
+
+    @property
+    def whole(self) -> bool:
+        """True if it is about no category or gold label alone, but the full or the filtered rows."""
+        return self.column is None and self.label is None
+
+
 @dataclass(frozen=True, eq=False)
-class Subset:
+class Subset(Part):
     """Some rows of a test set: `mask`, bool per row; category column, category and gold label, None for any."""
 
     column: str | None
@@ -102,9 +114,6 @@ def compared_subsets(test_set: TestSet) -> list[Subset]:
     return parts if len(parts) > 1 else []
 
 
-TestedPart = tuple[TestSet, Subset]
-
-
-def tested_parts(data: BenchmarkData) -> list[TestedPart]:
+def tested_parts(data: BenchmarkData) -> list[tuple[TestSet, Subset]]:
     """Return every test set whole, each with the compared parts of challenge sets after it."""
     return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]

@@ -19,7 +19,7 @@ def test_every_evaluator_and_train_set_has_a_score_on_every_part(planted: Benchm
     assert found.accuracy is not None
     accuracies = [cell_accuracy(cell, hans, mask) for cell in seeds]
     assert found.accuracy == pytest.approx(sum(one or 0.0 for one in accuracies) / 3)
-    assert (found.seeds, found.test_rows, place.whole) == (3, 50, False)
+    assert (found.seeds, found.test_rows, found.whole) == (3, 50, False)
     assert scores[Place("roberta", "forest", "random", "test", "full")].status == "not run"
 
 

@@ -111,17 +111,15 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
     rows = pq.read_table(result.file(FORGETTABLE_ROWS))
-    sets: dict[str, dict[str, np.ndarray]] = {}
+    sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
     for one in read_forgettable_sets(result):
         if one.name != "random":
-            sets.setdefault(one.weak_model, {})[one.name] = np.sort(one.row_ids)
-    seen = set()
+            sets[one.weak_model][one.name] = np.sort(one.row_ids)
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
         model = key["weak_model"]
         own = rows.filter((pc.field("weak_model") == model) & (pc.field("seed") == key["seed"]))
         counts = own.select(["row_id", "forgetting_events", "right", "presentations"])
-        yield LearntRows(model, key["seed"], counts, None if model in seen else sets.get(model, {}))
-        seen.add(model)
+        yield LearntRows(model, key["seed"], counts, sets.pop(model, None))
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.data.raw_table.storage import load_examples
@@ -150,7 +152,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
         row_facts=rows.read_row_facts(parts, evidence, raw),
         evidence=(*_evidence(inputs, source, tests), *rows.information_tables(information, by_row, filtered)),
-        row_information=information,
+        row_information=pa.concat_tables(information.values()) if information else None,
         source=source,
         forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
         data_maps=rows.data_maps(models, raw, filtered),

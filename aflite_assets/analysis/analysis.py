@@ -17,8 +17,7 @@ from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, diffe
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
-from aflite_assets.analysis.inputs.trained_cells import Training
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, Training
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging

@@ -18,7 +18,7 @@ from aflite_assets.analysis.inputs.records import (
     TestSet,
     Unit,
 )
-from aflite_assets.analysis.scores.accuracies import ranked_sets
+from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets

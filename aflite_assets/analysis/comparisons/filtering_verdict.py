@@ -220,15 +220,14 @@ def _sureness(one: Difference) -> float:
 
 
 def _comparison(data: BenchmarkData, one: Difference, beyond_p: float | None) -> Comparison:
-    by_label = (one.label_mean, one.label_mean_low, one.label_mean_high)
-    difference, low, high = (one.difference, one.low, one.high) if one.label_mean is None else by_label
+    by_label = one.label_mean is not None
     beyond = None if one.beyond_natural is None or beyond_p is None else (one.beyond_natural, beyond_p)
     return record_of(
         Comparison,
         one,
-        difference=difference,
-        low=low,
-        high=high,
+        difference=one.label_mean if by_label else one.difference,
+        low=one.label_mean_low if by_label else one.low,
+        high=one.label_mean_high if by_label else one.high,
         verdict=record_of(Verdict, one),
         groups=one.effective_groups or 0.0,
         seeds=min(one.seeds or 0, one.seeds_against or 0),

@@ -8,28 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.inputs.trained_cells import Training
-from aflite_assets.analysis.scores.accuracy import (
-    TOP,
-    Score,
-    correct_rows,
-    finished_rows,
-    gold_ranks,
-    in_top,
-    is_ranked,
-    score,
-)
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, Training
+from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, finished_rows, in_top, ranked_sets, score
 from aflite_assets.analysis.scores.groups import cell_groups, train_rows
-from aflite_assets.analysis.scores.subsets import (
-    MAX_CLASSES_APART,
-    Part,
-    Subset,
-    gold_labels,
-    subsets_of,
-    tested_parts,
-    whole_set,
-)
+from aflite_assets.analysis.scores.subsets import Part, Subset, scored_parts, tested_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
 TestedOn = Literal["full", "filtered", "own", "all"]
@@ -93,7 +75,7 @@ class ScoredGroup(NamedTuple):
 
 def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
     """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
-    on_all_rows = [(one, _on_all_rows(one)) for one in data.test_sets]
+    on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
     for name in data.representations:
         for evaluator, train_set, cells in cell_groups(data, name):
             tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
@@ -107,12 +89,6 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
 
 def _all_rows(test_set: TestSet) -> TestedOn:
     return "all" if test_set.challenge else "full"
-
-
-def _on_all_rows(test_set: TestSet) -> list[tuple[TestedOn, Subset]]:
-    """Return the whole set, then its parts, which every train set is scored on."""
-    parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
-    return [(_all_rows(test_set), part) for part in (whole_set(test_set), *parts)]
 
 
 def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
@@ -152,14 +128,6 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
                         found = vars(score(right, part.mask, test_set.groups)) | place._asdict()
                         scores[place] = Accuracy(**found, train_rows=trained[0], train_rows_most=trained[-1])
     return scores
-
-
-def ranked_sets(data: BenchmarkData) -> frozenset[str]:
-    """Return the test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
-    enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
-    return frozenset(
-        one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
-    )
 
 
 def points(before: Score | None, after: Score | None) -> float | None:

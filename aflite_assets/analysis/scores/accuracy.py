@@ -80,6 +80,14 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
     return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
+def ranked_sets(data: BenchmarkData) -> frozenset[str]:
+    """Return the test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
+    enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
+    return frozenset(
+        one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
+    )
+
+
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Count the classes that the cell finds likelier than the row's own: int64, in the test set's row order.
 

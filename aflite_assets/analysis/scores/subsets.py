@@ -77,6 +77,12 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
     return subsets
 
 
+def scored_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then its parts, which every train set is scored on."""
+    parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
+    return [whole_set(test_set), *parts]
+
+
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the smaller parts of the zero-shot table: gold labels of sets without categories.
 

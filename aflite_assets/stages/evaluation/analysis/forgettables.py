@@ -9,16 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import (
-    NO_FORGETTABLES,
     Agreement,
-    Forgettables,
     LearntRows,
     SecondPhase,
     Threshold,
     WeakModelFacts,
     threshold_curve,
 )
-from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, Cell, Forgettables, TestSet
 from aflite_assets.analysis.train_sets import is_forgettable_set
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.minorities import measure_rows

@@ -49,10 +49,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
         filtering.CLASS_SHARES,
         lambda data: (row for one in data.filtered for row in filtering.class_shares(one, len(data.label_names))),
     ),
-    (
-        filtering.PREDICTABILITY,
-        lambda data: (row for one in data.filtered for row in filtering.predictability_counts(one)),
-    ),
+    (filtering.PREDICTABILITY, lambda data: chain.from_iterable(map(filtering.predictability_counts, data.filtered))),
     (filtering.PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
     (measured.LENGTHS, measured.lengths),
     (

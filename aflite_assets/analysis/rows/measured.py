@@ -25,8 +25,6 @@ _SHOWN = 0.995
 """Share of the texts that have a place for their length; the longer ones share the last place."""
 
 _Side = Literal["kept", "removed"]
-
-
 _TestedOn = Literal["full", "filtered"]
 
 

@@ -80,7 +80,7 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
         for evaluator, train_set, cells in cell_groups(data, name):
             tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
             yield ScoredGroup(name, evaluator, train_set, cells, tested)
-    wholes = [(one, [(_all_rows(one), part)]) for one, part in tested_parts(data)]
+    wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in tested_parts(one)]
     by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
     for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.forgettables.cells):
         cells = data.forgettables.cells_of(evaluator, train_set)

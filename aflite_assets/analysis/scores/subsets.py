@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.inputs.records import TestSet
 
 MAX_LABELS_APART = 4
 """Challenge sets with more gold labels than this are split by category alone."""
@@ -108,18 +108,14 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     return list(first.values())
 
 
-def compared_subsets(test_set: TestSet) -> list[Subset]:
-    """Return the compared parts of a challenge set: gold labels, then parts of the zero-shot table; two or none.
+def tested_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then the compared parts of a challenge set, two or none: gold labels, then zero-shot parts.
 
     On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
+    whole = [whole_set(test_set)]
     if not test_set.challenge:
-        return []
+        return whole
     labels = [part for part in subsets_of(test_set) if part.column is None]
     parts = labels + [part for part in zero_shot_subsets(test_set) if part.column is not None]
-    return parts if len(parts) > 1 else []
-
-
-def tested_parts(data: BenchmarkData) -> list[tuple[TestSet, Subset]]:
-    """Return every test set whole, each with the compared parts of challenge sets after it."""
-    return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]
+    return whole + parts if len(parts) > 1 else whole

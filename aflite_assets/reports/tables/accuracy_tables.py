@@ -71,7 +71,6 @@ ACCURACY = TableSpec(
         Cells(ACCURACIES, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
         Cells(DIFFERENCES, _DROP_COLUMN, points_cell, _is_drop, order=_place),
     ),
-    each=("representation",),
     where=is_of_filtering,
     caption="Wilson's interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
     "worth. Shaded: full tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full "
@@ -174,7 +173,6 @@ IN_DISTRIBUTION = TableSpec(
         Cells(ACCURACIES, _column, sizes_cell, _is_compared, merged=True, order=_column_order, apart=("train rows",)),
     ),
     of="{test_set}",
-    each=("test_set",),
     where=_is_natural,
     when=lambda facts, records: bool(facts.plain_evaluators),
     caption="Random on full rows shows what having fewer train rows costs. The control has as many train rows and, as "
@@ -197,7 +195,6 @@ TOP_5 = TableSpec(
         Cells(DIFFERENCES, Column(Heading("top-{top}"), _FALL), _fall, _is_fall, order=_fall_order),
     ),
     of="{test_set}",
-    each=("test_set",),
     where=lambda facts, one: facts.test_set[one.test_set].ranked,
     caption="A row counts as right in top-5 when its class is among the five that the model finds likeliest. "
     "Difference: full minus filtered, in points. If a challenge set has some of the dataset's classes and adds "
@@ -217,7 +214,6 @@ BY_CLASS = TableSpec(
     {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
     (Cells(ACCURACIES, "{test_set}", short_score_cell),),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_is_compared_by_class,
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,

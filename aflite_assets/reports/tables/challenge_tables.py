@@ -74,7 +74,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
         of = one.test_set if column is None else f"{one.test_set}, by {short(column)}"
-        yield {"representation": one.representation, "test_set": one.test_set, "column": column, "of": of}
+        yield {"column": column, "of": of}
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
@@ -128,7 +128,6 @@ ZERO_SHOT = TableSpec(
         Cells(DIFFERENCES, _set_column, points_cell, is_comparison("means"), apart=MINUS),
     ),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_beside,
     caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
     "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
@@ -180,7 +179,6 @@ FINE_ACTION = TableSpec(
         Cells(DIFFERENCES, _set_column, judged_cell, _against_control, apart=MINUS),
     ),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_of_a_size,
     row_order=lambda facts, one: _by_size(facts, str(one.representation)).index(one.train_set),
     when=_several_sizes,
@@ -232,8 +230,7 @@ TRANSFER = TableSpec(
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [
-        {"representation": one.representation, "start": start}
-        for start in dict.fromkeys(facts.fine_tuned[name].start for name, _ in _tuned(facts, one))
+        {"start": start} for start in dict.fromkeys(facts.fine_tuned[n].start for n, _ in _tuned(facts, one))
     ],
     where=lambda facts, one: is_of_filtering(facts, one) and one.whole,
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "

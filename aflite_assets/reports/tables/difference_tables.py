@@ -55,7 +55,6 @@ FALL_TABLE = TableSpec(
     {"evaluator": "{evaluator}"},
     (Cells(FALLS, _fall_column, _fall_cell),),
     of="{test_set}",
-    each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
     caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "
     "joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked about the filtered "
@@ -87,7 +86,6 @@ PAIRED = TableSpec(
         Cells(DIFFERENCES, "verdict", _verdict_cell),
         Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
-    each=("representation",),
     where=lambda facts, one: one.comparison == "control" and one.whole,
     notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
     "and trainings as samples (crossed, t quantiles). They hold for this warm-up and this filter run, which "
@@ -109,7 +107,6 @@ PAIRED_PARTS = TableSpec(
         Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
     ),
     of="{test_set}, {train_set} minus {against}",
-    each=("representation", "test_set", "train_set", "against"),
     where=lambda facts, one: one.comparison == "control" and not one.whole,
     row_key=part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),

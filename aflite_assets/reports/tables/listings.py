@@ -50,7 +50,6 @@ ITERATION_TABLE = TableSpec(
         *value_columns(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
         *value_columns(ITERATIONS, rows_never_held_out="never held out"),
     ),
-    each=("representation",),
     caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about "
     "them, and target and stop about the train rows among them. Scored rows, if there are any, are never trained on "
     "and leave by the same law.",

@@ -60,6 +60,11 @@ class Column:
     line: bool = False
     key: Hashable = None
 
+    def filled(self, values: Mapping[str, object]) -> "Column":
+        """Return it with values filled into both headings."""
+        group = None if self.group is None else self.group.filled(values)
+        return replace(self, heading=self.heading.filled(values), group=group)
+
     @property
     def plain(self) -> str:
         """All headings on one line: "test, full (n = 200)"."""
@@ -161,14 +166,14 @@ class Cells(Generic[_Record]):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table over tidy tables, or one for each combination of values of the fields `each`.
+    """A table over tidy tables, or several: one for each `name` and `of` that its records give.
 
-    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record.
-    If `each` is a function, it gives for a record the values that name each of the tables that it stands in. `name`,
-    `title`, `of` and the `notes` are filled with the fields of a table's first record and these values, as in
-    "{evaluator}, zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by;
-    without it they stand in the order of the records. `row_key` tells rows apart whose texts are cut. `notes` may be a
-    function of the facts and the table's records, and so is `when`, whether the table is shown.
+    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record, as
+    in "{evaluator}, zero-shot"; so are `name` and `of` and, with its first record, a table's `title` and `notes`.
+    `each` gives for a record further values to fill in, once for each of the tables that it stands in. `where`: the
+    records that the table is about. `row_order`: what rows are sorted by; without it they stand in the order of the
+    records. `row_key` tells rows apart whose texts are cut. `notes` may be a function of the facts and the table's
+    records, and so is `when`, whether the table is shown.
     """
 
     name: str
@@ -176,7 +181,7 @@ class TableSpec:
     headings: Mapping[str, str | Callable[[DatasetFacts, Any], str]]
     cells: tuple[Cells[Any], ...]
     of: str = ""
-    each: tuple[str, ...] | Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = ()
+    each: Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = lambda facts, one: ({},)
     where: Callable[[DatasetFacts, Any], bool] = always
     row_order: Callable[[DatasetFacts, Any], Any] | None = None
     row_key: Callable[[Any], Hashable] = lambda one: None
@@ -186,44 +191,36 @@ class TableSpec:
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
         """The tables in the order of their first records; none without a record."""
-        facts, found = analysis.facts, dict[tuple[tuple[str, object], ...], list[_Placed]]()
+        facts, found = analysis.facts, dict[tuple[object, ...], list[_Placed]]()
         for block in self.cells:
             for one in analysis.of(block.source):
                 if self.where(facts, one) and block.where(facts, one):
-                    for names in self._names(facts, one):
-                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one, names))
-        return tuple(
-            self._table(facts, dict(names), placed)
-            for names, placed in found.items()
-            if self.when(facts, [each.one for each in placed])
-        )
-
-    def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
-        return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
+                    for names in self.each(facts, one):
+                        values = {**vars(one), **names}
+                        key = self.name.format_map(values), self.of.format_map(values), *names.items()
+                        found.setdefault(key, []).extend(self._placed(facts, block, one, values))
+        shown = (placed for placed in found.values() if self.when(facts, [each.one for each in placed]))
+        return tuple(self._table(facts, placed) for placed in shown)
 
     def _placed(
-        self, facts: DatasetFacts, block: Cells[Any], one: Any, names: Mapping[str, object]
+        self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Mapping[str, object]
     ) -> "Iterator[_Placed]":
-        said, values = block.apart or self.headings.values(), {**vars(one), **names}
+        said = block.apart or self.headings.values()
         texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
-        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, values)
+        found = block.column(facts, one) if callable(block.column) else _as_column(block.column).filled(values)
         for column in found if isinstance(found, list) else [found]:
-            yield _Placed(block, one, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
+            yield _Placed(block, one, values, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
-    def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
-        records = [each.one for each in placed]
+    def _table(self, facts: DatasetFacts, placed: "Sequence[_Placed]") -> Table:
+        records, values = [each.one for each in placed], placed[0].values
         columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
         rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
         places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
         for each in placed:
             places.setdefault((each.row, each.column), []).append(each)
-        values = {**vars(records[0]), **names}
-        name, of, title = (text.format_map(values) for text in (self.name, self.of, self.title))
         return Table(
-            name,
-            of,
-            title,
-            tuple(self.headings),
+            *(text.format_map(values) for text in (self.name, self.of, self.title)),
+            headings=tuple(self.headings),
             columns=ruled(columns),
             rows=tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
@@ -236,18 +233,13 @@ class TableSpec:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A record in a row and column where its block puts it."""
+    """A record in a row and column where its block puts it, and the `values` that texts are filled with."""
 
     block: Cells[Any]
     one: Any
+    values: Mapping[str, object]
     row: _RowKey
     column: Column
-
-
-def _filled_column(head: _Head, values: Mapping[str, object]) -> Column:
-    column = _as_column(head)
-    group = None if column.group is None else column.group.filled(values)
-    return replace(column, heading=column.heading.filled(values), group=group)
 
 
 def _as_column(head: _Head) -> Column:

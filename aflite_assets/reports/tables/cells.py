@@ -23,16 +23,18 @@ _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
+def number_cell(
+    number: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False
+) -> TableCell:
+    """A number written by `form`, with what stands `small` below it; a dash for None."""
+    return NOTHING if number is None else TableCell(form(number), small, number, strong=strong)
+
+
 def field_cell(
     name: str, form: Callable[[Any], str] = count, *, strong: bool = False
 ) -> Callable[[DatasetFacts, Any], TableCell]:
-    """A cell with the number of one field of its record, written by `form`; a dash for None."""
-
-    def cell(_facts: DatasetFacts, one: Any) -> TableCell:
-        number = getattr(one, name)
-        return TableCell(DASH if number is None else form(number), value=number, strong=strong and number is not None)
-
-    return cell
+    """A `number_cell` of one field of its record."""
+    return lambda facts, one: number_cell(getattr(one, name), form, strong=strong)
 
 
 decimal = "{:.3f}".format

@@ -36,10 +36,6 @@ _ENDS = {
 _end_cell = field_cell("accuracy", percent, strong=True)
 
 
-def _fall_column(facts: DatasetFacts, one: FallTerm) -> Column | str:
-    return _ENDS.get(one.change, one.change)
-
-
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     """The accuracy at an end, or the change that a step makes: what falls is below zero."""
     if one.change in _ENDS:
@@ -53,7 +49,7 @@ FALL_TABLE = TableSpec(
     "falls_{representation}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
     {"evaluator": "{evaluator}"},
-    (Cells(FALLS, _fall_column, _fall_cell),),
+    (Cells(FALLS, lambda facts, one: _ENDS.get(one.change, one.change), _fall_cell),),
     of="{test_set}",
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
     caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "

@@ -14,25 +14,21 @@ from aflite_assets.reports.tables.cells import (
     difference_cell,
     field_cell,
     is_comparison,
+    number_cell,
     rows_heading,
     set_column,
     short_score_cell,
     sizes_cell,
 )
-from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import count, percent
 
 
-def _share_of_rows(
-    name: str,
-) -> Callable[[DatasetFacts, Any], TableCell]:
+def _share_of_rows(name: str) -> Callable[[DatasetFacts, Any], TableCell]:
     """A cell with a count of train rows, and its share of them."""
-
-    def cell(facts: DatasetFacts, one: Any) -> TableCell:
-        number = getattr(one, name)
-        return TableCell(count(number), (f"{percent(number / max(one.rows, 1))} %",), number)
-
-    return cell
+    return lambda facts, one: number_cell(
+        getattr(one, name), count, f"{percent(getattr(one, name) / max(one.rows, 1))} %"
+    )
 
 
 WEAK_MODEL_TABLE = TableSpec(
@@ -79,7 +75,7 @@ def _events_heading(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> 
 
 
 def _events_cell(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> TableCell:
-    return TableCell(percent(one.share), (f"{count(one.rows)} rows",), one.share)
+    return number_cell(one.share, percent, f"{count(one.rows)} rows")
 
 
 EVENT_TABLE = TableSpec(
@@ -108,11 +104,9 @@ AGREEMENT_TABLE = TableSpec(
 
 
 def _minority(facts: DatasetFacts, one: forgettables.Minority) -> TableCell:
-    if one.mean is None:
-        return NOTHING
     form = decimal if one.measure == "overlap" else percent
     bounds = () if one.low is None or one.high is None else (f"[{form(one.low)}, {form(one.high)}]",)
-    return TableCell(form(one.mean), bounds, one.mean)
+    return number_cell(one.mean, form, *bounds)
 
 
 MINORITY_TABLE = TableSpec(
@@ -162,7 +156,7 @@ def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage)
 
 def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:
     deviation = () if one.seeds_deviation is None else (f"±{percent(one.seeds_deviation)}",)
-    return TableCell(percent(one.accuracy), deviation, one.accuracy)
+    return number_cell(one.accuracy, percent, *deviation)
 
 
 TWO_PHASE = TableSpec(

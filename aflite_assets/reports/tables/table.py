@@ -219,8 +219,10 @@ class TableSpec:
         for each in placed:
             places.setdefault((each.row, each.column), []).append(each)
         return Table(
-            *(text.format_map(values) for text in (self.name, self.of, self.title)),
-            headings=tuple(self.headings),
+            self.name.format_map(values),
+            self.of.format_map(values),
+            self.title.format_map(values),
+            tuple(self.headings),
             columns=ruled(columns),
             rows=tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])

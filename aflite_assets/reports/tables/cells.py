@@ -19,32 +19,29 @@ from aflite_assets.wording import counted, truncate
 MINUS = ("{train_set} minus {against}, points",)
 """The text before a row that has the difference between two train sets."""
 
+CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
-def number_cell(
-    number: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False
-) -> TableCell:
+def number(given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False) -> TableCell:
     """A number written by `form`, with what stands `small` below it; a dash for None."""
-    return NOTHING if number is None else TableCell(form(number), small, number, strong=strong)
+    return NOTHING if given is None else TableCell(form(given), small, given, strong=strong)
 
 
-def field_cell(
-    name: str, form: Callable[[Any], str] = count, *, strong: bool = False
-) -> Callable[[DatasetFacts, Any], TableCell]:
-    """A `number_cell` of one field of its record."""
-    return lambda facts, one: number_cell(getattr(one, name), form, strong=strong)
+def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
+    """A `number` that is one field of its record."""
+    return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
 decimal = "{:.3f}".format
 """An index with three decimals."""
 
-points_cell = field_cell("difference", signed_points)
+points = field("difference", signed_points)
 """A difference in points; a dash for None."""
 
 
-def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
+def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
     """Accuracy in per cent, its deviation over seeds and its interval, or why there is none.
 
     `short`: without the number of seeds if all of several finished.
@@ -57,7 +54,7 @@ def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, sho
     return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
 
 
-short_score_cell = partial(score_cell, short=True)
+short_score = partial(score, short=True)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -68,7 +65,7 @@ def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, shor
     return f"±{percent(deviation)}" if short and not unfinished else f"±{percent(deviation)} over {seeds}"
 
 
-def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
+def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
     """A difference in points with its bounds, shaded if it is a finding; if it is `judged` with its verdict.
 
     Without an interval it says why: there are no test rows, or a side has no result.
@@ -83,7 +80,7 @@ def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged:
     return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=shaded)
 
 
-judged_cell = partial(difference_cell, judged=True)
+judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
@@ -92,7 +89,7 @@ def verdict_text(verdict: Verdict | Difference) -> str:
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
-def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
+def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
     known = [one for one in trained if one.train_rows is not None]
     if not known:
@@ -101,15 +98,15 @@ def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
-rows_cell = field_cell("test_rows")
+test_rows = field("test_rows")
 """How many test rows or questions are compared."""
 
 
-def value_cell(value: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
+def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
     """Any text, or value of a setting, a statistic or an iteration."""
-    text = truncate(value_text(value), _LONGEST_VALUE)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-        return TableCell(text, value=float(value), strong=strong, shaded=shaded)
+    text = truncate(value_text(given), _LONGEST_VALUE)
+    if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
+        return TableCell(text, value=float(given), strong=strong, shaded=shaded)
     return TableCell(text, kind="text", strong=strong, shaded=shaded)
 
 

@@ -10,22 +10,7 @@ from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
-from aflite_assets.reports.tables.cells import (
-    decimal,
-    difference_cell,
-    field_cell,
-    is_comparison,
-    is_whole_or_category,
-    judged_cell,
-    part_name,
-    part_text,
-    rows_cell,
-    short,
-    short_score_cell,
-    units_text,
-    value_cell,
-    verdict_text,
-)
+from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
 from aflite_assets.text import percent
 
@@ -33,7 +18,7 @@ _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
     "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
 }
-_end_cell = field_cell("accuracy", percent, strong=True)
+_end_cell = cells.field("accuracy", percent, strong=True)
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
@@ -41,8 +26,8 @@ def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     if one.change in _ENDS:
         return _end_cell(facts, one)
     if one.difference is None or one.low is None or one.high is None:
-        return difference_cell(facts, one)
-    return difference_cell(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
+        return cells.difference(facts, one)
+    return cells.difference(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
 
 
 FALL_TABLE = TableSpec(
@@ -60,8 +45,8 @@ FALL_TABLE = TableSpec(
 
 
 def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    words = f"decides: {verdict_text(one)}" if one.deciding else verdict_text(one)
-    return value_cell(words, strong=one.deciding, shaded=one.found)
+    words = f"decides: {cells.verdict_text(one)}" if one.deciding else cells.verdict_text(one)
+    return cells.value(words, strong=one.deciding, shaded=one.found)
 
 
 def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
@@ -77,8 +62,8 @@ PAIRED = TableSpec(
         "tested on": "{test_set}, {tested_on} rows",
     },
     (
-        Cells(DIFFERENCES, units_text, rows_cell),
-        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell),
+        Cells(DIFFERENCES, cells.units_text, cells.test_rows),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "verdict", _verdict_cell),
         Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
@@ -97,14 +82,14 @@ PAIRED = TableSpec(
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
-    {"part": lambda facts, one: short(part_text(*part_name(one)))},
+    {"part": lambda facts, one: cells.short(cells.part_text(*cells.part_name(one)))},
     (
-        Cells(DIFFERENCES, "rows", rows_cell),
-        Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
+        Cells(DIFFERENCES, "rows", cells.test_rows),
+        Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), cells.judged),
     ),
     of="{test_set}, {train_set} minus {against}",
     where=lambda facts, one: one.comparison == "control" and not one.whole,
-    row_key=part_name,
+    row_key=cells.part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),
     caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
     "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions are a "
@@ -117,7 +102,7 @@ PAIRED_PARTS = TableSpec(
 
 
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
-    return one.test_set if one.whole else f"{one.test_set}: {short(part_text(*part_name(one)))}"
+    return one.test_set if one.whole else f"{one.test_set}: {cells.short(cells.part_text(*cells.part_name(one)))}"
 
 
 NOT_SHOWN = "no difference was shown"
@@ -148,7 +133,7 @@ def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
 
 def _is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
     is_of_pair = one.representation in _sides(facts) and one.top == 1
-    return is_of_pair and is_filtered_set(one.train_set) and is_whole_or_category(facts, one)
+    return is_of_pair and is_filtered_set(one.train_set) and cells.is_whole_or_category(facts, one)
 
 
 def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
@@ -164,24 +149,24 @@ def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
 
 
 def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return value_cell(ranking_text(facts, one), strong=one.found)
+    return cells.value(ranking_text(facts, one), strong=one.found)
 
 
-_is_ranking = is_comparison("ranking")
+_is_ranking = cells.is_comparison("ranking")
 
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}", "tested on": _ranked_on},
     (
-        Cells(DIFFERENCES, units_text, rows_cell, _is_ranking),
-        Cells(ACCURACIES, _ranking_heading, short_score_cell, _is_ranked),
-        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell, _is_ranking),
+        Cells(DIFFERENCES, cells.units_text, cells.test_rows, _is_ranking),
+        Cells(ACCURACIES, _ranking_heading, cells.short_score, _is_ranked),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference, _is_ranking),
         Cells(DIFFERENCES, "what it says", _ranking_cell, _is_ranking),
         Cells(DIFFERENCES, "seeds", _seeds_cell, _is_ranking),
     ),
     each=_pairs,
-    row_key=part_name,
+    row_key=cells.part_name,
     notes="Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
     "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "
     "as samples, for this warm-up and this filter run. A ranking is better where the interval leaves out zero. It "
@@ -196,12 +181,12 @@ RANKING_OVERLAPS = TableSpec(
     "Train rows kept by {first} and by {second}, representation {representation}",
     {"kept": "{train_set}"},
     (
-        Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), field_cell("rows")),
-        Cells(RANKING_OVERLAP, "by {first}", field_cell("first_rows")),
-        Cells(RANKING_OVERLAP, "by {second}", field_cell("second_rows")),
-        Cells(RANKING_OVERLAP, "by both", field_cell("shared")),
-        Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
-        Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),
+        Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), cells.field("rows")),
+        Cells(RANKING_OVERLAP, "by {first}", cells.field("first_rows")),
+        Cells(RANKING_OVERLAP, "by {second}", cells.field("second_rows")),
+        Cells(RANKING_OVERLAP, "by both", cells.field("shared")),
+        Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), cells.field("jaccard", cells.decimal)),
+        Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), cells.field("jaccard_by_chance", cells.decimal)),
     ),
     of="rows kept",
     each=_pairs,

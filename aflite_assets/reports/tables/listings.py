@@ -15,7 +15,7 @@ from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.tables.cells import short, value_cell
+from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Table, TableCell, TableSpec, always
 from aflite_assets.text import DASH, count, one_line, percent, value_text
 
@@ -32,7 +32,7 @@ def value_columns(
 
 
 def _value_of_field(_facts: DatasetFacts, one: object, name: str) -> TableCell:
-    return value_cell(getattr(one, name))
+    return cells.value(getattr(one, name))
 
 
 def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:
@@ -111,7 +111,7 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
     return _listing(
         "evidence",
         evidence.title,
-        [short(words[name]) for name in shown.column_names],
+        [cells.short(words[name]) for name in shown.column_names],
         [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()],
         caption,
     )
@@ -119,10 +119,10 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
 
 def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
     if marks and name == "adjusted_p":
-        return replace(value_cell(value), text=value_text(float(f"{value:.1e}")))
+        return replace(cells.value(value), text=value_text(float(f"{value:.1e}")))
     if marks and name.startswith("share_"):
-        return replace(value_cell(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
-    return value_cell(value)
+        return replace(cells.value(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
+    return cells.value(value)
 
 
 def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
@@ -137,7 +137,7 @@ def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
     """Names and their values."""
-    rows = [[value_cell(each), value_cell(value_text(value))] for each, value in values.items()]
+    rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
     return _listing(name, title, ["name", "value"], rows)
 
 
@@ -149,7 +149,7 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
         "checks",
         "All checks",
         ["check", "about", "outcome", "what it asks", "what was found"],
-        [[value_cell(text, strong=text == "failed") for text in each] for each in texts],
+        [[cells.value(text, strong=text == "failed") for text in each] for each in texts],
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
     )
 

@@ -53,20 +53,18 @@ def dataset_card(
         ids_given=ids_given,
         label_names=label_names,
         rankings=sorted({str(one.settings.get("ranking", "predictability")) for one in filtered}),
-        filterings=[_filtering(one, len(label_names)) for one in filtered],
+        filterings=[
+            {
+                "filtered": one,
+                "sentences": [filtering_sentence(filter_outcome(one)), still_predicted_sentence(still_predicted(one))],
+                "classes": removed_by_class(one, len(label_names)),
+                "policies": _policies(one),
+                "settings": {name: value for name, value in one.settings.items() if name != "evaluation_rows"},
+            }
+            for one in filtered
+        ],
         provenance=provenance,
     )
-
-
-def _filtering(filtered: FilteredSet, classes: int) -> dict[str, object]:
-    outcome, still = filter_outcome(filtered), still_predicted(filtered)
-    return {
-        "filtered": filtered,
-        "sentences": [filtering_sentence(outcome), still_predicted_sentence(still)],
-        "classes": removed_by_class(filtered, classes),
-        "policies": _policies(filtered),
-        "settings": {name: value for name, value in filtered.settings.items() if name != "evaluation_rows"},
-    }
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:

@@ -1,7 +1,7 @@
 """Differences between trainings in sentences: the deciding comparisons, pairs, falls, samples, rankings, phases."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aflite_assets.analysis.analysis import Analysis
@@ -106,18 +106,15 @@ def _change_text(one: FallTerm) -> str:
     return f"{signed_points(-one.difference)} ({bounds_text(change)}) {made_by}"
 
 
-def sample_cost_sentences(analysis: Analysis) -> tuple[str, ...]:
+def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
     """One per evaluator: where all train rows are better than the sample, where worse, and where neither is shown."""
-    return tuple(_sample_sentence(*one) for one in _by_evaluator(of_kind(analysis, "sample")).items())
-
-
-def _sample_sentence(evaluator: str, costs: Sequence[Difference]) -> str:
-    found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
-    for one in costs:
-        side = {"above": "better", "below": "worse"}.get(one.side or "", "not shown to differ")
-        found[side].append(f"{one_line(one.test_set)} ({interval_points(one)} points)")
-    said = "; ".join(f"{side} on {listed(sets)}" for side, sets in found.items() if sets)
-    return f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {said}."
+    for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
+        found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
+        for one in costs:
+            side = {"above": "better", "below": "worse"}.get(one.side or "", "not shown to differ")
+            found[side].append(f"{one_line(one.test_set)} ({interval_points(one)} points)")
+        said = "; ".join(f"{side} on {listed(sets)}" for side, sets in found.items() if sets)
+        yield f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {said}."
 
 
 def ranking_line(analysis: Analysis) -> str:

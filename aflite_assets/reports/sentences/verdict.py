@@ -81,12 +81,6 @@ def undecided_text(analysis: Analysis) -> str:
     return _LACKS[analysis.undecided or "not trained"]
 
 
-def change_text(one: Comparison) -> str:
-    """One deciding comparison in words: "“linear” gains 5.2 points on “clean”"."""
-    verb = "gains" if (one.difference or 0.0) > 0 else "loses"
-    return f"“{one.evaluator}” {verb} {signed_points(abs(one.difference or 0.0))} points on “{one.test_set}”"
-
-
 class _Words:
     """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
 
@@ -135,11 +129,13 @@ class _Words:
         return ""
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
-        """The surest gain, or loss, on each challenge set."""
-        surest: dict[str, Comparison] = {}
+        """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
+        surest: dict[str, str] = {}
+        verb = "gains" if which == "gains" else "loses"
         for one in getattr(self.verdict.evidence, which):
-            surest.setdefault(one.test_set, one)
-        return listed([change_text(one) for one in surest.values()], _MOST_NAMED)
+            points = f"{signed_points(abs(one.difference))} points"
+            surest.setdefault(one.test_set, f"“{one.evaluator}” {verb} {points} on “{one.test_set}”")
+        return listed(list(surest.values()), _MOST_NAMED)
 
     def giveaway(self) -> str:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""

@@ -8,7 +8,7 @@ from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import percent
 from aflite_assets.wording import counted
 
@@ -139,12 +139,9 @@ def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tu
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
 
 
+_HUMAN = ("human",)
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
-
-
-def _is_human_fall(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
-    return one.train_set == "filtered"
 
 
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
@@ -160,8 +157,8 @@ IN_DISTRIBUTION = TableSpec(
     (
         Cells(ACCURACIES, _column, _score, _is_compared, order=_column_order),
         Cells(DIFFERENCES, _FALL_COLUMN, _fall, _is_fall, order=_fall_order),
-        Cells(ANNOTATORS, _column, _agreement, order=_column_order, apart=("human",)),
-        Cells(ANNOTATORS, _FALL_COLUMN, cells.points, _is_human_fall, order=_fall_order, apart=("human",)),
+        Cells(ANNOTATORS, _column, _agreement, order=_column_order, apart=_HUMAN),
+        Cells(ANNOTATORS, _FALL_COLUMN, cells.points, having(train_set="filtered"), order=_fall_order, apart=_HUMAN),
         Cells(ACCURACIES, _column, cells.sizes, _is_compared, merged=True, order=_column_order, apart=("train rows",)),
     ),
     of="{test_set}",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from aflite_assets.analysis.comparisons.differences import Comparison, Difference
+from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
@@ -148,11 +148,6 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
     if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
         return False
     return one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
-
-
-def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:
-    """Whether a difference is of this kind."""
-    return lambda facts, one: one.comparison == name
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:

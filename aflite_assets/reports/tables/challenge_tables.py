@@ -8,7 +8,7 @@ from aflite_assets.analysis.facts import DatasetFacts, TestSetFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import count, listed
 
 _MOST_NAMED = 8
@@ -111,7 +111,7 @@ ZERO_SHOT = TableSpec(
     (
         Cells(ACCURACIES, "train rows", cells.sizes),
         Cells(ACCURACIES, _set_column, cells.short_score),
-        Cells(DIFFERENCES, _set_column, cells.points, cells.is_comparison("means"), apart=cells.MINUS),
+        Cells(DIFFERENCES, _set_column, cells.points, having(comparison="means"), apart=cells.MINUS),
     ),
     of="{evaluator}",
     where=_beside,
@@ -216,7 +216,7 @@ TRANSFER = TableSpec(
             DIFFERENCES,
             _tuned_columns,
             cells.difference,
-            cells.is_comparison("transfer"),
+            having(comparison="transfer"),
             order=_tuned_order,
             apart=cells.MINUS,
         ),

@@ -11,7 +11,7 @@ from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import percent
 
 _ENDS = {
@@ -67,7 +67,7 @@ PAIRED = TableSpec(
         Cells(DIFFERENCES, "verdict", _verdict_cell),
         Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
-    where=lambda facts, one: one.comparison == "control" and one.whole,
+    where=having(comparison="control", whole=True),
     notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
     "and trainings as samples (crossed, t quantiles). They hold for this warm-up and this filter run, which "
     "another seed would draw anew. Those that decide whether filtering helps are judged together, by the mean over "
@@ -88,7 +88,7 @@ PAIRED_PARTS = TableSpec(
         Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), cells.judged),
     ),
     of="{test_set}, {train_set} minus {against}",
-    where=lambda facts, one: one.comparison == "control" and not one.whole,
+    where=having(comparison="control", whole=False),
     row_key=cells.part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),
     caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
@@ -152,7 +152,7 @@ def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return cells.value(ranking_text(facts, one), strong=one.found)
 
 
-_is_ranking = cells.is_comparison("ranking")
+_is_ranking = having(comparison="ranking")
 
 RANKINGS = TableSpec(
     "rankings_{representation}",

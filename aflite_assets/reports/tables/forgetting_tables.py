@@ -9,7 +9,7 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.score_table import OVERLAP
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import count, percent
 
 
@@ -176,25 +176,21 @@ TWO_PHASE_DIFFERENCES = TableSpec(
     (Cells(DIFFERENCES, cells.set_column, _phase_difference),),
     of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
-    where=cells.is_comparison("second phase"),
+    where=having(comparison="second phase"),
     caption="Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
     "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
     "forgettable rows.",
 )
 
 
-def _overlap_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    return Column(cells.rows_heading(str(one.category), one.test_rows), Heading(str(one.label)))
-
-
 BY_OVERLAP = TableSpec(
     "by_overlap",
     "{start} on {test_set}, by overlap of the texts",
     {"evaluator": "{evaluator}"},
-    (Cells(ACCURACIES, _overlap_column, cells.short_score),),
+    (Cells(ACCURACIES, Column(Heading("{category}", ("n = {test_rows:,}",)), Heading("{label}")), cells.short_score),),
     of="{start}, {test_set}",
     each=_starts,
-    where=lambda facts, one: (one.representation, one.train_set, one.column) == (None, "full", OVERLAP),
+    where=having(representation=None, train_set="full", column=OVERLAP),
     row_order=_phase_order,
     caption="High: the texts share more words than the mean of the test set (Jaccard); low: the other rows.",
 )

@@ -144,6 +144,11 @@ def always(_facts: DatasetFacts, _one: object) -> bool:
     return True
 
 
+def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
+    """Whether fields of a record have these values."""
+    return lambda facts, one: all(getattr(one, name) == value for name, value in fields.items())
+
+
 @dataclass(frozen=True)
 class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
 from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
@@ -70,7 +67,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
     return drawing.picture(figure, f"{alt}, representations {names}")
 
 
-def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
+def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None:
     names, label_names = analysis.facts.representations, analysis.facts.label_names
     shares: dict[tuple[str, int], list[filtering.ClassShare]] = defaultdict(list)
     for one in analysis.of(filtering.CLASS_SHARES):
@@ -150,7 +147,7 @@ def evenly(number: int, most: int) -> list[int]:
     return np.linspace(0, number - 1, min(most, number)).round().astype(np.int64).tolist()
 
 
-def _draw_scores(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
+def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
     """Draw one iteration, and return the height of the highest bar in per cent."""
     low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
     style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.4}

@@ -6,7 +6,7 @@ Those of forgettable rows are Figures 1, 4 and 6 of EACL 2021.
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture
 from aflite_assets.text import listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, INK)
 _STYLES: dict[str, dict[str, Any]] = {
@@ -102,7 +99,7 @@ def _accuracy_text(units: set[Unit]) -> str:
 
 
 def _draw_accuracies(
-    panel: "Axes", found: Sequence[Accuracy], evaluators: Sequence[str], train_sets: Sequence[str]
+    panel: "drawing.Axes", found: Sequence[Accuracy], evaluators: Sequence[str], train_sets: Sequence[str]
 ) -> None:
     for place, name in enumerate(train_sets):
         drawn = [one for one in found if one.train_set == name and one.accuracy is not None]
@@ -126,7 +123,7 @@ def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: in
     return drawing.picture(figure, "; ".join(map(_in_words, falls)))
 
 
-def _draw_fall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
+def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
     """Draw steps from the full model on full rows to filtered on filtered rows, with their joint intervals."""
     start, *steps, _ = terms
     level = 100 * (start.accuracy or 0.0)
@@ -150,7 +147,7 @@ def _draw_fall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
     panel.set_title(title, fontsize=10)
 
 
-def _annotate(panel: "Axes", text: str, place: int, height: float, **style: Any) -> None:
+def _annotate(panel: "drawing.Axes", text: str, place: int, height: float, **style: Any) -> None:
     at = (place, height)
     panel.annotate(text, at, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
 

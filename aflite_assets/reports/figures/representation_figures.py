@@ -27,7 +27,6 @@ from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
@@ -246,7 +245,7 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
     return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
 
 
-def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
+def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
     """Draw the panel of one column, and return the mean lengths of both sides in words."""
     first, name = places[0], truncate(one_line(places[0].column_name), 40)
     width = places[1].start - first.start if len(places) > 1 else 1

@@ -131,7 +131,9 @@ def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
     return sides | {name: (name, 0) for name in facts.rankings}
 
 
-def _is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
+def _is_ranked(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+    if isinstance(one, Difference):
+        return one.comparison == "ranking"
     is_of_pair = one.representation in _sides(facts) and one.top == 1
     return is_of_pair and is_filtered_set(one.train_set) and cells.is_whole_or_category(facts, one)
 
@@ -148,24 +150,19 @@ def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     return [{"representation": name, "first": first, "second": second}]
 
 
-def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return cells.value(ranking_text(facts, one), strong=one.found)
-
-
-_is_ranking = having(comparison="ranking")
-
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}", "tested on": _ranked_on},
     (
-        Cells(DIFFERENCES, cells.units_text, cells.test_rows, _is_ranking),
-        Cells(ACCURACIES, _ranking_heading, cells.short_score, _is_ranked),
-        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference, _is_ranking),
-        Cells(DIFFERENCES, "what it says", _ranking_cell, _is_ranking),
-        Cells(DIFFERENCES, "seeds", _seeds_cell, _is_ranking),
+        Cells(DIFFERENCES, cells.units_text, cells.test_rows),
+        Cells(ACCURACIES, _ranking_heading, cells.short_score),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
+        Cells(DIFFERENCES, "what it says", lambda facts, one: cells.value(ranking_text(facts, one), strong=one.found)),
+        Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
     each=_pairs,
+    where=_is_ranked,
     row_key=cells.part_name,
     notes="Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
     "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "

@@ -14,8 +14,7 @@ from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
 from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
-from aflite_assets.text import listed, one_line
-from aflite_assets.wording import truncate
+from aflite_assets.text import listed, short
 
 DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
@@ -84,7 +83,7 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
     for panel, name in zip(panels, names, strict=False):
         for number, label in enumerate(drawn):
             iterations, share = drawing.columns(shares[name, label], "iteration", "share")
-            shown = truncate(one_line(label_names[label]), 24)
+            shown = short(label_names[label], 24)
             panel.plot(iterations, 100 * share, lw=1.6, ms=4, label=shown, **series_style(number))
         panel.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
         panel.set_title(f"Class shares ({name})", fontsize=11)
@@ -187,7 +186,7 @@ def _learning_curves(
         # Several curves at one size: bars side by side can be told apart.
         rows = rows * 1.04 ** (number - (len(curves) - 1) / 2)
         ends = 100 * (accuracy - low), 100 * (high - accuracy)
-        style = {**series_style(number), "ms": 5, "capsize": 3, "label": truncate(one_line(name), 32)}
+        style = {**series_style(number), "ms": 5, "capsize": 3, "label": short(name, 32)}
         axes.errorbar(rows, 100 * accuracy, ends, **style)
         at = [one.elbow for one in points].index(True)
         label = "elbow" if number == len(curves) - 1 else None

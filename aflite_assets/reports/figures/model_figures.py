@@ -19,7 +19,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture
-from aflite_assets.text import listed, one_line, percent, signed_points
+from aflite_assets.text import listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted, truncate
 
 _COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, INK)
@@ -72,7 +72,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     figure, panels = drawing.new_panels(number, across, **sizes, sharex=True, sharey=True)
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
-        panel.set_title(truncate(one_line(test_set.name), 30), fontsize=10)
+        panel.set_title(short(test_set.name, 30), fontsize=10)
         panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
@@ -143,7 +143,7 @@ def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
     _annotate(panel, f"{level:.1f}", len(steps) + 1, level)
     names = ["full", *(step.change.replace("train ", "").replace(" ", "\n") for step in steps), "filtered"]
     panel.set_xticks(range(len(names)), names, fontsize=7)
-    title = f"{truncate(start.evaluator, 24)} on {truncate(one_line(start.test_set), 14)}"
+    title = f"{truncate(start.evaluator, 24)} on {short(start.test_set, 14)}"
     panel.set_title(title, fontsize=10)
 
 

@@ -23,8 +23,8 @@ from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples, square_pixels
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.text import count, listed, one_line, percent, signed_points
-from aflite_assets.wording import counted, truncate
+from aflite_assets.text import count, listed, one_line, percent, short, signed_points
+from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
@@ -97,7 +97,7 @@ def scatter(
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
     for c, name in enumerate(train.label_names):
         x, y = points[places[train.labels[places] == c]].T
-        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=truncate(one_line(name), 24), **series_style(c))
+        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=short(name, 24), **series_style(c))
     x0, x1, y0, y1 = scatter_limits(points)
     axes.axis((x0, x1, y0, y1))
     if 0.5 <= (y1 - y0) / (x1 - x0) <= 2:
@@ -177,7 +177,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
             axes.plot([0, 1, np.nan, 0, 1], [0, 1, np.nan, 1, 0], color=GREY)
         else:
             axes.imshow(pixels)
-        axes.set_title(truncate(one_line(caption), 14), fontsize=7, y=-0.28)
+        axes.set_title(short(caption, 14), fontsize=7, y=-0.28)
     return drawing.picture(figure, alt)
 
 
@@ -203,7 +203,7 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
         axes.tick_params(length=0)
     bar = figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside)
     bar.set_label("cosine similarity")
-    name = truncate(one_line(blocks[0].label_name), 60)
+    name = short(blocks[0].label_name)
     figure.suptitle(f"Class {name}", fontsize=12)
     alt = (
         f"Cosine similarity of kept, removed and random rows of class {name}, representation "
@@ -247,7 +247,7 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
 
 def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
     """Draw the panel of one column, and return the mean lengths of both sides in words."""
-    first, name = places[0], truncate(one_line(places[0].column_name), 40)
+    first, name = places[0], short(places[0].column_name, 40)
     width = places[1].start - first.start if len(places) > 1 else 1
     starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
     middles = starts + (width - 1) / 2

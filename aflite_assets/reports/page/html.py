@@ -146,7 +146,7 @@ def _environment() -> Environment:
         "defined": with_definitions,
         "term_id": term_id,
         "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
-        "heading": lambda name: truncate(text.one_line(name), 60),
+        "heading": text.short,
         "stop": wording.stop_text,
         "means": means_text,
     }

@@ -11,10 +11,10 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
 from aflite_assets.analysis.scores.groups import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
-from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text, short
+from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
 from aflite_assets.reports.tables.cells import verdict_text
 from aflite_assets.reports.tables.difference_tables import NOT_SHOWN, better_ranking, ranking_text
-from aflite_assets.text import count, listed, one_line, percent, signed_points
+from aflite_assets.text import count, listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _CHANGES: Mapping[str, str] = {
@@ -72,7 +72,7 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
     parts = [part for part in differences if part.test_set == one.test_set and part.column is None]
     labels = [part for part in parts if part.label is not None and part.found]
     if len({part.side for part in labels}) == 2:
-        apart = listed([f"{paired_text(part)} on {short(part.label or '', 60)}" for part in labels])
+        apart = listed([f"{paired_text(part)} on {short(part.label or '')}" for part in labels])
         together = f"all its rows: {interval_points(one)}, {verdict_text(one)}"
         return f"The gold labels of {one.test_set} go in opposite directions: {apart} ({together})."
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set

@@ -12,8 +12,8 @@ from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, cue_text, marked_text
-from aflite_assets.reports.sentences.wording import answers_text, bounds_text, short, side_text
-from aflite_assets.text import count, listed, percent, signed_points
+from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
+from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _MOST_NAMED = 2
@@ -188,7 +188,7 @@ class _Words:
         text = f"Removed: {count(gone)} of {rows}{questions} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
-            text += f"; {short(name)} went from {percent(before)} to {percent(after)} % of the rows"
+            text += f"; {short(name, 40)} went from {percent(before)} to {percent(after)} % of the rows"
         marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{marks}.", "evidence")
 

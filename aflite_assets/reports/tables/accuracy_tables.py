@@ -9,7 +9,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent
+from aflite_assets.text import percent, short
 from aflite_assets.wording import counted
 
 
@@ -200,7 +200,7 @@ def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
 BY_CLASS = TableSpec(
     "by_class_{representation}",
     "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
-    {"class": lambda facts, one: cells.short(one.label), "trained on": "{train_set}"},
+    {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
     (Cells(ACCURACIES, "{test_set}", cells.short_score),),
     of="{evaluator}",
     where=_is_compared_by_class,

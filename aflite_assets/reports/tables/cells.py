@@ -13,14 +13,13 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
-from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
+from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
 MINUS = ("{train_set} minus {against}, points",)
 """The text before a row that has the difference between two train sets."""
 
 CellMaker = Callable[[DatasetFacts, Any], TableCell]
-_LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
@@ -113,11 +112,6 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
     """The heading of a column about so many test rows; dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
-
-
-def short(text: str) -> str:
-    """Dataset text as it stands in a heading."""
-    return truncate(one_line(text), _LONGEST_HEADING)
 
 
 def part_text(category_column: str | None, category: str | None, label: str | None) -> str:

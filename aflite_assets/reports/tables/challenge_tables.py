@@ -9,7 +9,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import count, listed
+from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
 _BY_LABEL = "The predicted label is mapped (collapse: label)"
@@ -27,14 +27,12 @@ def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, 
     """
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
-        sources.setdefault(target, []).append(cells.short(label))
-    if all(sources.get(label) == [cells.short(label)] for label in label_names) or not sources:
+        sources.setdefault(target, []).append(short(label))
+    if all(sources.get(label) == [short(label)] for label in label_names) or not sources:
         return test_set.notes
     nothing = f"none of this set's labels ({'left out' if test_set.adds_probabilities else 'always wrong'})"
     targets = [one for one in (*test_set.label_names, None) if one in sources]
-    named = [
-        f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else cells.short(one)}" for one in targets
-    ]
+    named = [f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else short(one)}" for one in targets]
     if len(named) > _MOST_NAMED:
         named = [*named[: _MOST_NAMED - 1], f"{count(len(named) - _MOST_NAMED)} more likewise", named[-1]]
     how = _BY_PROBABILITY if test_set.adds_probabilities else _BY_LABEL
@@ -59,7 +57,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
     """
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
-        of = one.test_set if column is None else f"{one.test_set}, by {cells.short(column)}"
+        of = one.test_set if column is None else f"{one.test_set}, by {short(column)}"
         yield {"column": column, "of": of}
 
 

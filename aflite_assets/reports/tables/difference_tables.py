@@ -12,7 +12,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent
+from aflite_assets.text import percent, short
 
 _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
@@ -82,7 +82,7 @@ PAIRED = TableSpec(
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
-    {"part": lambda facts, one: cells.short(cells.part_text(*cells.part_name(one)))},
+    {"part": lambda facts, one: short(cells.part_text(*cells.part_name(one)))},
     (
         Cells(DIFFERENCES, "rows", cells.test_rows),
         Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), cells.judged),
@@ -102,7 +102,7 @@ PAIRED_PARTS = TableSpec(
 
 
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
-    return one.test_set if one.whole else f"{one.test_set}: {cells.short(cells.part_text(*cells.part_name(one)))}"
+    return one.test_set if one.whole else f"{one.test_set}: {short(cells.part_text(*cells.part_name(one)))}"
 
 
 NOT_SHOWN = "no difference was shown"

@@ -17,7 +17,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Table, TableCell, TableSpec, always
-from aflite_assets.text import DASH, count, one_line, percent, value_text
+from aflite_assets.text import DASH, count, one_line, percent, short, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
@@ -111,7 +111,7 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
     return _listing(
         "evidence",
         evidence.title,
-        [cells.short(words[name]) for name in shown.column_names],
+        [short(words[name]) for name in shown.column_names],
         [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()],
         caption,
     )

@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables import cells
-from aflite_assets.text import percent
+from aflite_assets.text import percent, short
 
 FACTS: Any = None  # these cells need none
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
@@ -113,4 +113,4 @@ def test_parts_have_names() -> None:
     assert cells.part_text(None, None, None) == "all"
     assert cells.part_text("rule", None, "yes") == "any rule, yes"
     assert cells.part_text("kind", "x", None) == "x"
-    assert cells.short("a\n" + "b" * 99) == f"a {'b' * 57}…"
+    assert short("a\n" + "b" * 99) == f"a {'b' * 57}…"

@@ -10,8 +10,8 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.reports.tables.cells import short
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, Table, TableCell, TableSpec
+from aflite_assets.text import short
 from tests.planted_reports import shown_values
 
 

@@ -143,8 +143,7 @@ def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
     _annotate(panel, f"{level:.1f}", len(steps) + 1, level)
     names = ["full", *(step.change.replace("train ", "").replace(" ", "\n") for step in steps), "filtered"]
     panel.set_xticks(range(len(names)), names, fontsize=7)
-    title = f"{truncate(start.evaluator, 24)} on {short(start.test_set, 14)}"
-    panel.set_title(title, fontsize=10)
+    panel.set_title(f"{truncate(start.evaluator, 24)} on {short(start.test_set, 14)}", fontsize=10)
 
 
 def _annotate(panel: "drawing.Axes", text: str, place: int, height: float, **style: Any) -> None:

@@ -78,10 +78,9 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
     train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
     points = train.features[:, list(inputs.scatter_features)]
     names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
-    before, after = _notes("full", compared), _notes("filtered", compared)
     return {
-        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", before),
-        "after": scatter(train, points, kept, names, "After filtering", after),
+        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", _notes("full", compared)),
+        "after": scatter(train, points, kept, names, "After filtering", _notes("filtered", compared)),
     }
 
 

@@ -203,6 +203,8 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=papers)
 
 
+_is_transfer = having(comparison="transfer")
+
 TRANSFER = TableSpec(
     "transfer_{representation}",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
@@ -210,14 +212,7 @@ TRANSFER = TableSpec(
     (
         Cells(ACCURACIES, "train rows", cells.sizes, merged=True),
         Cells(ACCURACIES, _tuned_columns, _tuned_score, order=_tuned_order),
-        Cells(
-            DIFFERENCES,
-            _tuned_columns,
-            cells.difference,
-            having(comparison="transfer"),
-            order=_tuned_order,
-            apart=cells.MINUS,
-        ),
+        Cells(DIFFERENCES, _tuned_columns, cells.difference, _is_transfer, order=_tuned_order, apart=cells.MINUS),
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [

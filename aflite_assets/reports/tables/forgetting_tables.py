@@ -15,9 +15,7 @@ from aflite_assets.text import count, percent
 
 def _share_of_rows(name: str) -> cells.CellMaker:
     """A cell with a count of train rows, and its share of them."""
-    return lambda facts, one: cells.number(
-        getattr(one, name), count, f"{percent(getattr(one, name) / max(one.rows, 1))} %"
-    )
+    return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
 WEAK_MODEL_TABLE = TableSpec(

@@ -10,6 +10,9 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.text import DASH
 
+Values = Mapping[str, object]
+"""What texts such as "accuracy on {split}" are filled with."""
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -43,8 +46,8 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
-    def filled(self, values: Mapping[str, object]) -> "Heading":
-        """Return it with values filled in, as in "accuracy on {split}"."""
+    def filled(self, values: Values) -> "Heading":
+        """Return it with values filled in."""
         return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
 
 
@@ -60,7 +63,7 @@ class Column:
     line: bool = False
     key: Hashable = None
 
-    def filled(self, values: Mapping[str, object]) -> "Column":
+    def filled(self, values: Values) -> "Column":
         """Return it with values filled into both headings."""
         group = None if self.group is None else self.group.filled(values)
         return replace(self, heading=self.heading.filled(values), group=group)
@@ -124,10 +127,8 @@ class Table:
 
 def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns, with a line where a shared heading begins."""
-    befores = [None, *(column.group for column in columns[:-1])]
-    return tuple(
-        replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
-    )
+    lasts = [None, *(column.group for column in columns[:-1])]
+    return tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True))
 
 
 # Declared over tidy tables
@@ -186,7 +187,7 @@ class TableSpec:
     headings: Mapping[str, str | Callable[[DatasetFacts, Any], str]]
     cells: tuple[Cells[Any], ...]
     of: str = ""
-    each: Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = lambda facts, one: ({},)
+    each: Callable[[DatasetFacts, Any], Iterable[Values]] = lambda facts, one: ({},)
     where: Callable[[DatasetFacts, Any], bool] = always
     row_order: Callable[[DatasetFacts, Any], Any] | None = None
     row_key: Callable[[Any], Hashable] = lambda one: None
@@ -207,9 +208,7 @@ class TableSpec:
         shown = (placed for placed in found.values() if self.when(facts, [each.one for each in placed]))
         return tuple(self._table(facts, placed) for placed in shown)
 
-    def _placed(
-        self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Mapping[str, object]
-    ) -> "Iterator[_Placed]":
+    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Values) -> "Iterator[_Placed]":
         said = block.apart or self.headings.values()
         texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
         found = block.column(facts, one) if callable(block.column) else _as_column(block.column).filled(values)
@@ -244,7 +243,7 @@ class _Placed:
 
     block: Cells[Any]
     one: Any
-    values: Mapping[str, object]
+    values: Values
     row: _RowKey
     column: Column
 

@@ -147,17 +147,14 @@ def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
 
 
 def _annotate(panel: "drawing.Axes", text: str, place: int, height: float, **style: Any) -> None:
-    at = (place, height)
-    panel.annotate(text, at, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
+    panel.annotate(text, (place, height), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
 
 
 def _in_words(terms: Sequence[FallTerm]) -> str:
     start, *changes, end = terms
     steps = [f"{step.change} {signed_points(-(step.difference or 0.0))}" for step in changes]
-    return (
-        f"{start.evaluator} on {one_line(start.test_set)}: from {100 * (start.accuracy or 0.0):.1f} % to "
-        f"{100 * (end.accuracy or 0.0):.1f} % by {listed(steps)} points"
-    )
+    before, after = (percent(one.accuracy or 0.0) for one in (start, end))
+    return f"{start.evaluator} on {one_line(start.test_set)}: from {before} % to {after} % by {listed(steps)} points"
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
@@ -222,10 +219,8 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
                 axes.plot(*at, ls="", color=colour, marker=marker, label=f"forgettable, {phase.weak_model}")
         axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
-    alt = (
-        f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
-        f"forgettable rows and no second phase, on {listed(shown)}"
-    )
+    alt = f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. "
+    alt += f"Beside it forgettable rows and no second phase, on {listed(shown)}"
     return drawing.picture(figure, alt, legend=panels[0, 0], ncols=2)
 
 
@@ -240,12 +235,9 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
         axes.plot(threshold, 100 * accuracy, color=style["color"], label=name)
         axes.plot(best.threshold, 100 * best.accuracy, ls="", **style)
         said.append(f"{name} at {best.threshold:.2f} ({percent(best.accuracy)} %)")
-    first = thresholds[0]
-    axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
-    axes.set_xlabel(f"threshold on the probability of {first.class_name}")
+    threshold_on = f"threshold on the probability of {thresholds[0].class_name}"
+    axes.set(xlim=(-0.01, 1.01), xlabel=threshold_on, ylabel="accuracy (%)")
     axes.set_title(test_set, fontsize=12)
-    alt = (
-        f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
-        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}"
-    )
+    seeds = counted(thresholds[0].seeds, "seed")
+    alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {seeds}; highest: {listed(said)}"
     return drawing.picture(figure, alt, legend=axes, ncols=2)

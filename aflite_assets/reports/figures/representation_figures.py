@@ -41,10 +41,7 @@ _ACROSS, _SIDE = 6, 72
 _COLOURS = "cividis"
 """Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
 
-_SIDES: dict[str, dict[str, Any]] = {
-    "kept": {"color": BLUE, "marker": "o"},
-    "removed": {"color": ORANGE, "marker": "^"},
-}
+_SIDES: dict[str, Any] = {"kept": {"color": BLUE, "marker": "o"}, "removed": {"color": ORANGE, "marker": "^"}}
 _WHITE = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
 _REGIONS = (
     (0.01, 0.97, "easy to learn", "top", "left"),
@@ -204,11 +201,8 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
     bar.set_label("cosine similarity")
     name = short(blocks[0].label_name)
     figure.suptitle(f"Class {name}", fontsize=12)
-    alt = (
-        f"Cosine similarity of kept, removed and random rows of class {name}, representation "
-        f"{blocks[0].representation}; mean {means_text(blocks)}"
-    )
-    return drawing.picture(figure, alt, grid=False)
+    of = f"class {name}, representation {blocks[0].representation}; mean {means_text(blocks)}"
+    return drawing.picture(figure, f"Cosine similarity of kept, removed and random rows of {of}", grid=False)
 
 
 def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
@@ -294,10 +288,8 @@ def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
     for one in (kept, removed):
         means = (one.confidence, one.variability, one.correctness)
         confidence, variability, correctness = ("none" if mean is None else f"{mean:.2f}" for mean in means)
-        sides.append(
-            f"{one.side.capitalize()} rows have mean confidence {confidence}, variability {variability} and "
-            f"correctness {correctness}"
-        )
+        rows = f"{one.side.capitalize()} rows have mean confidence {confidence}"
+        sides.append(f"{rows}, variability {variability} and correctness {correctness}")
     shown = kept.rows + removed.rows
     sampled = f", a random sample of {count(_MOST_ON_MAP)}" if shown > _MOST_ON_MAP else ""
     over = "" if kept.given else f" over {counted(kept.epochs, 'epoch')}, mean of {counted(kept.seeds, 'seed')}"

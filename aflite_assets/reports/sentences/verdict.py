@@ -93,8 +93,7 @@ class _Words:
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
         details = (self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
-        present = tuple(detail for detail in details if detail is not None)
-        return VerdictText(self.one.representation, self.verdict.code, sentence, present)
+        return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def because(self) -> str:
         verdict, bias = self.verdict, self.verdict.evidence.bias
@@ -176,8 +175,7 @@ class _Words:
             return f"{predicted}. About {needed} would settle it."
         where = "" if first is None else f" ({first.evaluator} on {first.test_set})"
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
-        text += f" has {present}"
-        return f"{text}. At least {needed} would settle it."
+        return f"{text} has {present}. At least {needed} would settle it."
 
     def removed(self) -> Detail:
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)

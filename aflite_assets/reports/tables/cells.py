@@ -73,8 +73,7 @@ def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
     small += () if one.counts_training else ("rows alone",)
-    if judged and isinstance(one, Difference):
-        small = (*small, verdict_text(one))
+    small += (verdict_text(one),) if judged and isinstance(one, Difference) else ()
     shaded = isinstance(one, Difference) and one.found
     return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=shaded)
 

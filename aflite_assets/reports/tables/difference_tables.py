@@ -125,10 +125,11 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
     return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
 
 
-def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
-    """By filtering: the name of the pair that it is in, and whether it is the first or the second side (0 or 1)."""
-    sides: dict[str | None, tuple[str, int]] = {pair.against: (name, 1) for name, pair in facts.rankings.items()}
-    return sides | {name: (name, 0) for name in facts.rankings}
+def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
+    """By filtering: the name of the pair that it is in, and its ranking there."""
+    pairs = facts.rankings.items()
+    against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
+    return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
 
 
 def _is_ranked(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
@@ -139,13 +140,12 @@ def _is_ranked(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 
 def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
-    name, side = _sides(facts)[one.representation]
-    return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
+    return Heading(f"by {_sides(facts)[str(one.representation)][1]}", ("per cent",))
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     """The pair that a record stands with, and its rankings."""
-    name, _ = _sides(facts)[one.representation]
+    name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,11 +27,11 @@ def value_columns(
 ) -> tuple[Cells[Any], ...]:
     """Return a column for each named field of the records, with its heading."""
     columns = {name: Column(Heading(head), key=name) for name, head in heads.items()}
-    return tuple(Cells(source, column, partial(_value_of_field, name=name), where) for name, column in columns.items())
+    return tuple(Cells(source, column, _field_value(name), where) for name, column in columns.items())
 
 
-def _value_of_field(_facts: DatasetFacts, one: object, name: str) -> TableCell:
-    return cells.value(getattr(one, name))
+def _field_value(name: str) -> cells.CellMaker:
+    return lambda facts, one: cells.value(getattr(one, name))
 
 
 def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:

@@ -136,6 +136,7 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
+_Order = Callable[[DatasetFacts, Any], Any] | None
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
 """Whether a row stands apart, the texts before it, and what tells it from others with these."""
 
@@ -166,7 +167,7 @@ class Cells(Generic[_Record]):
     value: Callable[..., TableCell]
     where: Callable[[DatasetFacts, _Record], bool] = always
     merged: bool = False
-    order: Callable[[DatasetFacts, _Record], Any] | None = None
+    order: _Order = None
     apart: tuple[str, ...] = ()
 
 
@@ -189,7 +190,7 @@ class TableSpec:
     of: str = ""
     each: Callable[[DatasetFacts, Any], Iterable[Values]] = lambda facts, one: ({},)
     where: Callable[[DatasetFacts, Any], bool] = always
-    row_order: Callable[[DatasetFacts, Any], Any] | None = None
+    row_order: _Order = None
     row_key: Callable[[Any], Hashable] = lambda one: None
     caption: str = ""
     notes: str | Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] = lambda facts, records: ()
@@ -260,9 +261,7 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
     return block.value(facts, *(records if block.merged else records[:1]))
 
 
-def _ordered(
-    facts: DatasetFacts, found: Iterable[tuple[_Key, Callable[[DatasetFacts, Any], Any] | None, object]]
-) -> list[_Key]:
+def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
     """Each once: those without an order as they came, then the others by the order of their first record."""
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:

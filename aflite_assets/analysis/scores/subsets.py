@@ -108,7 +108,7 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     return list(first.values())
 
 
-def tested_parts(test_set: TestSet) -> list[Subset]:
+def asked_parts(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the compared parts of a challenge set, two or none: gold labels, then zero-shot parts.
 
     On the whole set a gain on one gold label hides a loss on another (HANS's halves).

@@ -108,10 +108,10 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     return list(first.values())
 
 
-def tested_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the compared parts of a challenge set, two or none: gold labels, then zero-shot parts.
+def compared_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then the parts of a challenge set: gold labels, then parts of the zero-shot table.
 
-    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    There are two parts or none. On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

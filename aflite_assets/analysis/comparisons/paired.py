@@ -17,7 +17,7 @@ from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, sc
 from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
 from aflite_assets.analysis.scores.groups import cells_of, train_sets_of
 from aflite_assets.analysis.scores.judges import judging
-from aflite_assets.analysis.scores.subsets import Subset, category_parts, asked_parts, whole_set, zero_shot_subsets
+from aflite_assets.analysis.scores.subsets import Subset, category_parts, compared_parts, whole_set, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
 Lack = Literal[
@@ -65,7 +65,7 @@ def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
 
-    On natural test sets the full and the filtered rows count; challenge sets count whole and by `asked_parts`. If
+    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. If
     the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
     from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
     verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
@@ -112,7 +112,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
     """Yield the compared rows, the whole set first."""
-    for part in asked_parts(test_set) if by_part else [whole_set(test_set)]:
+    for part in compared_parts(test_set) if by_part else [whole_set(test_set)]:
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
         yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[str(whole.representation)])
@@ -148,7 +148,7 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     challenge = next((one.name for one in data.test_sets if one.challenge), None)
     for name, phase in forgettables.phases.items():
         others = dict.fromkeys(filter(None, (phase.start, controls[name])))
-        tested = [(test_set, part) for test_set in data.test_sets for part in asked_parts(test_set)]
+        tested = [(test_set, part) for test_set in data.test_sets for part in compared_parts(test_set)]
         for against, (test_set, part) in product(others, tested):
             sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
             rows = int(part.mask.sum())

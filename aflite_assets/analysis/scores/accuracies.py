@@ -11,7 +11,7 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, Training
 from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, finished_rows, in_top, ranked_sets, score
 from aflite_assets.analysis.scores.groups import cell_groups, train_rows
-from aflite_assets.analysis.scores.subsets import Part, Subset, scored_parts, asked_parts
+from aflite_assets.analysis.scores.subsets import Part, Subset, compared_parts, scored_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
 TestedOn = Literal["full", "filtered", "own", "all"]
@@ -80,7 +80,7 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
         for evaluator, train_set, cells in cell_groups(data, name):
             tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
             yield ScoredGroup(name, evaluator, train_set, cells, tested)
-    wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in asked_parts(one)]
+    wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in compared_parts(one)]
     by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
     for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.forgettables.cells):
         cells = data.forgettables.cells_of(evaluator, train_set)

@@ -108,10 +108,10 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     return list(first.values())
 
 
-def asked_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the compared parts of a challenge set, two or none: gold labels, then zero-shot parts.
+def compared_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then the parts of a challenge set: gold labels, then parts of the zero-shot table.
 
-    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    They are two or more, or none. On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

@@ -86,10 +86,8 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     chances = [f"{percent(one.chance)} % on {one_line(one.name)}" for one in test_sets if one.chance is not None]
     if chances:
         first.plot([], [], label="chance (1/answers)", **_CHANCE)
-    alt = (
-        f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on "
-        f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
-    )
+    tested_on = f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
+    alt = f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on {tested_on}"
     dashed = f"; dashed: chance: one over the number of answers, {listed(chances, 8)}" if chances else ""
     return drawing.picture(figure, alt + dashed, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
 

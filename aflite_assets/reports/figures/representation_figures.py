@@ -229,11 +229,9 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
     texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
     panels[0].set_ylabel("share of rows (%)")
-    first = shares[0]
-    alt = (
-        f"Share of {counted(first.kept_rows + first.removed_rows, 'train row')} by words, kept, removed and as many "
-        f"random as were kept, representation {first.representation}. {'; '.join(texts)}"
-    )
+    rows = counted(shares[0].kept_rows + shares[0].removed_rows, "train row")
+    alt = f"Share of {rows} by words, kept, removed and as many random as were kept, representation "
+    alt += f"{shares[0].representation}. {'; '.join(texts)}"
     return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
 
 

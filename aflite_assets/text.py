@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from aflite_assets.wording import truncate
+
 MAX_SHOWN_CHARACTERS = 300
 """Longer dataset texts are cut in reports."""
 
@@ -40,6 +42,11 @@ def _visible(character: str) -> str:
 def one_line(text: str) -> str:
     """The text safe to show, every run of white space one space."""
     return " ".join(printable(text).split())
+
+
+def short(text: str, length: int = 60) -> str:
+    """The text as one line of at most `length` characters; 60 are what a heading of a report has room for."""
+    return truncate(one_line(text), length)
 
 
 def percent(share: float) -> str:

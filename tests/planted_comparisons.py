@@ -8,14 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.forgettables import (
-    Agreement,
+from aflite_assets.analysis.inputs.forgettables import Agreement, SecondPhase, WeakModelFacts, threshold_curve
+from aflite_assets.analysis.inputs.records import (
+    BenchmarkData,
+    Cell,
+    FineTuned,
     Forgettables,
-    SecondPhase,
-    WeakModelFacts,
-    threshold_curve,
+    RankingOverlap,
+    RankingPair,
+    TestSet,
 )
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, RankingOverlap, RankingPair, TestSet
 from aflite_assets.analysis.scores.accuracy import correct_rows, score
 from tests.planted_reports import done_cell, hand_written_benchmark, planted_benchmark, text_examples
 

@@ -11,8 +11,8 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue
-from aflite_assets.analysis.inputs.forgettables import Forgettables, LearntRows
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.analysis.inputs.forgettables import LearntRows
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, Forgettables, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples

@@ -9,26 +9,16 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from aflite_assets.analysis import forgettables
+from aflite_assets.analysis import filtering, forgettables
 from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, challenge_falls
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, differences
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
-from aflite_assets.analysis.filtering import (
-    CLASS_SHARES,
-    ITERATIONS,
-    PREDICTABILITY,
-    PREDICTABILITY_BY_ITERATION,
-    class_shares,
-    filter_table,
-    predictability_counts,
-)
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData
-from aflite_assets.analysis.inputs.trained_cells import Training
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, Training
 from aflite_assets.analysis.leanings import LEANINGS, property_leanings
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
@@ -41,7 +31,7 @@ _Record = TypeVar("_Record")
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
     (accuracies.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
     (accuracies.SCORES, accuracies.seed_scores),
-    (accuracies.ACCURACIES, accuracies.accuracies),
+    (accuracies.ACCURACIES, lambda data: accuracies.score_table(data).values()),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
     (measured.DATA_MAPS, measured.data_map_means),
@@ -56,10 +46,13 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (forgettables.MINORITIES, forgettables.minorities),
     (forgettables.THRESHOLDS, lambda data: data.forgettables.thresholds),
     (forgettables.PHASE_AVERAGES, forgettables.phase_averages),
-    (ITERATIONS, lambda data: (row for one in data.filtered for row in filter_table(one))),
-    (CLASS_SHARES, lambda data: (row for one in data.filtered for row in class_shares(one, len(data.label_names)))),
-    (PREDICTABILITY, lambda data: (row for one in data.filtered for row in predictability_counts(one))),
-    (PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
+    (filtering.ITERATIONS, lambda data: chain.from_iterable(map(filtering.filter_table, data.filtered))),
+    (
+        filtering.CLASS_SHARES,
+        lambda data: (row for one in data.filtered for row in filtering.class_shares(one, len(data.label_names))),
+    ),
+    (filtering.PREDICTABILITY, lambda data: chain.from_iterable(map(filtering.predictability_counts, data.filtered))),
+    (filtering.PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
     (measured.LENGTHS, measured.lengths),
     (
         SIMILARITIES,

@@ -7,20 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table, only_train
+from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
 from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
-from aflite_assets.analysis.inputs.records import (
-    BenchmarkData,
-    Cell,
-    Collapse,
-    DatasetRecord,
-    FilteredSet,
-    TestSet,
-    Unit,
-)
+from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, DatasetRecord, FilteredSet, TestSet, Unit
+from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
-from aflite_assets.analysis.scores.score_table import ranked_sets
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
 from aflite_assets.analysis.tidy import record_of
 from aflite_assets.specs.sample import StopRule
@@ -215,20 +207,20 @@ def _parts(one: TestSet) -> tuple[PartFacts, ...]:
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     facts = data.row_facts.get(one.representation)
-    trained: dict[str, list[Cell]] = {}
+    sizes: dict[str, set[int]] = {}
     for _, train_set, cells in cell_groups(data, one.representation):
-        trained.setdefault(train_set, []).extend(cells)
+        sizes.setdefault(train_set, set()).update(train_rows(cells))
     return record_of(
         FilteringFacts,
         one,
         filter_outcome(one),
         control=control(data, one.representation),
-        train_questions=questions_of(data, only_train(one)["row_id"].to_numpy()),
+        train_questions=questions_of(data, one.train["row_id"].to_numpy()),
         cutoffs=tuple(row.cutoff for row in filter_table(one)),
         splits=tuple(one.rows["split"].unique().to_pylist()),
         rows_left_alone=int((~one.entered).sum()),
         suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
-        train_sets={name: train_rows(cells) for name, cells in trained.items()},
+        train_sets={name: tuple(sorted(rows)) for name, rows in sizes.items()},
     )
 
 

@@ -35,11 +35,6 @@ class FilterRow:
     guessing_deviation: float
 
 
-def only_train(filtered: FilteredSet) -> pa.Table:
-    """Return the train rows of `FilteredSet.rows`."""
-    return filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-
-
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """Return the iterations of one filtering, in order."""
     stored = ITERATIONS.schema.names[1:-2]  # without what is computed here
@@ -136,7 +131,7 @@ class PredictabilityBin:
 
 def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[PredictabilityBin, ...]:
     """Count the train rows that have a predictability, in equal bins over [0, 1]."""
-    train = only_train(filtered)
+    train = filtered.train
     rows = train.filter(pc.is_finite(train["predictability"]))
     scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
     edges, sides = bin_edges(bins).tolist(), (binned(scores[side], bins).tolist() for side in (kept, ~kept))
@@ -157,7 +152,7 @@ class ClassRemoval:
 
 def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval, ...]:
     """Count the removed rows of each class, in their order."""
-    train = only_train(filtered)
+    train = filtered.train
     labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
     before, after = np.bincount(labels, minlength=classes), np.bincount(labels[kept], minlength=classes)
     shares = (side / max(side.sum(), 1) for side in (before, after))
@@ -188,7 +183,7 @@ class FilterOutcome:
 
 def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
     """Count the kept train rows of a filtered set and read its first and last pass."""
-    train, passes = only_train(filtered), filter_table(filtered)
+    train, passes = filtered.train, filter_table(filtered)
     return record_of(
         FilterOutcome,
         filtered,
@@ -227,8 +222,7 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
     """Count the kept train rows of a filtered set by their predictability."""
     settings = filtered.settings
     threshold = float(str(settings["threshold"]))
-    train = only_train(filtered)
-    score = train.filter(train["kept"])["predictability"]
+    score = filtered.train.filter(pc.field("kept"))["predictability"]
     return StillPredicted(
         rows=len(score),
         every_time=_count(pc.greater_equal(score, 1.0)),

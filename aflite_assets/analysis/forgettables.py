@@ -144,8 +144,7 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
     if rows < 2 or math.isnan(mean):
         return None, None
     if line["measure"] != "overlap":
-        interval = wilson_interval(min(mean, 1.0), rows)
-        return interval.low, interval.high
+        return wilson_interval(min(mean, 1.0), rows)
     half = upper_quantile(rows - 1) * line["deviation"] / math.sqrt(rows)
     return max(mean - half, 0.0), min(mean + half, 1.0)
 

@@ -12,6 +12,7 @@ both, take away what both count); Welch (1947), Biometrika 34:28; Satterthwaite 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +35,7 @@ Trainings = Sequence[np.ndarray]
 """Per training which of the same test rows it got right: bool, or the share of several that did, in [0, 1]."""
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """Bounds of a two-sided 95 % interval, both in [0, 1]."""
 
     low: float

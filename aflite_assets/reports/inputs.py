@@ -12,8 +12,6 @@ from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.analysis.rows.table import RowTables
 from aflite_assets.data.examples import Examples
 
-_SHOWN = ("row_id", "split", "kept", "removed_in_iteration", "predictability")
-
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
@@ -33,4 +31,5 @@ class ReportInputs:
         """The rows of one filtering: row_id, split, label (a class number), kept, its iteration and predictability."""
         rows = self.rows.read(representation)
         labels = pc.index_in(rows["label"], value_set=pa.array(self.examples.label_names, pa.string()))
-        return rows.select(_SHOWN).append_column("label", labels.cast(pa.int64()))
+        shown = rows.select(["row_id", "split", "kept", "removed_in_iteration", "predictability"])
+        return shown.append_column("label", labels.cast(pa.int64()))

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
-from aflite_assets.analysis.inputs.forgettables import Forgettables
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, Forgettables
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from tests.planted_reports import learnt_rows
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, Trainings, crossed_interval, label_mean_interval
+from aflite_assets.analysis.intervals import Trainings, crossed_interval, label_mean_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Bar, Claim, Family, Side, judge
-from aflite_assets.analysis.scores.score_table import TestedOn
-from aflite_assets.analysis.scores.subsets import Subset
+from aflite_assets.analysis.scores.accuracies import TestedOn
+from aflite_assets.analysis.scores.subsets import Part, Subset
 from aflite_assets.analysis.tidy import TidyTable
 
 Comparison = Literal["control", "transfer", "second phase", "ranking", "sample", "means"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Part):
     """Accuracy of one side minus that of the other, in points, with its 95 % interval and its verdict.
 
     `comparison`: "control" has filtered, or weighted, against its control and other rows of its size; "transfer" the
@@ -68,11 +68,6 @@ class Difference:
     beyond_natural_p: float | None = None
 
     @property
-    def whole(self) -> bool:
-        """Whether it is about no category or gold label alone."""
-        return self.column is None and self.label is None
-
-    @property
     def deciding(self) -> bool:
         """Whether it is one of those that decide whether filtering helps."""
         return self.family == "deciding"
@@ -97,12 +92,14 @@ def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
-def numbers_of(interval: CrossedInterval | None, by_label: CrossedInterval | None = None) -> dict[str, Any]:
-    """Return the columns that an interval fills, and that of the mean over gold labels."""
-    columns = {} if interval is None else {name: value for name, value in vars(interval).items() if name != "trainings"}
-    if by_label is not None:
-        columns |= {"label_mean": by_label.difference}
-        columns |= {"label_mean_low": by_label.low, "label_mean_high": by_label.high}
+def numbers_of(claim: Claim, *, show_label_means: bool = False) -> dict[str, Any]:
+    """Return the columns that a claim fills, with or without the mean over gold labels."""
+    numbers = {} if claim.interval is None else vars(claim.interval)
+    columns = {name: value for name, value in numbers.items() if name != "trainings"}
+    if show_label_means and (by_label := claim.label_mean) is not None:
+        columns |= {"label_mean": by_label.difference, "label_mean_low": by_label.low, "label_mean_high": by_label.high}
+    if claim.contrast is not None:
+        columns |= {"beyond_natural": claim.contrast.difference, "beyond_natural_p": claim.contrast.p_value}
     return columns
 
 
@@ -110,7 +107,7 @@ def family_of(part: Subset, *, deciding: bool = False) -> Family:
     """Return what a difference on these rows is judged with."""
     if deciding:
         return "deciding"
-    return "whole sets" if part.column is part.label is None else "parts of sets"
+    return "whole sets" if part.whole else "parts of sets"
 
 
 def claim_on(
@@ -138,10 +135,7 @@ def judged(
     """Return the differences with the numbers of their claims and their verdicts, which are given together."""
     pairs = list(compared)
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
-    found = []
-    for (one, claim), verdict in zip(pairs, verdicts, strict=True):
-        columns = numbers_of(claim.interval, claim.label_mean if show_label_means else None) | vars(verdict)
-        if claim.contrast is not None:
-            columns |= {"beyond_natural": claim.contrast.difference, "beyond_natural_p": claim.contrast.p_value}
-        found.append(replace(one, **columns))
-    return tuple(found)
+    return tuple(
+        replace(one, **numbers_of(claim, show_label_means=show_label_means), **vars(verdict))
+        for (one, claim), verdict in zip(pairs, verdicts, strict=True)
+    )

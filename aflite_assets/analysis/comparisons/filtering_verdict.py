@@ -1,8 +1,7 @@
 """The verdict on one filtering as a record that JSON holds without loss, from the evidence in a report's records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on
 from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.filtering import removed_by_class
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval
@@ -89,9 +89,9 @@ class FilteringVerdict:
     moved_class: tuple[str, float, float] | None
     giveaway: Cue | None
     on_natural: StatedDifference | None
-    on_first: StatedDifference | None = None
-    on_first_full: StatedDifference | None = None
-    against_all_rows: AgainstAllRows | None = None
+    on_first: StatedDifference | None
+    on_first_full: StatedDifference | None
+    against_all_rows: AgainstAllRows | None
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
@@ -105,26 +105,27 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     name, verdict = filtered.representation, dataset_verdict_on(data, filtered)
     comparisons = verdict.evidence.comparisons
     evaluator = comparisons[0].evaluator if comparisons else next(iter(judging(data).judges), "")
+    test = next((one for one in data.test_sets if comparisons and one.name == comparisons[0].test_set), None)
     trained = _Trained(data, name, evaluator)
-    moved, giveaway = _moved_class(filtered, data.label_names), _giveaway(data.cues.get(name, ()))
-    found = FilteringVerdict(name, verdict, moved, giveaway, trained.stated("full", headline_set(data.test_sets)))
-    if not comparisons:
-        return found
-    test = next(one for one in data.test_sets if one.name == comparisons[0].test_set)
-    stated = [trained.stated(against, test) for against in (control(data, name), "full")]
-    against_all_rows = _against_all_rows(trained, comparisons)
-    return replace(found, on_first=stated[0], on_first_full=stated[1], against_all_rows=against_all_rows)
+    return FilteringVerdict(
+        name,
+        verdict,
+        moved_class=_moved_class(filtered, data.label_names),
+        giveaway=_giveaway(data.cues.get(name, ())),
+        on_natural=trained.stated("full", headline_set(data.test_sets)),
+        on_first=trained.stated(control(data, name), test),
+        on_first_full=trained.stated("full", test),
+        against_all_rows=_against_all_rows(trained, comparisons) if comparisons else None,
+    )
 
 
 def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str, float, float] | None:
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False).astype(bool)
-    if kept.all() or not kept.any():
+    classes = removed_by_class(filtered, len(label_names))
+    moves = [abs(one.share_after - one.share_before) for one in classes]
+    if max(moves) < _LEAST_MOVE or all(one.removed == one.rows for one in classes):
         return None
-    before, after = (np.bincount(some, minlength=len(label_names)) / len(some) for some in (labels, labels[kept]))
-    label = int(np.abs(after - before).argmax())
-    moved = abs(after[label] - before[label]) >= _LEAST_MOVE
-    return (label_names[label], float(before[label]), float(after[label])) if moved else None
+    most = classes[moves.index(max(moves))]
+    return label_names[most.label], most.share_before, most.share_after
 
 
 def _giveaway(cues: Sequence[Cue]) -> Cue | None:
@@ -142,8 +143,9 @@ class _Trained:
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return which rows each training on filtered, and each on `against`, got right."""
-        right = partial(trained_right, self.data, self.evaluator, representation=self.representation, test_set=test_set)
-        return right(train_set="filtered"), right(train_set=against)
+        names, where = ("filtered", against), (self.representation, test_set)
+        first, second = (trained_right(self.data, self.evaluator, name, *where) for name in names)
+        return first, second
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
         """Compare on one test set; None without a training of both, or a row."""

@@ -49,7 +49,8 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
         return weighed_contrast(sides, (np.ones(len(here.row_ids)), np.ones(len(there.row_ids))), (here, there))
     margins = {name: _mean_margins(data, name, (here, there)) for name in data.plain_evaluators}
     known = [each for each in margins.values() if each is not None]
-    weights = [stratum_weights(here.labels, mine, _labels_as(there, here), natural) for mine, natural in known]
+    labels = there.labels if here.class_map is None else here.class_map[there.labels]  # as classes of the challenge set
+    weights = [stratum_weights(here.labels, mine, labels, natural) for mine, natural in known]
     if margins[one.evaluator] is None or any(each is None for each in weights):
         return None
     found = [weighed_contrast(sides, each, (here, there)) for each in weights if each is not None]
@@ -99,11 +100,6 @@ def stratum_weights(
     if here.sum() < LEAST_OVERLAP:
         return None
     return here * (len(here) / here.sum()), there * (len(there) / there.sum())
-
-
-def _labels_as(natural: TestSet, challenge: TestSet) -> np.ndarray:
-    """Gold labels of natural rows as class numbers of the challenge set, -1 for none."""
-    return natural.labels if challenge.class_map is None else np.asarray(challenge.class_map[natural.labels])
 
 
 def _groups(test_set: TestSet) -> int:

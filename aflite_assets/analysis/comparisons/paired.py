@@ -13,25 +13,11 @@ from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
-from aflite_assets.analysis.scores.accuracy import (
-    TOP,
-    Score,
-    correct_rows,
-    finished_rows,
-    finished_trainings,
-    trained_right,
-)
-from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
+from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
+from aflite_assets.analysis.scores.groups import cells_of, train_sets_of
 from aflite_assets.analysis.scores.judges import judging
-from aflite_assets.analysis.scores.score_table import Place, TestedOn, points, score_table
-from aflite_assets.analysis.scores.subsets import (
-    Subset,
-    category_parts,
-    compared_subsets,
-    tested_parts,
-    whole_set,
-    zero_shot_subsets,
-)
+from aflite_assets.analysis.scores.subsets import Subset, category_parts, compared_parts, whole_set, zero_shot_subsets
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
 Lack = Literal[
@@ -79,7 +65,7 @@ def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
 
-    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_subsets`. If
+    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. If
     the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
     from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
     verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
@@ -89,10 +75,10 @@ def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
 
 
 def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
-    cells = _cells(data, representation)
-    pairs = _pairs(list(dict.fromkeys(name for _, name in cells)))
-    for evaluator, ((train_set, against), barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
-        first, second = (finished_trainings(data, cells[evaluator, name], test_set) for name in (train_set, against))
+    pairs = _pairs(train_sets_of(data, representation))
+    for evaluator, (pair, barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
+        first, second = (trained_right(data, evaluator, name, representation, test_set) for name in pair)
+        train_set, against = pair
         other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
         whole = Place(representation, evaluator, train_set, **rows_of(test_set))
         is_control = barred is None
@@ -106,15 +92,11 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
             if place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
                 bar = bar or "chosen by the filter"
-            claim = claim_on(first, second, test_set, part, bar, deciding=decides and place.whole)
+            claim = claim_on(first, second, test_set, part, bar, deciding=decides and part.whole)
             if claim.family == "deciding" and claim.interval is not None:
                 contrast = natural_contrast(data, one, test_set)
                 claim = replace(claim, contrast=contrast, needs_contrast=test_set.collected is None)
             yield one, claim
-
-
-def _cells(data: BenchmarkData, representation: str) -> dict[tuple[str, str], list[Cell]]:
-    return {(evaluator, train_set): cells for evaluator, train_set, cells in cell_groups(data, representation)}
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
@@ -130,7 +112,7 @@ def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
 
 def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
     """Yield the compared rows, the whole set first."""
-    for part in (whole_set(test_set), *(compared_subsets(test_set) if by_part else ())):
+    for part in compared_parts(test_set) if by_part else [whole_set(test_set)]:
         yield whole._replace(**rows_of(test_set, part)), part
     if whole.representation in test_set.kept:
         yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[str(whole.representation)])
@@ -144,12 +126,12 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
     ]
     compared = dict.fromkeys((evaluator, test_set) for *both, test_set in tuned for evaluator in both)
     for representation, (evaluator, test_set) in product(data.representations, compared):
-        cells = _cells(data, representation)
-        for first, second in compared_pairs([train_set for name, train_set in cells if name == evaluator]):
-            here, there = (finished_rows(cells[evaluator, name], test_set) for name in (first, second))
-            claim = claim_on(here, there, test_set, whole_set(test_set))
-            place = Place(representation, evaluator, first, test_set.name)
-            other = {"against": second, "test_rows": claim.test_rows, **numbers_of(claim.interval)}
+        for pair in compared_pairs(train_sets_of(data, representation)):
+            cells = (cells_of(data, evaluator, name, representation) for name in pair)
+            first, second = (finished_rows(each, test_set) for each in cells)
+            claim = claim_on(first, second, test_set, whole_set(test_set))
+            place = Place(representation, evaluator, pair[0], test_set.name)
+            other = {"against": pair[1], "test_rows": claim.test_rows, **numbers_of(claim)}
             yield Difference(comparison="transfer", **place._asdict(), **other)
 
 
@@ -166,7 +148,8 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     challenge = next((one.name for one in data.test_sets if one.challenge), None)
     for name, phase in forgettables.phases.items():
         others = dict.fromkeys(filter(None, (phase.start, controls[name])))
-        for against, (test_set, part) in product(others, tested_parts(data)):
+        tested = [(test_set, part) for test_set in data.test_sets for part in compared_parts(test_set)]
+        for against, (test_set, part) in product(others, tested):
             sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
             rows = int(part.mask.sum())
             one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
@@ -192,30 +175,19 @@ def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, p
 
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare two rankings by every evaluator, at every size, on every test set and category."""
-    scores = score_table(data)
     for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
         names = (pair.representation, pair.against)
         mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
         train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
         for train_set, test_set in product(train_sets, data.test_sets):
             first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
+            cells = (cells_of(data, evaluator, train_set, name) for name in names)
+            seeds = zip(("seeds", "seeds_against"), (len(finished_rows(each, test_set)) for each in cells), strict=True)
+            other: dict[str, Any] = {"against_representation": pair.against, "against": train_set, **dict(seeds)}
             for part in (whole_set(test_set), *category_parts(test_set)):
                 place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
                 claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
-                one = Difference(
-                    comparison="ranking",
-                    **place._asdict(),
-                    against_representation=pair.against,
-                    against=train_set,
-                    test_rows=claim.test_rows,
-                    seeds=_seeds(scores.get(place)),
-                    seeds_against=_seeds(scores.get(place._replace(representation=pair.against))),
-                )
-                yield one, claim
-
-
-def _seeds(score: Score | None) -> int:
-    return 0 if score is None or score.seeds is None else score.seeds
+                yield Difference(comparison="ranking", **place._asdict(), test_rows=claim.test_rows, **other), claim
 
 
 def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
@@ -259,9 +231,9 @@ def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
             yield there._replace(train_set="full", tested_on="full"), there
     parts = [(one, part) for one in data.test_sets if one.challenge for part in zero_shot_subsets(one)]
     for name in data.representations:
-        pairs = compared_pairs(list(dict.fromkeys(train_set for _, train_set in _cells(data, name))))
+        pairs = compared_pairs(train_sets_of(data, name))
         for evaluator, pair, (test_set, part) in product(data.plain_evaluators, pairs, parts):
             first, second = (Place(name, evaluator, each, **rows_of(test_set, part)) for each in pair)
             yield first, second
-            if first.whole:
+            if part.whole:
                 yield first._replace(top=TOP), second._replace(top=TOP)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.analysis.inputs.trained_cells import Cell
-
 
 @dataclass(frozen=True)
 class WeakModelFacts:
@@ -107,47 +105,3 @@ def threshold_curve(
     best = highest[np.abs(highest - 0.5).argmin()]
     for one, mean in zip(thresholds.tolist(), accuracy.tolist(), strict=True):
         yield Threshold(evaluator, test_set, class_name, one, mean, seeds, one == float(best))
-
-
-@dataclass(frozen=True, eq=False)
-class Forgettables:
-    """Everything about forgettable rows that one report shows.
-
-    `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
-    measure, group, rows, mean, deviation. `phases` by evaluator. `cells` that are in no other table: those of phases
-    and of what they start from on full, and of train sets of forgettable rows alone. `overlap`: by natural test set the
-    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it;
-    both empty without `minorities`. `thresholds`: for phases and what they start from. `learnt`: row by row, for every
-    training of a weak model.
-    """
-
-    models: Mapping[str, WeakModelFacts]
-    failed: Mapping[str, str]
-    agreement: tuple[Agreement, ...]
-    minorities: pa.Table
-    phases: Mapping[str, SecondPhase]
-    cells: tuple[Cell, ...]
-    overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
-    positive: int | None = None
-    thresholds: tuple[Threshold, ...] = ()
-    learnt: tuple[LearntRows, ...] = ()
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """The evaluators that phases go on from, each once."""
-        return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
-
-    def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator that went on with as many random rows in place of this one's, or None."""
-        phase = self.phases[evaluator]
-        wanted = (phase.start, phase.weak_model, "random")
-        found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
-        return None if phase.set_name == "random" else next(found, None)
-
-    def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
-        """Over the seeds."""
-        return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
-
-
-NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
-"""The forgettable rows of a report whose file names no weak model."""

@@ -7,10 +7,10 @@ say how; the rule here is this project's. The growing sample is the coarse actio
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.specs.sample import StopRule
 
 
@@ -143,42 +143,27 @@ SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
 
 def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
     """Return a point per representation and size."""
-    return tuple(
-        CurvePoint(representation=curve.representation, **shared)
-        for curve in curves
-        for shared in _points(curve, curve.right, chosen_rows(curves))
-    )
+    return tuple(point for curve in curves for point in _points(curve, curve.right, chosen_rows(curves)))
 
 
 def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
     """Return a point per size; none without a curve."""
     if curve is None:
         return ()
-    held_back = curve.held_back_rows
-    points = _points(curve.means, [sum(each) / len(each) for each in curve.right], curve.chosen)
-    return tuple(
-        SamplePoint(**shared, repeats=len(each), lowest=min(each) / held_back, highest=max(each) / held_back)
-        for shared, each in zip(points, curve.right, strict=True)
-    )
+    means, found = [sum(each) / len(each) for each in curve.right], []
+    points = _points(curve.means, means, curve.chosen)
+    for point, mean, each in zip(points, means, curve.right, strict=True):
+        lowest, highest = (one / curve.held_back_rows for one in (min(each), max(each)))
+        found.append(record_of(SamplePoint, point, right=mean, repeats=len(each), lowest=lowest, highest=highest))
+    return tuple(found)
 
 
-def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[dict[str, Any]]:
-    """The fields that points of both kinds have, per size; `right`: held-back rows predicted right, or their mean."""
-    elbow_rows = curve.elbow
-    for rows, n_correct in zip(curve.rows, right, strict=True):
-        accuracy = n_correct / curve.held_back_rows
-        interval = wilson_interval(accuracy, curve.held_back_rows)
-        yield {
-            "rows": rows,
-            "held_back_rows": curve.held_back_rows,
-            "right": n_correct,
-            "accuracy": accuracy,
-            "interval_low": interval.low,
-            "interval_high": interval.high,
-            "most_frequent_class": curve.largest_class / curve.held_back_rows,
-            "elbow": rows == elbow_rows,
-            "chosen": rows == chosen,
-        }
+def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
+    """Yield a point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
+    elbow, held_back = curve.elbow, curve.held_back_rows
+    for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
+        shares = (accuracy, *wilson_interval(accuracy, held_back), curve.largest_class / held_back)
+        yield CurvePoint(curve.representation, rows, held_back, whole, *shares, rows == elbow, rows == chosen)
 
 
 Flaw = Literal["no better than guessing", "still rises", "never rises"]

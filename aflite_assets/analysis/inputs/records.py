@@ -1,19 +1,20 @@
-"""Input records of an analysis: test sets, filtered sets, and everything that one report shows; no statistics."""
+"""Input records of an analysis: trainings, test and filtered sets, and all that one report shows; no statistics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES, Forgettables
+from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.leanings import LeaningInputs
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.analysis.inputs.trained_cells import Cell as Cell  # also imported from here
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
@@ -24,6 +25,42 @@ Unit = Literal["row", "question"]
 
 DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness", "row_id", "kept")
 """The first five as in the tables that Swayamdipta et al. 2020 write."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """One evaluator trained on one train set with one seed.
+
+    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows. `reason`:
+    why it is not done, if that is known.
+    """
+
+    evaluator: str
+    train_set: str
+    representation: str | None
+    seed: int
+    train_rows: int
+    status: Literal["done", "failed", "not run"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell(Training):
+    """A training and what it predicted; two cells of the same training are equal.
+
+    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
+    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
+    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
+    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
+    (`questions.question_predictions`).
+    """
+
+    predictions: pa.Table | None = None
+
+    @cached_property
+    def correct(self) -> dict[object, Any]:
+        """Results of `accuracy.correct_rows` so far, by test set."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -107,6 +144,11 @@ class FilteredSet:
     kept_jaccard: Mapping[str, float] | None = None
     chance: ChanceScores | None = None
     first_scores: pa.Table | None = None
+
+    @property
+    def train(self) -> pa.Table:
+        """The `rows` of train."""
+        return self.rows.filter(pc.field("split") == "train")
 
     def policy(self, split: str) -> str:
         """Return what the filter did with the rows of a split other than train: pooled, scored or kept."""
@@ -206,10 +248,49 @@ class RankingPair:
     rankings: tuple[str, str]
     overlaps: tuple[RankingOverlap, ...]
 
+
+@dataclass(frozen=True, eq=False)
+class Forgettables:
+    """Everything about forgettable rows that one report shows.
+
+    `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
+    measure, group, rows, mean, deviation. `phases` by evaluator. `cells` that are in no other table: those of phases
+    and of what they start from on full, and of train sets of forgettable rows alone. `overlap`: by natural test set the
+    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it;
+    both empty without `minorities`. `thresholds`: for phases and what they start from. `learnt`: row by row, for every
+    training of a weak model.
+    """
+
+    models: Mapping[str, WeakModelFacts]
+    failed: Mapping[str, str]
+    agreement: tuple[Agreement, ...]
+    minorities: pa.Table
+    phases: Mapping[str, SecondPhase]
+    cells: tuple[Cell, ...]
+    overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
+    positive: int | None = None
+    thresholds: tuple[Threshold, ...] = ()
+    learnt: tuple[LearntRows, ...] = ()
+
     @property
-    def differing(self) -> tuple[str, ...]:
-        """The train sets of which the two kept other numbers of rows."""
-        return tuple(one.train_set for one in self.overlaps if one.first_rows != one.second_rows)
+    def starts(self) -> tuple[str, ...]:
+        """The evaluators that phases go on from, each once."""
+        return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
+
+    def control_of(self, evaluator: str) -> str | None:
+        """Return the evaluator that went on with as many random rows in place of this one's, or None."""
+        phase = self.phases[evaluator]
+        wanted = (phase.start, phase.weak_model, "random")
+        found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
+        return None if phase.set_name == "random" else next(found, None)
+
+    def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
+        """Over the seeds."""
+        return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
+
+
+NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
+"""The forgettable rows of a report whose file names no weak model."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import only_train
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.scores.groups import control
 from aflite_assets.analysis.scores.questions import PICKED
@@ -26,8 +25,6 @@ _SHOWN = 0.995
 """Share of the texts that have a place for their length; the longer ones share the last place."""
 
 _Side = Literal["kept", "removed"]
-
-
 _TestedOn = Literal["full", "filtered"]
 
 
@@ -190,7 +187,7 @@ def length_shares(
     Random set i is drawn from (0, i), as many rows as were kept. `named`: the source's name of a column. Raises
     DataError if a row is not among the examples.
     """
-    train = only_train(filtered)
+    train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]
     if examples.modality != "text" or not train.num_rows:
         return

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
-from aflite_assets.analysis.scores.accuracy import correct_rows
+from aflite_assets.analysis.scores.accuracy import finished_rows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
 
@@ -237,13 +237,9 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
             writer.write_table(_test_rows(test_set, keys[test_set.name], tested[test_set.name]))
     with pq.ParquetWriter(folder / PREDICTIONS_FILE, PREDICTIONS, compression="zstd") as writer:
         for cell in cells.values():
-            known = [
-                _predictions(cell, keys[one.name], correct)
-                for one in data.test_sets
-                if isinstance(correct := correct_rows(cell, one), np.ndarray)
-            ]
+            known = [(keys[one.name], right) for one in data.test_sets for right in finished_rows([cell], one)]
             if known:
-                writer.write_table(pa.concat_tables(known))
+                writer.write_table(pa.concat_tables([_predictions(cell, *each) for each in known]))
 
 
 def _test_rows(test_set: TestSet, keys: pa.Array, examples: Examples) -> pa.Table:

@@ -81,9 +81,7 @@ def bias_excess(
 
 def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
     """Mean over the passes by class; `missing` for a class that none of them scored."""
-    scored = ~np.isnan(chance.class_bias)
-    passes = scored.sum(axis=0)
-    sums = np.where(scored, chance.class_bias, 0.0).sum(axis=0)
+    passes, sums = (~np.isnan(chance.class_bias)).sum(axis=0), np.nansum(chance.class_bias, axis=0)
     return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 
 

@@ -64,14 +64,19 @@ class Claim:
         return self.interval if self.label_mean is None else self.label_mean
 
     @property
-    def deciding_p(self) -> float:
-        """p-value of a deciding comparison: a gain that needs a contrast must also exceed that on natural rows."""
-        if self.estimate is None:
+    def judged(self) -> CrossedInterval | None:
+        """The difference that a verdict is about; None without a result."""
+        return self.estimate if self.family == "deciding" else self.interval
+
+    @property
+    def p_value(self) -> float:
+        """Of the judged difference; a gain that needs a contrast must also exceed that on natural rows."""
+        if self.judged is None:
             return 1.0
-        if self.estimate.difference <= 0 or not self.needs_contrast:
-            return self.estimate.p_value
+        if self.judged.difference <= 0 or not self.needs_contrast:
+            return self.judged.p_value
         beyond = self.contrast
-        return 1.0 if beyond is None or beyond.difference <= 0 else max(self.estimate.p_value, beyond.p_value)
+        return 1.0 if beyond is None or beyond.difference <= 0 else max(self.judged.p_value, beyond.p_value)
 
 
 @dataclass(frozen=True)
@@ -109,18 +114,9 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
-        judged = [
-            (place, claim, claim.interval)
-            for place, claim in enumerate(claims)
-            if claim.family == family and claim.interval is not None and verdicts[place].why is None
-        ]
-        decides = family == "deciding"
-        adjusted = holm([claim.deciding_p if decides else interval.p_value for _, claim, interval in judged])
-        for (place, claim, interval), p_value in zip(judged, adjusted, strict=True):
-            if decides:
-                verdicts[place] = _decided(claim, claim.estimate or interval, p_value, smallest_effect, len(judged))
-            else:
-                verdicts[place] = _verdict(claim, interval, p_value, smallest_effect)
+        places = [place for place, claim in enumerate(claims) if claim.family == family and not verdicts[place].why]
+        for place, p_value in zip(places, holm([claims[place].p_value for place in places]), strict=True):
+            verdicts[place] = _verdict(claims[place], p_value, smallest_effect, len(places))
     return tuple(verdicts)
 
 
@@ -137,44 +133,31 @@ def _bar(claim: Claim) -> str | None:
     return "few groups" if claim.interval.effective_groups < FEWEST_GROUPS else None
 
 
-def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_effect: float) -> Verdict:
-    above, by_label = interval.difference > 0, claim.label_mean
+def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_size: int) -> Verdict:
+    judged, why = claim.judged, None
+    assert judged is not None  # without a result there is a bar
     side: Side = "open"
-    if interval.p_value > 1 - CONFIDENCE:
-        why = None
-    elif abs(interval.difference) < smallest_effect:
-        why = _too_small(smallest_effect)
-    elif p_value > 1 - CONFIDENCE:
-        why = "one of many comparisons"
-    elif by_label is not None and (by_label.low <= 0 if above else by_label.high >= 0):
-        why = NOT_BY_LABEL
-    else:
-        side, why = "above" if above else "below", None
-    return Verdict(side, why, claim.family, p_value)
+    if judged.p_value <= 1 - CONFIDENCE:
+        why = _objection(claim, judged, adjusted_p, smallest_effect)
+        if why is None:
+            side = "above" if judged.difference > 0 else "below"
+    together = 1 - (1 - CONFIDENCE) / family_size
+    low = judged.at_confidence(together)[0] if claim.family == "deciding" else None
+    return Verdict(side, why, claim.family, adjusted_p, low)
 
 
-def _decided(
-    claim: Claim, estimate: CrossedInterval, p_value: float, smallest_effect: float, family_size: int
-) -> Verdict:
-    above, why = estimate.difference > 0, None
-    side: Side = "open"
-    if estimate.p_value <= 1 - CONFIDENCE:
-        if abs(estimate.difference) < smallest_effect:
-            why = _too_small(smallest_effect)
-        elif above and claim.needs_contrast and claim.contrast is None:
-            why = NOT_COMPARABLE
-        elif claim.deciding_p > 1 - CONFIDENCE:
-            why = NOT_BEYOND_NATURAL
-        elif p_value > 1 - CONFIDENCE:
-            why = "one of many comparisons"
-        else:
-            side = "above" if above else "below"
-    low = estimate.at_confidence(1 - (1 - CONFIDENCE) / family_size)[0]
-    return Verdict(side, why, claim.family, p_value, low)
-
-
-def _too_small(smallest_effect: float) -> str:
-    return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
+def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smallest_effect: float) -> str | None:
+    """Return why a significant difference is not called one, or None if it is."""
+    if abs(judged.difference) < smallest_effect:
+        return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
+    if claim.p_value > 1 - CONFIDENCE:
+        return NOT_COMPARABLE if claim.contrast is None else NOT_BEYOND_NATURAL
+    if adjusted_p > 1 - CONFIDENCE:
+        return "one of many comparisons"
+    by_label = None if claim.family == "deciding" else claim.label_mean
+    if by_label is not None and (by_label.low <= 0 if judged.difference > 0 else by_label.high >= 0):
+        return NOT_BY_LABEL
+    return None
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:

@@ -1,24 +1,49 @@
 """Tidy tables of trainings and scores: trainings, how many rows each got right, and means over the seeds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.inputs.trained_cells import Training
-from aflite_assets.analysis.scores.accuracy import MissingScore, Score, correct_rows
-from aflite_assets.analysis.scores.groups import train_rows
-from aflite_assets.analysis.scores.score_table import TestedOn, score_table, scored_groups
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, Training
+from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, finished_rows, in_top, ranked_sets, score
+from aflite_assets.analysis.scores.groups import cell_groups, train_rows
+from aflite_assets.analysis.scores.subsets import Part, Subset, compared_parts, scored_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of
+
+TestedOn = Literal["full", "filtered", "own", "all"]
+
+OVERLAP = "overlap"
+"""The column of the parts by overlap of both texts."""
+
+
+class Place(NamedTuple):
+    """The subject of a score; `docs/analysis.md` says what the columns mean.
+
+    `representation`: None of second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of
+    second phases has the categories all, high and low of the rows with gold label `label` ("others" for the other
+    classes). `top`: 1, or `accuracy.TOP` for whole sets with many classes.
+    """
+
+    representation: str | None
+    evaluator: str
+    train_set: str
+    test_set: str
+    tested_on: TestedOn = "all"
+    column: str | None = None
+    category: str | None = None
+    label: str | None = None
+    top: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accuracy(Score):
+class Accuracy(Score, Part):
     """Mean accuracy over the seeds of one evaluator and train set on one test set, or on a part of it.
 
-    `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `score_table.Place`. `train_rows`,
+    `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `Place`. `train_rows`,
     `train_rows_most`: the least and the most over finished seeds, or None. `test_rows` counts rows or questions.
     """
 
@@ -34,18 +59,82 @@ class Accuracy(Score):
     label: str | None
     top: int
 
-    @property
-    def whole(self) -> bool:
-        """True if it is about no part of a test set but its full or its filtered rows."""
-        return self.column is None and self.label is None
+
+class ScoredGroup(NamedTuple):
+    """The cells of one evaluator and train set over the seeds, and per test set the parts that they are scored on.
+
+    `representation`: None for second phases, what they start from, and sets of forgettable rows.
+    """
+
+    representation: str | None
+    evaluator: str
+    train_set: str
+    cells: list[Cell]
+    tested: list[tuple[TestSet, list[tuple[TestedOn, Subset]]]]
 
 
-def accuracies(data: BenchmarkData) -> Iterator[Accuracy]:
-    """Yield every score, in the order of the score table."""
-    sizes = {group[:3]: train_rows(group.cells) for group in scored_groups(data)}
-    for place, found in score_table(data).items():
-        trained = sizes[place[:3]] or (None,)
-        yield Accuracy(**vars(found), **place._asdict(), train_rows=trained[0], train_rows_most=trained[-1])
+def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
+    """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
+    on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
+    for name in data.representations:
+        for evaluator, train_set, cells in cell_groups(data, name):
+            tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
+            yield ScoredGroup(name, evaluator, train_set, cells, tested)
+    wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in compared_parts(one)]
+    by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
+    for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.forgettables.cells):
+        cells = data.forgettables.cells_of(evaluator, train_set)
+        yield ScoredGroup(None, evaluator, train_set, cells, wholes + (by_overlap if train_set == "full" else []))
+
+
+def _all_rows(test_set: TestSet) -> TestedOn:
+    return "all" if test_set.challenge else "full"
+
+
+def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """Yield the rows of a natural test set that the filter left, and those left by the rule that made the train set."""
+    kept = test_set.kept.get(representation)
+    own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
+    rows: tuple[tuple[TestedOn, np.ndarray | None], ...] = (("filtered", kept), ("own", own))
+    yield from ((tested_on, Subset(None, None, None, mask)) for tested_on, mask in rows if mask is not None)
+
+
+def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """Yield the rows of each class by overlap of the texts: high is over the mean of the test set, low the rest."""
+    positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
+    if overlap is not None and positive is not None:
+        high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
+        is_positive = test_set.labels == positive
+        for name, inside in ((data.label_names[positive], is_positive), ("others", ~is_positive)):
+            for category, mask in (("all", inside), ("high", inside & high), ("low", inside & ~high)):
+                yield "full", Subset(OVERLAP, category, name, mask)
+
+
+@lru_cache(maxsize=1)
+def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
+    """Return every score of a report, by evaluator, train set and test set in the order of the tables."""
+    ranked = ranked_sets(data)
+    scores: dict[Place, Accuracy] = {}
+    for representation, evaluator, train_set, cells, tested in scored_groups(data):
+        trained = train_rows(cells) or (None,)
+        for test_set, parts in tested:
+            by_top = {1: [correct_rows(cell, test_set) for cell in cells]}
+            if representation is not None and test_set.name in ranked:
+                by_top[TOP] = [in_top(cell, test_set, TOP) for cell in cells]
+            for top, right in by_top.items():
+                for tested_on, part in parts:
+                    place = Place(representation, evaluator, train_set, test_set.name, tested_on, *part.name, top)
+                    if top == 1 or part.whole:
+                        found = vars(score(right, part.mask, test_set.groups)) | place._asdict()
+                        scores[place] = Accuracy(**found, train_rows=trained[0], train_rows_most=trained[-1])
+    return scores
+
+
+def points(before: Score | None, after: Score | None) -> float | None:
+    """Return how many points (hundredths of accuracy) `after` lies below `before`; None if either is missing."""
+    if before is None or after is None or before.accuracy is None or after.accuracy is None:
+        return None
+    return 100 * (before.accuracy - after.accuracy)
 
 
 @dataclass(frozen=True)
@@ -76,10 +165,7 @@ def seed_scores(data: BenchmarkData) -> Iterator[SeedScore]:
     """Yield every finished training on every test set and part, once for each filtering that it belongs to."""
     for group in scored_groups(data):
         for cell, (test_set, parts) in product(group.cells, group.tested):
-            right = correct_rows(cell, test_set)
-            if isinstance(right, MissingScore):
-                continue
-            for tested_on, part in parts:
+            for right, (tested_on, part) in product(finished_rows([cell], test_set), parts):
                 yield record_of(
                     SeedScore,
                     cell,

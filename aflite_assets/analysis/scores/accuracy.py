@@ -80,6 +80,14 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
     return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
+def ranked_sets(data: BenchmarkData) -> frozenset[str]:
+    """Return the test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
+    enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
+    return frozenset(
+        one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
+    )
+
+
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Count the classes that the cell finds likelier than the row's own: int64, in the test set's row order.
 
@@ -220,25 +228,20 @@ def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
     return [rows for cell in cells if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
 
 
-def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
-    """Return per training which rows it got right, and of `filtered` per run of the filter the mean of its trainings.
-
-    Trainings on one run's rows have its draw in common, so that the runs, if there are several, are what varies.
-    """
-    runs: dict[int, list[Cell]] = {}
-    for place, cell in enumerate(cells):
-        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
-        runs.setdefault(run, []).append(cell)
-    finished = [finished_rows(group, test_set) for group in runs.values()]
-    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
-
-
 def trained_right(
     data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
 ) -> list[np.ndarray]:
-    """Return the `finished_trainings` of an evaluator on a train set of one filtering, or on full."""
-    cells = cells_of(data, evaluator, train_set, None if train_set == "full" else representation)
-    return finished_trainings(data, cells, test_set)
+    """Return per training on a train set of one filtering, or on full, which rows it got right.
+
+    Of `filtered`, return per run of the filter the mean of its trainings. Trainings on one run's rows have its draw in
+    common, so that the runs, if there are several, are what varies.
+    """
+    runs: dict[int, list[Cell]] = {}
+    for place, cell in enumerate(cells_of(data, evaluator, train_set, representation)):
+        run = data.filter_runs.get(cell.seed, 0) if train_set == "filtered" and data.filter_runs else place
+        runs.setdefault(run, []).append(cell)
+    finished = [finished_rows(group, test_set) for group in runs.values()]
+    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
 
 
 @dataclass(frozen=True)
@@ -285,5 +288,4 @@ def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups
     if groups is not None:
         effective, degrees_of_freedom = effective_rows(np.mean(finished, axis=0), groups[mask])
     interval = wilson_interval(mean, effective, degrees_of_freedom)
-    numbers = (mean, deviation, len(accuracies), effective, interval.low, interval.high)
-    return Score("done", None, test_rows, unfinished, *numbers)
+    return Score("done", None, test_rows, unfinished, mean, deviation, len(accuracies), effective, *interval)

@@ -1,26 +1,28 @@
 """Which cells are one row of a table, and which train set and test set comparisons are about. No scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.train_sets import control_of, in_order
 
 
-def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
-    """Return evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
-    cells = [cell for cell in data.cells if cell.representation in (None, representation)]
-    shown = in_order(["full", "random", "filtered", *(cell.train_set for cell in cells)])
-    return [
-        (name, train_set, [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, train_set)])
-        for name in data.evaluators
-        for train_set in shown
-    ]
+def train_sets_of(data: BenchmarkData, representation: str) -> tuple[str, ...]:
+    """Return the train sets that tables of one filtering show, in their order."""
+    own = (cell.train_set for cell in data.cells if cell.representation in (None, representation))
+    return in_order(["full", "random", "filtered", *own])
 
 
 def cells_of(data: BenchmarkData, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
-    """Return the cells of one evaluator and train set over the seeds."""
-    wanted = (evaluator, train_set, representation)
-    return [cell for cell in data.cells if (cell.evaluator, cell.train_set, cell.representation) == wanted]
+    """Return the cells of one evaluator and train set, that of a filtering or full, over the seeds."""
+    cells = (cell for cell in data.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set))
+    return [cell for cell in cells if cell.representation in (None, representation)]
+
+
+def cell_groups(data: BenchmarkData, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
+    """Yield evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
+    for evaluator, train_set in product(data.evaluators, train_sets_of(data, representation)):
+        yield evaluator, train_set, cells_of(data, evaluator, train_set, representation)
 
 
 def control(data: BenchmarkData, representation: str) -> str:

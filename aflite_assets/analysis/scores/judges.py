@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
-from aflite_assets.analysis.scores.accuracy import correct_rows, finished_rows
+from aflite_assets.analysis.scores.accuracy import finished_rows
 from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
@@ -156,8 +156,8 @@ def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
     answers = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))["predicted"].to_numpy()
     if not len(answers) or np.bincount(answers).max() < ONE_ANSWER * len(answers):
         return False
-    right = correct_rows(cell, test_set)
-    return not isinstance(right, np.ndarray) or _margin([right], test_set).low <= 0
+    right = finished_rows([cell], test_set)
+    return not right or _margin(right, test_set).low <= 0
 
 
 def same_kind(
@@ -177,7 +177,8 @@ def judging(data: BenchmarkData) -> Judging:
     """Find the evaluators to judge filters by."""
     margins = over_largest_class(data.cells, data.test_sets)
     elsewhere = [margins_over_largest(data.cells, one) for one in data.test_sets if one.challenge]
-    collapsed, compared = one_answers(data.cells, data.test_sets), _compared_sets(data)
+    collapsed = one_answers(data.cells, data.test_sets)
+    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
     made_of = same_kind(data.evaluators, data.representations, data.families)
     unfit = {name for name, margin in margins.items() if not margin.beaten}
     unfit |= {one.evaluator for one in collapsed if one.train_set in compared}
@@ -185,7 +186,3 @@ def judging(data: BenchmarkData) -> Judging:
     judges = tuple(sorted(fit, key=lambda name: name in made_of))
     challenge_margins = tuple(one for by_evaluator in elsewhere for one in by_evaluator.values())
     return Judging(judges, tuple(margins.values()), challenge_margins, collapsed, made_of)
-
-
-def _compared_sets(data: BenchmarkData) -> set[str]:
-    return {"full", "filtered", *(control(data, name) for name in data.representations)}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.inputs.records import TestSet
 
 MAX_LABELS_APART = 4
 """Challenge sets with more gold labels than this are split by category alone."""
@@ -16,8 +16,20 @@ PartName = tuple[str | None, str | None, str | None]
 """The category column, category and gold label of a part of a challenge set; None for any."""
 
 
+class Part:
+    """What is about rows of a test set: those of a category `column` or a gold `label`, None for any."""
+
+    column: str | None
+    label: str | None
+
+    @property
+    def whole(self) -> bool:
+        """True if it is about no category or gold label alone, but the full or the filtered rows."""
+        return self.column is None and self.label is None
+
+
 @dataclass(frozen=True, eq=False)
-class Subset:
+class Subset(Part):
     """Some rows of a test set: `mask`, bool per row; category column, category and gold label, None for any."""
 
     column: str | None
@@ -65,6 +77,12 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
     return subsets
 
 
+def scored_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then its parts, which every train set is scored on."""
+    parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
+    return [whole_set(test_set), *parts]
+
+
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     """Return the whole set, then the smaller parts of the zero-shot table: gold labels of sets without categories.
 
@@ -90,21 +108,14 @@ def category_parts(test_set: TestSet) -> list[Subset]:
     return list(first.values())
 
 
-def compared_subsets(test_set: TestSet) -> list[Subset]:
-    """Return the compared parts of a challenge set: gold labels, then parts of the zero-shot table; two or none.
+def compared_parts(test_set: TestSet) -> list[Subset]:
+    """Return the whole set, then the parts of a challenge set: gold labels, then parts of the zero-shot table.
 
-    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    They are two or more, or none. On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
+    whole = [whole_set(test_set)]
     if not test_set.challenge:
-        return []
+        return whole
     labels = [part for part in subsets_of(test_set) if part.column is None]
     parts = labels + [part for part in zero_shot_subsets(test_set) if part.column is not None]
-    return parts if len(parts) > 1 else []
-
-
-TestedPart = tuple[TestSet, Subset]
-
-
-def tested_parts(data: BenchmarkData) -> list[TestedPart]:
-    """Return every test set whole, each with the compared parts of challenge sets after it."""
-    return [(one, part) for one in data.test_sets for part in (whole_set(one), *compared_subsets(one))]
+    return whole + parts if len(parts) > 1 else whole

@@ -50,6 +50,5 @@ def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: 
         pictures[f"examples.{representation}"] = representation_figures.examples_picture(inputs, rows, representation)
     if shares := analysis.of(LENGTHS, representation):
         pictures[f"lengths.{representation}"] = representation_figures.lengths_picture(shares)
-    classes = inputs.similarities.get(representation, ())
-    maps = representation_figures.similarity_pictures(classes)
+    maps = representation_figures.similarity_pictures(inputs.similarities.get(representation, ()))
     return pictures | {f"similarity.{representation}.{label}": picture for label, picture in maps.items()}

@@ -4,28 +4,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from aflite_assets.analysis import filtering
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.filtering import (
-    CLASS_SHARES,
-    ITERATIONS,
-    ClassShare,
-    FilterRow,
-    PredictabilityBin,
-    threshold_of,
-)
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
 from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
-from aflite_assets.text import listed, one_line
-from aflite_assets.wording import truncate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from aflite_assets.text import listed, short
 
 DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
@@ -46,7 +35,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
         # later lines are thinner, so that one under another is seen
         width = min(1.6 + 0.7 * (len(filtered) - 1 - number), 3.7)
         style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
-        iterations = analysis.of(ITERATIONS, one.representation)
+        iterations = analysis.of(filtering.ITERATIONS, one.representation)
         rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
         axis, share, largest, guessed = drawing.columns(
             iterations, "iteration", "representation_bias", "largest_class", "guessing_deviation"
@@ -57,7 +46,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
         bias.fill_between(axis, low, high, color=style["color"], alpha=0.18, lw=0)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
-        if (threshold := threshold_of(one.settings)) is not None:
+        if (threshold := filtering.threshold_of(one.settings)) is not None:
             cutoff.axhline(threshold, color=style["color"], ls="--", lw=1.2)
     rows.set(title="Rows left", ylabel="pool rows", ylim=(0, None))
     rows.yaxis.set_major_formatter(drawing.THOUSANDS)
@@ -77,10 +66,10 @@ def filtering_curves(analysis: Analysis) -> Picture:
     return drawing.picture(figure, f"{alt}, representations {names}")
 
 
-def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
+def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None:
     names, label_names = analysis.facts.representations, analysis.facts.label_names
-    shares: dict[tuple[str, int], list[ClassShare]] = defaultdict(list)
-    for one in analysis.of(CLASS_SHARES):
+    shares: dict[tuple[str, int], list[filtering.ClassShare]] = defaultdict(list)
+    for one in analysis.of(filtering.CLASS_SHARES):
         shares[one.representation, one.label].append(one)
 
     def moved(label: int) -> float:
@@ -94,7 +83,7 @@ def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
     for panel, name in zip(panels, names, strict=False):
         for number, label in enumerate(drawn):
             iterations, share = drawing.columns(shares[name, label], "iteration", "share")
-            shown = truncate(one_line(label_names[label]), 24)
+            shown = short(label_names[label], 24)
             panel.plot(iterations, 100 * share, lw=1.6, ms=4, label=shown, **series_style(number))
         panel.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
         panel.set_title(f"Class shares ({name})", fontsize=11)
@@ -102,7 +91,7 @@ def _draw_class_shares(panels: "list[Axes]", analysis: Analysis) -> None:
     panels[0].set_ylabel("share of rows (%)")
 
 
-def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
+def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
     """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
     figure = new_figure(5.6, 4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -119,7 +108,7 @@ def filtering_curve(rows: Sequence[FilterRow], alt: str) -> Picture:
     return drawing.picture(figure, alt)
 
 
-def predictability_histogram(bins: Sequence[PredictabilityBin]) -> Picture:
+def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
     """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
@@ -140,7 +129,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
     sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
     figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
-    threshold = threshold_of(settings)
+    threshold = filtering.threshold_of(settings)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
     panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
@@ -157,7 +146,7 @@ def evenly(number: int, most: int) -> list[int]:
     return np.linspace(0, number - 1, min(most, number)).round().astype(np.int64).tolist()
 
 
-def _draw_scores(axes: "Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
+def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
     """Draw one iteration, and return the height of the highest bar in per cent."""
     low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
     style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.4}
@@ -197,7 +186,7 @@ def _learning_curves(
         # Several curves at one size: bars side by side can be told apart.
         rows = rows * 1.04 ** (number - (len(curves) - 1) / 2)
         ends = 100 * (accuracy - low), 100 * (high - accuracy)
-        style = {**series_style(number), "ms": 5, "capsize": 3, "label": truncate(one_line(name), 32)}
+        style = {**series_style(number), "ms": 5, "capsize": 3, "label": short(name, 32)}
         axes.errorbar(rows, 100 * accuracy, ends, **style)
         at = [one.elbow for one in points].index(True)
         label = "elbow" if number == len(curves) - 1 else None

@@ -6,7 +6,7 @@ Those of forgettable rows are Figures 1, 4 and 6 of EACL 2021.
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture
-from aflite_assets.text import listed, one_line, percent, signed_points
+from aflite_assets.text import listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted, truncate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, INK)
 _STYLES: dict[str, dict[str, Any]] = {
@@ -75,7 +72,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     figure, panels = drawing.new_panels(number, across, **sizes, sharex=True, sharey=True)
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
-        panel.set_title(truncate(one_line(test_set.name), 30), fontsize=10)
+        panel.set_title(short(test_set.name, 30), fontsize=10)
         panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
         if test_set.chance is not None:
             panel.axvline(100 * test_set.chance, **_CHANCE)
@@ -89,10 +86,8 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     chances = [f"{percent(one.chance)} % on {one_line(one.name)}" for one in test_sets if one.chance is not None]
     if chances:
         first.plot([], [], label="chance (1/answers)", **_CHANCE)
-    alt = (
-        f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on "
-        f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
-    )
+    tested_on = f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
+    alt = f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on {tested_on}"
     dashed = f"; dashed: chance: one over the number of answers, {listed(chances, 8)}" if chances else ""
     return drawing.picture(figure, alt + dashed, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
 
@@ -102,7 +97,7 @@ def _accuracy_text(units: set[Unit]) -> str:
 
 
 def _draw_accuracies(
-    panel: "Axes", found: Sequence[Accuracy], evaluators: Sequence[str], train_sets: Sequence[str]
+    panel: "drawing.Axes", found: Sequence[Accuracy], evaluators: Sequence[str], train_sets: Sequence[str]
 ) -> None:
     for place, name in enumerate(train_sets):
         drawn = [one for one in found if one.train_set == name and one.accuracy is not None]
@@ -126,7 +121,7 @@ def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: in
     return drawing.picture(figure, "; ".join(map(_in_words, falls)))
 
 
-def _draw_fall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
+def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
     """Draw steps from the full model on full rows to filtered on filtered rows, with their joint intervals."""
     start, *steps, _ = terms
     level = 100 * (start.accuracy or 0.0)
@@ -146,22 +141,18 @@ def _draw_fall(panel: "Axes", terms: Sequence[FallTerm]) -> None:
     _annotate(panel, f"{level:.1f}", len(steps) + 1, level)
     names = ["full", *(step.change.replace("train ", "").replace(" ", "\n") for step in steps), "filtered"]
     panel.set_xticks(range(len(names)), names, fontsize=7)
-    title = f"{truncate(start.evaluator, 24)} on {truncate(one_line(start.test_set), 14)}"
-    panel.set_title(title, fontsize=10)
+    panel.set_title(f"{truncate(start.evaluator, 24)} on {short(start.test_set, 14)}", fontsize=10)
 
 
-def _annotate(panel: "Axes", text: str, place: int, height: float, **style: Any) -> None:
-    at = (place, height)
-    panel.annotate(text, at, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
+def _annotate(panel: "drawing.Axes", text: str, place: int, height: float, **style: Any) -> None:
+    panel.annotate(text, (place, height), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
 
 
 def _in_words(terms: Sequence[FallTerm]) -> str:
     start, *changes, end = terms
     steps = [f"{step.change} {signed_points(-(step.difference or 0.0))}" for step in changes]
-    return (
-        f"{start.evaluator} on {one_line(start.test_set)}: from {100 * (start.accuracy or 0.0):.1f} % to "
-        f"{100 * (end.accuracy or 0.0):.1f} % by {listed(steps)} points"
-    )
+    before, after = (percent(one.accuracy or 0.0) for one in (start, end))
+    return f"{start.evaluator} on {one_line(start.test_set)}: from {before} % to {after} % by {listed(steps)} points"
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
@@ -226,10 +217,8 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
                 axes.plot(*at, ls="", color=colour, marker=marker, label=f"forgettable, {phase.weak_model}")
         axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
-    alt = (
-        f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
-        f"forgettable rows and no second phase, on {listed(shown)}"
-    )
+    alt = f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. "
+    alt += f"Beside it forgettable rows and no second phase, on {listed(shown)}"
     return drawing.picture(figure, alt, legend=panels[0, 0], ncols=2)
 
 
@@ -244,12 +233,9 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
         axes.plot(threshold, 100 * accuracy, color=style["color"], label=name)
         axes.plot(best.threshold, 100 * best.accuracy, ls="", **style)
         said.append(f"{name} at {best.threshold:.2f} ({percent(best.accuracy)} %)")
-    first = thresholds[0]
-    axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
-    axes.set_xlabel(f"threshold on the probability of {first.class_name}")
+    threshold_on = f"threshold on the probability of {thresholds[0].class_name}"
+    axes.set(xlim=(-0.01, 1.01), xlabel=threshold_on, ylabel="accuracy (%)")
     axes.set_title(test_set, fontsize=12)
-    alt = (
-        f"Accuracy on {test_set} by the threshold on the probability of {first.class_name}, mean of "
-        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}"
-    )
+    seeds = counted(thresholds[0].seeds, "seed")
+    alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {seeds}; highest: {listed(said)}"
     return drawing.picture(figure, alt, legend=axes, ncols=2)

@@ -16,18 +16,16 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.analysis.scores.score_table import TestedOn
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy, TestedOn
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples, square_pixels
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.text import count, listed, one_line, percent, signed_points
-from aflite_assets.wording import counted, truncate
+from aflite_assets.text import count, listed, one_line, percent, short, signed_points
+from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
@@ -42,10 +40,7 @@ _ACROSS, _SIDE = 6, 72
 _COLOURS = "cividis"
 """Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
 
-_SIDES: dict[str, dict[str, Any]] = {
-    "kept": {"color": BLUE, "marker": "o"},
-    "removed": {"color": ORANGE, "marker": "^"},
-}
+_SIDES: dict[str, Any] = {"kept": {"color": BLUE, "marker": "o"}, "removed": {"color": ORANGE, "marker": "^"}}
 _WHITE = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
 _REGIONS = (
     (0.01, 0.97, "easy to learn", "top", "left"),
@@ -79,10 +74,9 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
     train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
     points = train.features[:, list(inputs.scatter_features)]
     names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
-    before, after = _notes("full", compared), _notes("filtered", compared)
     return {
-        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", before),
-        "after": scatter(train, points, kept, names, "After filtering", after),
+        "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", _notes("full", compared)),
+        "after": scatter(train, points, kept, names, "After filtering", _notes("filtered", compared)),
     }
 
 
@@ -98,7 +92,7 @@ def scatter(
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
     for c, name in enumerate(train.label_names):
         x, y = points[places[train.labels[places] == c]].T
-        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=truncate(one_line(name), 24), **series_style(c))
+        axes.scatter(x, y, s=14, alpha=0.75, lw=0, label=short(name, 24), **series_style(c))
     x0, x1, y0, y1 = scatter_limits(points)
     axes.axis((x0, x1, y0, y1))
     if 0.5 <= (y1 - y0) / (x1 - x0) <= 2:
@@ -178,7 +172,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
             axes.plot([0, 1, np.nan, 0, 1], [0, 1, np.nan, 1, 0], color=GREY)
         else:
             axes.imshow(pixels)
-        axes.set_title(truncate(one_line(caption), 14), fontsize=7, y=-0.28)
+        axes.set_title(short(caption, 14), fontsize=7, y=-0.28)
     return drawing.picture(figure, alt)
 
 
@@ -204,13 +198,10 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
         axes.tick_params(length=0)
     bar = figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside)
     bar.set_label("cosine similarity")
-    name = truncate(one_line(blocks[0].label_name), 60)
+    name = short(blocks[0].label_name)
     figure.suptitle(f"Class {name}", fontsize=12)
-    alt = (
-        f"Cosine similarity of kept, removed and random rows of class {name}, representation "
-        f"{blocks[0].representation}; mean {means_text(blocks)}"
-    )
-    return drawing.picture(figure, alt, grid=False)
+    of = f"class {name}, representation {blocks[0].representation}; mean {means_text(blocks)}"
+    return drawing.picture(figure, f"Cosine similarity of kept, removed and random rows of {of}", grid=False)
 
 
 def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
@@ -238,17 +229,15 @@ def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
     texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
     panels[0].set_ylabel("share of rows (%)")
-    first = shares[0]
-    alt = (
-        f"Share of {counted(first.kept_rows + first.removed_rows, 'train row')} by words, kept, removed and as many "
-        f"random as were kept, representation {first.representation}. {'; '.join(texts)}"
-    )
+    rows = counted(shares[0].kept_rows + shares[0].removed_rows, "train row")
+    alt = f"Share of {rows} by words, kept, removed and as many random as were kept, representation "
+    alt += f"{shares[0].representation}. {'; '.join(texts)}"
     return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
 
 
-def _draw_lengths(axes: "Axes", places: Sequence[LengthShare]) -> str:
+def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
     """Draw the panel of one column, and return the mean lengths of both sides in words."""
-    first, name = places[0], truncate(one_line(places[0].column_name), 40)
+    first, name = places[0], short(places[0].column_name, 40)
     width = places[1].start - first.start if len(places) > 1 else 1
     starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
     middles = starts + (width - 1) / 2
@@ -296,10 +285,8 @@ def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
     for one in (kept, removed):
         means = (one.confidence, one.variability, one.correctness)
         confidence, variability, correctness = ("none" if mean is None else f"{mean:.2f}" for mean in means)
-        sides.append(
-            f"{one.side.capitalize()} rows have mean confidence {confidence}, variability {variability} and "
-            f"correctness {correctness}"
-        )
+        rows = f"{one.side.capitalize()} rows have mean confidence {confidence}"
+        sides.append(f"{rows}, variability {variability} and correctness {correctness}")
     shown = kept.rows + removed.rows
     sampled = f", a random sample of {count(_MOST_ON_MAP)}" if shown > _MOST_ON_MAP else ""
     over = "" if kept.given else f" over {counted(kept.epochs, 'epoch')}, mean of {counted(kept.seeds, 'seed')}"

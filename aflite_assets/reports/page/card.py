@@ -10,11 +10,10 @@ from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.reports.page.environment import template_environment
 from aflite_assets.reports.page.markdown import escape_markdown
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
-from aflite_assets.text import listed, one_line
-from aflite_assets.wording import truncate
+from aflite_assets.text import listed, one_line, short
 
-_MOST_NAMED, _NAME_LENGTH = 20, 60
-"""Columns of the source that are named, and the characters shown of each."""
+_MOST_NAMED = 20
+"""Columns of the source that are named."""
 
 
 def dataset_card(
@@ -48,25 +47,23 @@ def dataset_card(
         configs=configs,
         rows=rows,
         left_alone={split for one in filtered for split, policy in _policies(one).items() if policy == "kept"},
-        source_columns=listed([truncate(one_line(name), _NAME_LENGTH) for name in source_columns], _MOST_NAMED),
+        source_columns=listed(list(map(short, source_columns)), _MOST_NAMED),
         own_columns=own_columns,
         ids_given=ids_given,
         label_names=label_names,
         rankings=sorted({str(one.settings.get("ranking", "predictability")) for one in filtered}),
-        filterings=[_filtering(one, len(label_names)) for one in filtered],
+        filterings=[
+            {
+                "filtered": one,
+                "sentences": [filtering_sentence(filter_outcome(one)), still_predicted_sentence(still_predicted(one))],
+                "classes": removed_by_class(one, len(label_names)),
+                "policies": _policies(one),
+                "settings": {name: value for name, value in one.settings.items() if name != "evaluation_rows"},
+            }
+            for one in filtered
+        ],
         provenance=provenance,
     )
-
-
-def _filtering(filtered: FilteredSet, classes: int) -> dict[str, object]:
-    outcome, still = filter_outcome(filtered), still_predicted(filtered)
-    return {
-        "filtered": filtered,
-        "sentences": [filtering_sentence(outcome), still_predicted_sentence(still)],
-        "classes": removed_by_class(filtered, classes),
-        "policies": _policies(filtered),
-        "settings": {name: value for name, value in filtered.settings.items() if name != "evaluation_rows"},
-    }
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:

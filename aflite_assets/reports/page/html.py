@@ -35,8 +35,6 @@ from aflite_assets.reports.tables.all_tables import SHOWN
 from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.wording import counted, truncate
 
-_TAG = re.compile(r"(<[^>]*>)")
-
 MOST_BYTES = 15_000_000
 """Bytes of a page; the browser of rows shows as many rows as there is room for."""
 
@@ -148,7 +146,7 @@ def _environment() -> Environment:
         "defined": with_definitions,
         "term_id": term_id,
         "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
-        "heading": lambda name: truncate(text.one_line(name), 60),
+        "heading": text.short,
         "stop": wording.stop_text,
         "means": means_text,
     }
@@ -166,30 +164,28 @@ def with_definitions(shown: str) -> Markup:
     A term that is part of a longer one ("representation bias") is no term by itself there; what stands inside a link or
     code is left alone.
     """
-    pieces = _TAG.split(str(shown if isinstance(shown, Markup) else escape(text.printable(shown))))
     terms, pattern = _terms()
     seen: set[str] = set()
-    opened = 0
 
     def linked(found: re.Match[str]) -> str:
-        term = terms[found["term"].lower()]
-        if term in seen:
+        term = terms.get((found["term"] or "").lower())
+        if term is None or term in seen:
             return found[0]
         seen.add(term)
         meaning = escape(wording.GLOSSARY[term])
         return f'<a class="term" href="#{term_id(term)}" title="{meaning}"><dfn>{found[0]}</dfn></a>'
 
-    for place, piece in enumerate(pieces):
-        if place % 2 and piece.strip("</>").split(" ")[0] in ("a", "code", "button"):
-            opened += -1 if piece.startswith("</") else 1
-        elif place % 2 == 0 and opened < 1:
-            pieces[place] = pattern.sub(linked, piece)
-    return Markup("".join(pieces))
+    return Markup(pattern.sub(linked, shown if isinstance(shown, Markup) else escape(text.printable(shown))))
 
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped small letters, and the pattern of them: whole words, singular or with a plain s."""
+    """Return terms by their escaped small letters, and the pattern of them: whole words, singular or with a plain s.
+
+    Before a term it finds what is left alone: links, code and buttons, and any other tag.
+    """
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
-    return terms, re.compile(rf"(?<![\w&#-])(?P<term>{longest_first})s?(?![\w_-])", re.IGNORECASE)
+    left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"
+    term = rf"(?<![\w&#-])(?P<term>{longest_first})s?(?![\w_-])"
+    return terms, re.compile(f"{left_alone}|{term}", re.IGNORECASE | re.DOTALL)

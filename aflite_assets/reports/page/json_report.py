@@ -1,7 +1,6 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
-from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.reports.inputs import ReportInputs
@@ -24,7 +23,7 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
     `tables` has the rows of the tidy tables that `analysis` publishes, and the papers' own figures.
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
-    facts = analysis.facts
+    facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}
     return to_json(
         {
@@ -41,7 +40,10 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "verdict": verdict_json(analysis),
             "notes": [*facts.notes, *facts.settings_done],
             "summary": list(plain_summary(analysis)),
-            "representations": {one.representation: _representation(analysis, one) for one in facts.filterings},
+            "representations": {
+                name: {"verdict": verdicts[name], **_fields(one, "stop_reason", "warnings", "settings")}
+                for name, one in facts.filtering.items()
+            },
             "tables": {**tables, "published": list(paper_records(facts.published))},
             **_fields(facts, "families", "architectures", "held_back", "fine_tuned"),
             "cells": analysis.of(TRAININGS),
@@ -56,11 +58,3 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
 
 def _fields(record: object, *names: str) -> dict[str, object]:
     return {name: getattr(record, name) for name in names}
-
-
-def _representation(analysis: Analysis, filtering: FilteringFacts) -> dict[str, object]:
-    name = filtering.representation
-    return {
-        "verdict": next(one for one in verdict_texts(analysis) if one.representation == name),
-        **_fields(filtering, "stop_reason", "warnings", "settings"),
-    }

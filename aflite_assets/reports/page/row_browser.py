@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import threshold_of
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import lines_of
@@ -105,17 +104,6 @@ def row_browser(
     return script_json(content), tuple(reduced)
 
 
-def _settings(one: FilteringFacts) -> dict[str, Any]:
-    """Return what the browser knows of a filtering; `step`: every how many iterations a score is shown."""
-    return {
-        "name": one.representation,
-        "threshold": threshold_of(one.settings),
-        "cutoffs": to_json(one.cutoffs),
-        "groups": one.settings.get("remove") == "groups",
-        "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
-    }
-
-
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
     """Draw the rows of each side by a few columns per representation, in order: suspects first, then at random."""
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
@@ -153,11 +141,20 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
 class _Page:
     """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
 
-    `size`: bytes of all that was added, as JSON.
+    `step` in the settings: every how many iterations a score is shown. `size`: bytes of all that was added, as JSON.
     """
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
-        self.settings = {one.representation: _settings(one) for one in analysis.facts.filterings}
+        self.settings: dict[str, dict[str, Any]] = {
+            one.representation: {
+                "name": one.representation,
+                "threshold": threshold_of(one.settings),
+                "cutoffs": to_json(one.cutoffs),
+                "groups": one.settings.get("remove") == "groups",
+                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
+            }
+            for one in analysis.facts.filterings
+        }
         both = (row_id for entry in entries for row_id in (entry.row_id, entry.nearest_kept) if row_id is not None)
         self._places = {row_id: place for place, row_id in enumerate(dict.fromkeys(both))}
         row_ids = pa.array(self._places, pa.int64())

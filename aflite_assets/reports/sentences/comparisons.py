@@ -1,7 +1,7 @@
 """Differences between trainings in sentences: the deciding comparisons, pairs, falls, samples, rankings, phases."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aflite_assets.analysis.analysis import Analysis
@@ -11,10 +11,10 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
 from aflite_assets.analysis.scores.groups import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
-from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text, short
+from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
 from aflite_assets.reports.tables.cells import verdict_text
 from aflite_assets.reports.tables.difference_tables import NOT_SHOWN, better_ranking, ranking_text
-from aflite_assets.text import count, listed, one_line, percent, signed_points
+from aflite_assets.text import count, listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _CHANGES: Mapping[str, str] = {
@@ -72,7 +72,7 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
     parts = [part for part in differences if part.test_set == one.test_set and part.column is None]
     labels = [part for part in parts if part.label is not None and part.found]
     if len({part.side for part in labels}) == 2:
-        apart = listed([f"{paired_text(part)} on {short(part.label or '', 60)}" for part in labels])
+        apart = listed([f"{paired_text(part)} on {short(part.label or '')}" for part in labels])
         together = f"all its rows: {interval_points(one)}, {verdict_text(one)}"
         return f"The gold labels of {one.test_set} go in opposite directions: {apart} ({together})."
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
@@ -106,18 +106,15 @@ def _change_text(one: FallTerm) -> str:
     return f"{signed_points(-one.difference)} ({bounds_text(change)}) {made_by}"
 
 
-def sample_cost_sentences(analysis: Analysis) -> tuple[str, ...]:
+def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
     """One per evaluator: where all train rows are better than the sample, where worse, and where neither is shown."""
-    return tuple(_sample_sentence(*one) for one in _by_evaluator(of_kind(analysis, "sample")).items())
-
-
-def _sample_sentence(evaluator: str, costs: Sequence[Difference]) -> str:
-    found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
-    for one in costs:
-        side = {"above": "better", "below": "worse"}.get(one.side or "", "not shown to differ")
-        found[side].append(f"{one_line(one.test_set)} ({interval_points(one)} points)")
-    said = "; ".join(f"{side} on {listed(sets)}" for side, sets in found.items() if sets)
-    return f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {said}."
+    for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
+        found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
+        for one in costs:
+            side = {"above": "better", "below": "worse"}.get(one.side or "", "not shown to differ")
+            found[side].append(f"{one_line(one.test_set)} ({interval_points(one)} points)")
+        said = "; ".join(f"{side} on {listed(sets)}" for side, sets in found.items() if sets)
+        yield f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {said}."
 
 
 def ranking_line(analysis: Analysis) -> str:

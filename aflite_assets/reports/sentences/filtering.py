@@ -1,13 +1,15 @@
 """What filtering kept and removed, in sentences: its outcome, candidate cues of the removed rows, planted shortcuts."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from aflite_assets.analysis.filtering import FilterOutcome, StillPredicted
 from aflite_assets.analysis.inputs.cues import Cue, PlantedRemoval
-from aflite_assets.reports.sentences.wording import answers_text, short, stop_text
-from aflite_assets.text import count, listed, percent
+from aflite_assets.reports.sentences.wording import answers_text, stop_text
+from aflite_assets.text import count, listed, percent, short
 from aflite_assets.wording import counted
 
+_brief = partial(short, length=40)
 _MOST_CLASSES = 3
 _MOST_ALIKE = 4
 _MOST_SETS = 3
@@ -66,11 +68,11 @@ def _why(still: StillPredicted) -> str:
 
 def cue_name(cue: Cue) -> str:
     """Name a cue: "the word “not” of text_pair", "mark = right", "the length of text (13 or more)", "text alone"."""
-    value = short(cue.value)
+    value = _brief(cue.value)
     if cue.kind == "word":
-        alike = listed([f"“{short(word)}”" for word in cue.alike], _MOST_ALIKE)
+        alike = listed([f"“{_brief(word)}”" for word in cue.alike], _MOST_ALIKE)
         return f"the word “{value}”{f' (and {alike} in the same rows)' if alike else ''} of {cue.name}"
-    names = {"attribute": f"{short(cue.name)} = {value}", "length": f"the {cue.name} ({value})"}
+    names = {"attribute": f"{_brief(cue.name)} = {value}", "length": f"the {cue.name} ({value})"}
     return names.get(cue.kind, f"{cue.name} alone")
 
 
@@ -88,13 +90,13 @@ def cues_caption(cues: Sequence[Cue]) -> str:
 
 def class_text(cue: Cue) -> str:
     """Say how often a cue stands with its class: "with spam in 100.0 % of its 284 rows"."""
-    return f"with {short(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
+    return f"with {_brief(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
 def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
     """List the classes of the rows with a cue, the largest shares first: "spam 91.0 %, ham 9.0 %"."""
     shares = sorted(zip(cue.class_shares, label_names, strict=False), key=lambda pair: -pair[0])
-    parts = [f"{short(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]]
+    parts = [f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]]
     rest = f" and {count(len(shares) - _MOST_CLASSES)} more" if len(shares) > _MOST_CLASSES else ""
     return ", ".join(parts) + rest
 
@@ -104,9 +106,9 @@ def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
     most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
-    of_class = f", {percent(share)} % {short(name)}" if most else ""
+    of_class = f", {percent(share)} % {_brief(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
-    there = [(f"{percent(part)} %" if part else "no row", short(name)) for name, part in cue.elsewhere[:_MOST_SETS]]
+    there = [(f"{percent(part)} %" if part else "no row", _brief(name)) for name, part in cue.elsewhere[:_MOST_SETS]]
     if there:
         numbers += f"; {', '.join(f'in {rows} of “{name}”' for rows, name in there)}"
     return f"{cue_name(cue).removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue_name(cue)} ({numbers})"
@@ -127,7 +129,7 @@ def cue_text(cue: Cue) -> str:
 
 def planted_sentence(removal: PlantedRemoval) -> str:
     """State precision and recall, each beside that of as many rows drawn at random."""
-    planted = f"{short(removal.attribute, 60)} {listed([short(value, 60) for value in removal.values])}"
+    planted = f"{short(removal.attribute)} {listed([short(value) for value in removal.values])}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:
         return f"{where} none was planted with a shortcut ({planted}), so nothing says how well it was found."

@@ -12,8 +12,8 @@ from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, cue_text, marked_text
-from aflite_assets.reports.sentences.wording import answers_text, bounds_text, short, side_text
-from aflite_assets.text import count, listed, percent, signed_points
+from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
+from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _MOST_NAMED = 2
@@ -81,12 +81,6 @@ def undecided_text(analysis: Analysis) -> str:
     return _LACKS[analysis.undecided or "not trained"]
 
 
-def change_text(one: Comparison) -> str:
-    """One deciding comparison in words: "“linear” gains 5.2 points on “clean”"."""
-    verb = "gains" if (one.difference or 0.0) > 0 else "loses"
-    return f"“{one.evaluator}” {verb} {signed_points(abs(one.difference or 0.0))} points on “{one.test_set}”"
-
-
 class _Words:
     """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
 
@@ -99,8 +93,7 @@ class _Words:
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
         details = (self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
-        present = tuple(detail for detail in details if detail is not None)
-        return VerdictText(self.one.representation, self.verdict.code, sentence, present)
+        return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def because(self) -> str:
         verdict, bias = self.verdict, self.verdict.evidence.bias
@@ -135,11 +128,13 @@ class _Words:
         return ""
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
-        """The surest gain, or loss, on each challenge set."""
-        surest: dict[str, Comparison] = {}
+        """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
+        surest: dict[str, str] = {}
+        verb = "gains" if which == "gains" else "loses"
         for one in getattr(self.verdict.evidence, which):
-            surest.setdefault(one.test_set, one)
-        return listed([change_text(one) for one in surest.values()], _MOST_NAMED)
+            points = f"{signed_points(abs(one.difference))} points"
+            surest.setdefault(one.test_set, f"“{one.evaluator}” {verb} {points} on “{one.test_set}”")
+        return listed(list(surest.values()), _MOST_NAMED)
 
     def giveaway(self) -> str:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
@@ -180,8 +175,7 @@ class _Words:
             return f"{predicted}. About {needed} would settle it."
         where = "" if first is None else f" ({first.evaluator} on {first.test_set})"
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
-        text += f" has {present}"
-        return f"{text}. At least {needed} would settle it."
+        return f"{text} has {present}. At least {needed} would settle it."
 
     def removed(self) -> Detail:
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
@@ -192,7 +186,7 @@ class _Words:
         text = f"Removed: {count(gone)} of {rows}{questions} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
-            text += f"; {short(name)} went from {percent(before)} to {percent(after)} % of the rows"
+            text += f"; {short(name, 40)} went from {percent(before)} to {percent(after)} % of the rows"
         marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{marks}.", "evidence")
 

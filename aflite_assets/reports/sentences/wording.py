@@ -4,8 +4,8 @@ from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.train_sets import earlier_name
-from aflite_assets.text import DASH, one_line, signed_points
-from aflite_assets.wording import counted, truncate
+from aflite_assets.text import DASH, signed_points
+from aflite_assets.wording import counted
 
 _AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
 
@@ -77,11 +77,6 @@ GLOSSARY = {
 
 Bounded = CrossedInterval | Difference | FallTerm
 """A difference in points with its 95 % interval, as a record of its own or as a row of the tidy table."""
-
-
-def short(text: str, length: int = 40) -> str:
-    """Text of the dataset on one line, cut to `length` characters."""
-    return truncate(one_line(text), length)
 
 
 def side_text(points: float, none: str = "no difference") -> str:

@@ -7,17 +7,9 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
-from aflite_assets.reports.tables.cells import (
-    is_of_filtering,
-    points_cell,
-    rows_heading,
-    score_cell,
-    short,
-    short_score_cell,
-    sizes_cell,
-)
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
-from aflite_assets.text import percent
+from aflite_assets.reports.tables import cells
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.text import percent, short
 from aflite_assets.wording import counted
 
 
@@ -41,7 +33,7 @@ def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
 
 def _accuracy_column(facts: DatasetFacts, one: Accuracy) -> Column:
     own = one.tested_on == "own"
-    heading = Heading("own test rows") if own else rows_heading(one.tested_on, one.test_rows)
+    heading = Heading("own test rows") if own else cells.rows_heading(one.tested_on, one.test_rows)
     return Column(heading, Heading(one.test_set))
 
 
@@ -57,7 +49,7 @@ def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
 
 def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
     filtered = one.representation in facts.test_set[one.test_set].filtered_rows
-    return score_cell(facts, one, shaded=filtered and (one.train_set, one.tested_on) in _THE_PAPERS)
+    return cells.score(facts, one, shaded=filtered and (one.train_set, one.tested_on) in _THE_PAPERS)
 
 
 _DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
@@ -67,12 +59,11 @@ ACCURACY = TableSpec(
     "Accuracy in per cent, filtered with representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, "train rows", sizes_cell),
+        Cells(ACCURACIES, "train rows", cells.sizes),
         Cells(ACCURACIES, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
-        Cells(DIFFERENCES, _DROP_COLUMN, points_cell, _is_drop, order=_place),
+        Cells(DIFFERENCES, _DROP_COLUMN, cells.points, _is_drop, order=_place),
     ),
-    each=("representation",),
-    where=is_of_filtering,
+    where=cells.is_of_filtering,
     caption="Wilson's interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
     "worth. Shaded: full tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full "
     "minus filtered test rows, same models, in points. Own test rows: test rows chosen in the same way as the train "
@@ -118,13 +109,13 @@ def _is_compared(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _score(facts: DatasetFacts, one: Accuracy) -> TableCell:
-    return score_cell(facts, one, shaded=not one.train_set.startswith("random"))
+    return cells.score(facts, one, shaded=not one.train_set.startswith("random"))
 
 
 def _heading(one: Accuracy | AnnotatorAgreement) -> Heading:
     tested_on = "full" if one.tested_on == "all" else one.tested_on
     of = () if one.train_set == "full" or one.representation is None else (one.representation,)
-    return rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows")
+    return cells.rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows")
 
 
 def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
@@ -140,20 +131,17 @@ def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
     """Full minus filtered, whichever stands first."""
     if one.difference is None or one.train_set != "filtered":
-        return points_cell(facts, one)
-    return points_cell(facts, replace(one, difference=-one.difference))
+        return cells.points(facts, one)
+    return cells.points(facts, replace(one, difference=-one.difference))
 
 
 def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tuple[int, int]:
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
 
 
+_HUMAN = ("human",)
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
-
-
-def _is_human_fall(facts: DatasetFacts, one: AnnotatorAgreement) -> bool:
-    return one.train_set == "filtered"
 
 
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
@@ -169,12 +157,11 @@ IN_DISTRIBUTION = TableSpec(
     (
         Cells(ACCURACIES, _column, _score, _is_compared, order=_column_order),
         Cells(DIFFERENCES, _FALL_COLUMN, _fall, _is_fall, order=_fall_order),
-        Cells(ANNOTATORS, _column, _agreement, order=_column_order, apart=("human",)),
-        Cells(ANNOTATORS, _FALL_COLUMN, points_cell, _is_human_fall, order=_fall_order, apart=("human",)),
-        Cells(ACCURACIES, _column, sizes_cell, _is_compared, merged=True, order=_column_order, apart=("train rows",)),
+        Cells(ANNOTATORS, _column, _agreement, order=_column_order, apart=_HUMAN),
+        Cells(ANNOTATORS, _FALL_COLUMN, cells.points, having(train_set="filtered"), order=_fall_order, apart=_HUMAN),
+        Cells(ACCURACIES, _column, cells.sizes, _is_compared, merged=True, order=_column_order, apart=("train rows",)),
     ),
     of="{test_set}",
-    each=("test_set",),
     where=_is_natural,
     when=lambda facts, records: bool(facts.plain_evaluators),
     caption="Random on full rows shows what having fewer train rows costs. The control has as many train rows and, as "
@@ -193,11 +180,10 @@ TOP_5 = TableSpec(
     "{test_set}: the likeliest class, and the five likeliest",
     {"evaluator": "{evaluator}"},
     (
-        Cells(ACCURACIES, _top_column, score_cell, _is_compared, order=_column_order),
+        Cells(ACCURACIES, _top_column, cells.score, _is_compared, order=_column_order),
         Cells(DIFFERENCES, Column(Heading("top-{top}"), _FALL), _fall, _is_fall, order=_fall_order),
     ),
     of="{test_set}",
-    each=("test_set",),
     where=lambda facts, one: facts.test_set[one.test_set].ranked,
     caption="A row counts as right in top-5 when its class is among the five that the model finds likeliest. "
     "Difference: full minus filtered, in points. If a challenge set has some of the dataset's classes and adds "
@@ -206,7 +192,7 @@ TOP_5 = TableSpec(
 
 
 def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
-    if not is_of_filtering(facts, one) or one.column is not None or one.label is None:
+    if not cells.is_of_filtering(facts, one) or one.column is not None or one.label is None:
         return False
     return one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
 
@@ -215,9 +201,8 @@ BY_CLASS = TableSpec(
     "by_class_{representation}",
     "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
     {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
-    (Cells(ACCURACIES, "{test_set}", short_score_cell),),
+    (Cells(ACCURACIES, "{test_set}", cells.short_score),),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_is_compared_by_class,
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,

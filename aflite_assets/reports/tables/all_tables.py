@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.reports.papers.published_tables import published_tables
 from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.listings import SAMPLE_TABLE, settings_table
-from aflite_assets.reports.tables.published import paper_tables
+from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.reports.tables.table import Table, TableSpec
 
 
@@ -43,7 +44,7 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "by_overlap": declared(forgetting_tables.BY_OVERLAP),
     "forgettables_alone": declared(forgetting_tables.ALONE),
     "top_5": declared(TOP_5),
-    "published": paper_tables,
+    "published": lambda analysis: tuple(map(paper_table, published_tables(analysis.facts.published))),
     "challenge_sets": declared(challenge_tables.CHALLENGE_SETS),
     "missing_sets": _missing_sets,
     "sample_curve": declared(SAMPLE_TABLE),

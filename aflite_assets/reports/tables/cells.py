@@ -7,42 +7,40 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from aflite_assets.analysis.comparisons.differences import Comparison, Difference
+from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
-from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
+from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
 MINUS = ("{train_set} minus {against}, points",)
 """The text before a row that has the difference between two train sets."""
 
-_LONGEST_HEADING = 60
+CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_VALUE = 2_000
 
 
-def field_cell(
-    name: str, form: Callable[[Any], str] = count, *, strong: bool = False
-) -> Callable[[DatasetFacts, Any], TableCell]:
-    """A cell with the number of one field of its record, written by `form`; a dash for None."""
+def number(given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False) -> TableCell:
+    """A number written by `form`, with what stands `small` below it; a dash for None."""
+    return NOTHING if given is None else TableCell(form(given), small, given, strong=strong)
 
-    def cell(_facts: DatasetFacts, one: Any) -> TableCell:
-        number = getattr(one, name)
-        return TableCell(DASH if number is None else form(number), value=number, strong=strong and number is not None)
 
-    return cell
+def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
+    """A `number` that is one field of its record."""
+    return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
 decimal = "{:.3f}".format
 """An index with three decimals."""
 
-points_cell = field_cell("difference", signed_points)
+points = field("difference", signed_points)
 """A difference in points; a dash for None."""
 
 
-def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
+def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
     """Accuracy in per cent, its deviation over seeds and its interval, or why there is none.
 
     `short`: without the number of seeds if all of several finished.
@@ -55,7 +53,7 @@ def score_cell(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, sho
     return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
 
 
-short_score_cell = partial(score_cell, short=True)
+short_score = partial(score, short=True)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -66,7 +64,7 @@ def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, shor
     return f"±{percent(deviation)}" if short and not unfinished else f"±{percent(deviation)} over {seeds}"
 
 
-def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
+def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
     """A difference in points with its bounds, shaded if it is a finding; if it is `judged` with its verdict.
 
     Without an interval it says why: there are no test rows, or a side has no result.
@@ -75,13 +73,12 @@ def difference_cell(_facts: DatasetFacts, one: Difference | FallTerm, *, judged:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
     small += () if one.counts_training else ("rows alone",)
-    if judged and isinstance(one, Difference):
-        small = (*small, verdict_text(one))
+    small += (verdict_text(one),) if judged and isinstance(one, Difference) else ()
     shaded = isinstance(one, Difference) and one.found
     return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=shaded)
 
 
-judged_cell = partial(difference_cell, judged=True)
+judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
@@ -90,7 +87,7 @@ def verdict_text(verdict: Verdict | Difference) -> str:
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
-def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
+def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
     known = [one for one in trained if one.train_rows is not None]
     if not known:
@@ -99,26 +96,21 @@ def sizes_cell(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
-rows_cell = field_cell("test_rows")
+test_rows = field("test_rows")
 """How many test rows or questions are compared."""
 
 
-def value_cell(value: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
+def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
     """Any text, or value of a setting, a statistic or an iteration."""
-    text = truncate(value_text(value), _LONGEST_VALUE)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
-        return TableCell(text, value=float(value), strong=strong, shaded=shaded)
+    text = truncate(value_text(given), _LONGEST_VALUE)
+    if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
+        return TableCell(text, value=float(given), strong=strong, shaded=shaded)
     return TableCell(text, kind="text", strong=strong, shaded=shaded)
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
     """The heading of a column about so many test rows; dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
-
-
-def short(text: str) -> str:
-    """Dataset text as it stands in a heading."""
-    return truncate(one_line(text), _LONGEST_HEADING)
 
 
 def part_text(category_column: str | None, category: str | None, label: str | None) -> str:
@@ -149,11 +141,6 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
     if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
         return False
     return one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
-
-
-def is_comparison(name: Comparison) -> Callable[[DatasetFacts, Difference], bool]:
-    """Whether a difference is of this kind."""
-    return lambda facts, one: one.comparison == name
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:

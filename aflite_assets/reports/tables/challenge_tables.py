@@ -7,25 +7,9 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Differen
 from aflite_assets.analysis.facts import DatasetFacts, TestSetFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
-from aflite_assets.reports.tables.cells import (
-    MINUS,
-    difference_cell,
-    is_comparison,
-    is_of_filtering,
-    is_whole_or_category,
-    judged_cell,
-    part_name,
-    part_text,
-    points_cell,
-    rows_heading,
-    score_cell,
-    set_column,
-    short,
-    short_score_cell,
-    sizes_cell,
-)
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
-from aflite_assets.text import count, listed
+from aflite_assets.reports.tables import cells
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
 _BY_LABEL = "The predicted label is mapped (collapse: label)"
@@ -56,7 +40,7 @@ def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, 
 
 
 def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
-    return is_of_filtering(facts, one) and facts.test_set[one.test_set].challenge
+    return cells.is_of_filtering(facts, one) and facts.test_set[one.test_set].challenge
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
@@ -74,18 +58,18 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
         of = one.test_set if column is None else f"{one.test_set}, by {short(column)}"
-        yield {"representation": one.representation, "test_set": one.test_set, "column": column, "of": of}
+        yield {"column": column, "of": of}
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
     """With a line where another category begins."""
     if one.whole:
-        return Column(rows_heading("overall", one.test_rows), line=True)
+        return Column(cells.rows_heading("overall", one.test_rows), line=True)
     names = [part.name for part in facts.test_set[one.test_set].parts]
-    place = names.index(part_name(one))
-    begins = not place or names[place - 1][:2] != part_name(one)[:2]
-    heading = rows_heading(part_text(*part_name(one)), one.test_rows)
-    return Column(heading, line=one.column is not None and begins, key=part_name(one))
+    place = names.index(cells.part_name(one))
+    begins = not place or names[place - 1][:2] != cells.part_name(one)[:2]
+    heading = cells.rows_heading(cells.part_text(*cells.part_name(one)), one.test_rows)
+    return Column(heading, line=one.column is not None and begins, key=cells.part_name(one))
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
@@ -99,7 +83,7 @@ CHALLENGE_SETS = TableSpec(
     "challenge_sets_{representation}",
     "{of}; train sets of representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}"},
-    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, _part_column, score_cell)),
+    (Cells(ACCURACIES, "train rows", cells.sizes), Cells(ACCURACIES, _part_column, cells.score)),
     of="{of}",
     each=_blocks,
     where=_on_challenge_set,
@@ -113,22 +97,21 @@ def _beside(facts: DatasetFacts, one: _Any) -> bool:
     """Whether a place of the zero-shot table is meant: of the whole set, or of a part that stands there."""
     if not _on_challenge_set(facts, one) or one.evaluator not in facts.plain_evaluators:
         return False
-    return one.whole or facts.test_set[one.test_set].part[part_name(one)].side_by_side
+    return one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side
 
 
-_set_column = partial(set_column, whole_split="all rows")
+_set_column = partial(cells.set_column, whole_split="all rows")
 
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
     "{evaluator}, zero-shot; train sets of representation {representation}",
     {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, "train rows", sizes_cell),
-        Cells(ACCURACIES, _set_column, short_score_cell),
-        Cells(DIFFERENCES, _set_column, points_cell, is_comparison("means"), apart=MINUS),
+        Cells(ACCURACIES, "train rows", cells.sizes),
+        Cells(ACCURACIES, _set_column, cells.short_score),
+        Cells(DIFFERENCES, _set_column, cells.points, having(comparison="means"), apart=cells.MINUS),
     ),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_beside,
     caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
     "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
@@ -154,8 +137,8 @@ def _by_size(facts: DatasetFacts, representation: str) -> list[str]:
 
 
 def _of_a_size(facts: DatasetFacts, one: _Any) -> bool:
-    known = is_of_filtering(facts, one) and one.train_set in _by_size(facts, str(one.representation))
-    return known and is_whole_or_category(facts, one)
+    known = cells.is_of_filtering(facts, one) and one.train_set in _by_size(facts, str(one.representation))
+    return known and cells.is_whole_or_category(facts, one)
 
 
 def _several_sizes(facts: DatasetFacts, records: Sequence[_Any]) -> bool:
@@ -175,12 +158,11 @@ FINE_ACTION = TableSpec(
     "{evaluator} by size of the train set, representation {representation}",
     {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, "train rows", sizes_cell),
-        Cells(ACCURACIES, _set_column, short_score_cell),
-        Cells(DIFFERENCES, _set_column, judged_cell, _against_control, apart=MINUS),
+        Cells(ACCURACIES, "train rows", cells.sizes),
+        Cells(ACCURACIES, _set_column, cells.short_score),
+        Cells(DIFFERENCES, _set_column, cells.judged, _against_control, apart=cells.MINUS),
     ),
     of="{evaluator}",
-    each=("representation", "evaluator"),
     where=_of_a_size,
     row_order=lambda facts, one: _by_size(facts, str(one.representation)).index(one.train_set),
     when=_several_sizes,
@@ -208,7 +190,7 @@ def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
     rows = facts.test_set[one.test_set].rows
     after = {name: f"{name}, after {', then '.join(tuned.sets)}" for name, tuned in facts.fine_tuned.items()}
     found = _tuned(facts, one)
-    return [Column(Heading(training), rows_heading(one.test_set, rows, after[name])) for name, training in found]
+    return [Column(Heading(training), cells.rows_heading(one.test_set, rows, after[name])) for name, training in found]
 
 
 def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
@@ -218,24 +200,25 @@ def _tuned_order(facts: DatasetFacts, one: _Any) -> tuple[int, int, str]:
 
 def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     papers = one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
-    return score_cell(facts, one, shaded=papers)
+    return cells.score(facts, one, shaded=papers)
 
+
+_is_transfer = having(comparison="transfer")
 
 TRANSFER = TableSpec(
     "transfer_{representation}",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
     {"trained on": "{train_set}"},
     (
-        Cells(ACCURACIES, "train rows", sizes_cell, merged=True),
+        Cells(ACCURACIES, "train rows", cells.sizes, merged=True),
         Cells(ACCURACIES, _tuned_columns, _tuned_score, order=_tuned_order),
-        Cells(DIFFERENCES, _tuned_columns, difference_cell, is_comparison("transfer"), order=_tuned_order, apart=MINUS),
+        Cells(DIFFERENCES, _tuned_columns, cells.difference, _is_transfer, order=_tuned_order, apart=cells.MINUS),
     ),
     of="{start}, fine-tuned",
     each=lambda facts, one: [
-        {"representation": one.representation, "start": start}
-        for start in dict.fromkeys(facts.fine_tuned[name].start for name, _ in _tuned(facts, one))
+        {"start": start} for start in dict.fromkeys(facts.fine_tuned[n].start for n, _ in _tuned(facts, one))
     ],
-    where=lambda facts, one: is_of_filtering(facts, one) and one.whole,
+    where=lambda facts, one: cells.is_of_filtering(facts, one) and one.whole,
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
     "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Differences in points on the same "
     "test rows, with their interval over test groups and trainings; the verdicts are in the tables of filtered against "

@@ -10,34 +10,15 @@ from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
-from aflite_assets.reports.tables.cells import (
-    decimal,
-    difference_cell,
-    field_cell,
-    is_comparison,
-    is_whole_or_category,
-    judged_cell,
-    part_name,
-    part_text,
-    rows_cell,
-    short,
-    short_score_cell,
-    units_text,
-    value_cell,
-    verdict_text,
-)
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec
-from aflite_assets.text import percent
+from aflite_assets.reports.tables import cells
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.text import percent, short
 
 _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
     "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
 }
-_end_cell = field_cell("accuracy", percent, strong=True)
-
-
-def _fall_column(facts: DatasetFacts, one: FallTerm) -> Column | str:
-    return _ENDS.get(one.change, one.change)
+_end_cell = cells.field("accuracy", percent, strong=True)
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
@@ -45,17 +26,16 @@ def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     if one.change in _ENDS:
         return _end_cell(facts, one)
     if one.difference is None or one.low is None or one.high is None:
-        return difference_cell(facts, one)
-    return difference_cell(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
+        return cells.difference(facts, one)
+    return cells.difference(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
 
 
 FALL_TABLE = TableSpec(
     "falls_{representation}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
     {"evaluator": "{evaluator}"},
-    (Cells(FALLS, _fall_column, _fall_cell),),
+    (Cells(FALLS, lambda facts, one: _ENDS.get(one.change, one.change), _fall_cell),),
     of="{test_set}",
-    each=("representation",),
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
     caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "
     "joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked about the filtered "
@@ -65,8 +45,8 @@ FALL_TABLE = TableSpec(
 
 
 def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    words = f"decides: {verdict_text(one)}" if one.deciding else verdict_text(one)
-    return value_cell(words, strong=one.deciding, shaded=one.found)
+    words = f"decides: {cells.verdict_text(one)}" if one.deciding else cells.verdict_text(one)
+    return cells.value(words, strong=one.deciding, shaded=one.found)
 
 
 def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
@@ -82,13 +62,12 @@ PAIRED = TableSpec(
         "tested on": "{test_set}, {tested_on} rows",
     },
     (
-        Cells(DIFFERENCES, units_text, rows_cell),
-        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell),
+        Cells(DIFFERENCES, cells.units_text, cells.test_rows),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "verdict", _verdict_cell),
         Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
-    each=("representation",),
-    where=lambda facts, one: one.comparison == "control" and one.whole,
+    where=having(comparison="control", whole=True),
     notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
     "and trainings as samples (crossed, t quantiles). They hold for this warm-up and this filter run, which "
     "another seed would draw anew. Those that decide whether filtering helps are judged together, by the mean over "
@@ -103,15 +82,14 @@ PAIRED = TableSpec(
 PAIRED_PARTS = TableSpec(
     "paired_{representation}",
     "{test_set} by part: {train_set} minus {against}, representation {representation}",
-    {"part": lambda facts, one: short(part_text(*part_name(one)))},
+    {"part": lambda facts, one: short(cells.part_text(*cells.part_name(one)))},
     (
-        Cells(DIFFERENCES, "rows", rows_cell),
-        Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), judged_cell),
+        Cells(DIFFERENCES, "rows", cells.test_rows),
+        Cells(DIFFERENCES, Column(Heading("{evaluator}", ("points",)), line=True), cells.judged),
     ),
     of="{test_set}, {train_set} minus {against}",
-    each=("representation", "test_set", "train_set", "against"),
-    where=lambda facts, one: one.comparison == "control" and not one.whole,
-    row_key=part_name,
+    where=having(comparison="control", whole=False),
+    row_key=cells.part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),
     caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
     "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions are a "
@@ -124,7 +102,7 @@ PAIRED_PARTS = TableSpec(
 
 
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
-    return one.test_set if one.whole else f"{one.test_set}: {short(part_text(*part_name(one)))}"
+    return one.test_set if one.whole else f"{one.test_set}: {short(cells.part_text(*cells.part_name(one)))}"
 
 
 NOT_SHOWN = "no difference was shown"
@@ -147,48 +125,45 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
     return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
 
 
-def _sides(facts: DatasetFacts) -> dict[str | None, tuple[str, int]]:
-    """By filtering: the name of the pair that it is in, and whether it is the first or the second side (0 or 1)."""
-    sides: dict[str | None, tuple[str, int]] = {pair.against: (name, 1) for name, pair in facts.rankings.items()}
-    return sides | {name: (name, 0) for name in facts.rankings}
+def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
+    """By filtering: the name of the pair that it is in, and its ranking there."""
+    pairs = facts.rankings.items()
+    against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
+    return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
 
 
-def _is_ranked(facts: DatasetFacts, one: Accuracy) -> bool:
+def _is_ranked(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
+    if isinstance(one, Difference):
+        return one.comparison == "ranking"
     is_of_pair = one.representation in _sides(facts) and one.top == 1
-    return is_of_pair and is_filtered_set(one.train_set) and is_whole_or_category(facts, one)
+    return is_of_pair and is_filtered_set(one.train_set) and cells.is_whole_or_category(facts, one)
 
 
 def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
-    name, side = _sides(facts)[one.representation]
-    return Heading(f"by {facts.rankings[name].rankings[side]}", ("per cent",))
+    return Heading(f"by {_sides(facts)[str(one.representation)][1]}", ("per cent",))
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     """The pair that a record stands with, and its rankings."""
-    name, _ = _sides(facts)[one.representation]
+    name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]
 
-
-def _ranking_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return value_cell(ranking_text(facts, one), strong=one.found)
-
-
-_is_ranking = is_comparison("ranking")
 
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
     {"evaluator": "{evaluator}", "trained on": "{train_set}", "tested on": _ranked_on},
     (
-        Cells(DIFFERENCES, units_text, rows_cell, _is_ranking),
-        Cells(ACCURACIES, _ranking_heading, short_score_cell, _is_ranked),
-        Cells(DIFFERENCES, Heading("difference", ("points",)), difference_cell, _is_ranking),
-        Cells(DIFFERENCES, "what it says", _ranking_cell, _is_ranking),
-        Cells(DIFFERENCES, "seeds", _seeds_cell, _is_ranking),
+        Cells(DIFFERENCES, cells.units_text, cells.test_rows),
+        Cells(ACCURACIES, _ranking_heading, cells.short_score),
+        Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
+        Cells(DIFFERENCES, "what it says", lambda facts, one: cells.value(ranking_text(facts, one), strong=one.found)),
+        Cells(DIFFERENCES, "seeds", _seeds_cell),
     ),
     each=_pairs,
-    row_key=part_name,
+    where=_is_ranked,
+    row_key=cells.part_name,
     notes="Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
     "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "
     "as samples, for this warm-up and this filter run. A ranking is better where the interval leaves out zero. It "
@@ -203,12 +178,12 @@ RANKING_OVERLAPS = TableSpec(
     "Train rows kept by {first} and by {second}, representation {representation}",
     {"kept": "{train_set}"},
     (
-        Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), field_cell("rows")),
-        Cells(RANKING_OVERLAP, "by {first}", field_cell("first_rows")),
-        Cells(RANKING_OVERLAP, "by {second}", field_cell("second_rows")),
-        Cells(RANKING_OVERLAP, "by both", field_cell("shared")),
-        Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), field_cell("jaccard", decimal)),
-        Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), field_cell("jaccard_by_chance", decimal)),
+        Cells(RANKING_OVERLAP, Heading("rows", ("that both filtered",)), cells.field("rows")),
+        Cells(RANKING_OVERLAP, "by {first}", cells.field("first_rows")),
+        Cells(RANKING_OVERLAP, "by {second}", cells.field("second_rows")),
+        Cells(RANKING_OVERLAP, "by both", cells.field("shared")),
+        Cells(RANKING_OVERLAP, Heading("overlap", ("Jaccard",)), cells.field("jaccard", cells.decimal)),
+        Cells(RANKING_OVERLAP, Heading("by chance", ("Jaccard",)), cells.field("jaccard_by_chance", cells.decimal)),
     ),
     of="rows kept",
     each=_pairs,

@@ -1,38 +1,20 @@
 """The tables of rows that weak models forget, and of what training on them changes (EACL 2021, Tables 1 to 11)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import zip_longest
-from typing import Any
 
 from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.analysis.scores.score_table import OVERLAP
-from aflite_assets.reports.tables.cells import (
-    decimal,
-    difference_cell,
-    field_cell,
-    is_comparison,
-    rows_heading,
-    set_column,
-    short_score_cell,
-    sizes_cell,
-)
-from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
+from aflite_assets.reports.tables import cells
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import count, percent
 
 
-def _share_of_rows(
-    name: str,
-) -> Callable[[DatasetFacts, Any], TableCell]:
+def _share_of_rows(name: str) -> cells.CellMaker:
     """A cell with a count of train rows, and its share of them."""
-
-    def cell(facts: DatasetFacts, one: Any) -> TableCell:
-        number = getattr(one, name)
-        return TableCell(count(number), (f"{percent(number / max(one.rows, 1))} %",), number)
-
-    return cell
+    return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
 WEAK_MODEL_TABLE = TableSpec(
@@ -40,13 +22,13 @@ WEAK_MODEL_TABLE = TableSpec(
     "Forgettable rows of each weak model",
     {"weak model": "{weak_model}"},
     (
-        Cells(forgettables.WEAK_MODELS, "train rows", field_cell("rows")),
+        Cells(forgettables.WEAK_MODELS, "train rows", cells.field("rows")),
         Cells(forgettables.WEAK_MODELS, "forgettable", _share_of_rows("forgettable")),
         Cells(forgettables.WEAK_MODELS, "of these never learnt", _share_of_rows("never_learnt")),
         Cells(forgettables.WEAK_MODELS, "taken", _share_of_rows("taken")),
-        Cells(forgettables.WEAK_MODELS, "largest class (%)", field_cell("largest_class", percent)),
-        Cells(forgettables.WEAK_MODELS, "train accuracy (%)", field_cell("train_accuracy", percent)),
-        Cells(forgettables.WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", field_cell("accuracy", percent)),
+        Cells(forgettables.WEAK_MODELS, "largest class (%)", cells.field("largest_class", percent)),
+        Cells(forgettables.WEAK_MODELS, "train accuracy (%)", cells.field("train_accuracy", percent)),
+        Cells(forgettables.WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", cells.field("accuracy", percent)),
     ),
     caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
     "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
@@ -79,7 +61,7 @@ def _events_heading(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> 
 
 
 def _events_cell(facts: DatasetFacts, one: forgettables.ForgettingEvents) -> TableCell:
-    return TableCell(percent(one.share), (f"{count(one.rows)} rows",), one.share)
+    return cells.number(one.share, percent, f"{count(one.rows)} rows")
 
 
 EVENT_TABLE = TableSpec(
@@ -96,11 +78,11 @@ AGREEMENT_TABLE = TableSpec(
     "Whether trainings forget the same rows",
     {"first": "{first}", "second": "{second}"},
     (
-        Cells(forgettables.AGREEMENT, "Jaccard", field_cell("jaccard", decimal, strong=True)),
-        Cells(forgettables.AGREEMENT, "of random rows", field_cell("jaccard_by_chance", decimal)),
-        Cells(forgettables.AGREEMENT, "rows in both", field_cell("shared")),
-        Cells(forgettables.AGREEMENT, "rows of the first", field_cell("first_rows")),
-        Cells(forgettables.AGREEMENT, "rows of the second", field_cell("second_rows")),
+        Cells(forgettables.AGREEMENT, "Jaccard", cells.field("jaccard", cells.decimal, strong=True)),
+        Cells(forgettables.AGREEMENT, "of random rows", cells.field("jaccard_by_chance", cells.decimal)),
+        Cells(forgettables.AGREEMENT, "rows in both", cells.field("shared")),
+        Cells(forgettables.AGREEMENT, "rows of the first", cells.field("first_rows")),
+        Cells(forgettables.AGREEMENT, "rows of the second", cells.field("second_rows")),
     ),
     caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
     "sizes.",
@@ -108,11 +90,9 @@ AGREEMENT_TABLE = TableSpec(
 
 
 def _minority(facts: DatasetFacts, one: forgettables.Minority) -> TableCell:
-    if one.mean is None:
-        return NOTHING
-    form = decimal if one.measure == "overlap" else percent
+    form = cells.decimal if one.measure == "overlap" else percent
     bounds = () if one.low is None or one.high is None else (f"[{form(one.low)}, {form(one.high)}]",)
-    return TableCell(form(one.mean), bounds, one.mean)
+    return cells.number(one.mean, form, *bounds)
 
 
 MINORITY_TABLE = TableSpec(
@@ -162,7 +142,7 @@ def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage)
 
 def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:
     deviation = () if one.seeds_deviation is None else (f"±{percent(one.seeds_deviation)}",)
-    return TableCell(percent(one.accuracy), deviation, one.accuracy)
+    return cells.number(one.accuracy, percent, *deviation)
 
 
 TWO_PHASE = TableSpec(
@@ -170,9 +150,9 @@ TWO_PHASE = TableSpec(
     "{start}, then a second phase",
     {"evaluator": "{evaluator}", "then trained on": _then_trained_on},
     (
-        Cells(ACCURACIES, "train rows of full", sizes_cell, _in_phases),
+        Cells(ACCURACIES, "train rows of full", cells.sizes, _in_phases),
         Cells(forgettables.PHASE_AVERAGES, "average", _average),
-        Cells(ACCURACIES, set_column, short_score_cell, _in_phases),
+        Cells(ACCURACIES, cells.set_column, cells.short_score, _in_phases),
     ),
     of="{start}",
     each=_starts,
@@ -183,35 +163,31 @@ TWO_PHASE = TableSpec(
 
 
 def _phase_difference(facts: DatasetFacts, one: Difference) -> TableCell:
-    return difference_cell(facts, one, judged=one.why != "not the control")
+    return cells.difference(facts, one, judged=one.why != "not the control")
 
 
 TWO_PHASE_DIFFERENCES = TableSpec(
     "two_phase_differences",
     "{start}: what the second phase changes",
     {"evaluator": "{evaluator}", "minus": "{against_evaluator}"},
-    (Cells(DIFFERENCES, set_column, _phase_difference),),
+    (Cells(DIFFERENCES, cells.set_column, _phase_difference),),
     of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
-    where=is_comparison("second phase"),
+    where=having(comparison="second phase"),
     caption="Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
     "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
     "forgettable rows.",
 )
 
 
-def _overlap_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    return Column(rows_heading(str(one.category), one.test_rows), Heading(str(one.label)))
-
-
 BY_OVERLAP = TableSpec(
     "by_overlap",
     "{start} on {test_set}, by overlap of the texts",
     {"evaluator": "{evaluator}"},
-    (Cells(ACCURACIES, _overlap_column, short_score_cell),),
+    (Cells(ACCURACIES, Column(Heading("{category}", ("n = {test_rows:,}",)), Heading("{label}")), cells.short_score),),
     of="{start}, {test_set}",
-    each=lambda facts, one: [{**start, "test_set": one.test_set} for start in _starts(facts, one)],
-    where=lambda facts, one: (one.representation, one.train_set, one.column) == (None, "full", OVERLAP),
+    each=_starts,
+    where=having(representation=None, train_set="full", column=OVERLAP),
     row_order=_phase_order,
     caption="High: the texts share more words than the mean of the test set (Jaccard); low: the other rows.",
 )
@@ -227,9 +203,8 @@ ALONE = TableSpec(
     "forgettables_alone",
     "{evaluator}, trained on forgettable rows alone",
     {"trained on": "{train_set}"},
-    (Cells(ACCURACIES, "train rows", sizes_cell), Cells(ACCURACIES, set_column, short_score_cell)),
+    (Cells(ACCURACIES, "train rows", cells.sizes), Cells(ACCURACIES, cells.set_column, cells.short_score)),
     of="{evaluator}",
-    each=("evaluator",),
     where=lambda facts, one: one.representation is None and one.whole and one.evaluator in facts.trained_alone,
     row_order=_alone_order,
     caption="The random rows are as many.",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +14,9 @@ from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.tables.cells import short, value_cell
+from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Table, TableCell, TableSpec, always
-from aflite_assets.text import DASH, count, one_line, percent, value_text
+from aflite_assets.text import DASH, count, one_line, percent, short, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
@@ -28,11 +27,11 @@ def value_columns(
 ) -> tuple[Cells[Any], ...]:
     """Return a column for each named field of the records, with its heading."""
     columns = {name: Column(Heading(head), key=name) for name, head in heads.items()}
-    return tuple(Cells(source, column, partial(_value_of_field, name=name), where) for name, column in columns.items())
+    return tuple(Cells(source, column, _field_value(name), where) for name, column in columns.items())
 
 
-def _value_of_field(_facts: DatasetFacts, one: object, name: str) -> TableCell:
-    return value_cell(getattr(one, name))
+def _field_value(name: str) -> cells.CellMaker:
+    return lambda facts, one: cells.value(getattr(one, name))
 
 
 def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:
@@ -50,7 +49,6 @@ ITERATION_TABLE = TableSpec(
         *value_columns(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
         *value_columns(ITERATIONS, rows_never_held_out="never held out"),
     ),
-    each=("representation",),
     caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about "
     "them, and target and stop about the train rows among them. Scored rows, if there are any, are never trained on "
     "and leave by the same law.",
@@ -120,10 +118,10 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
 
 def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
     if marks and name == "adjusted_p":
-        return replace(value_cell(value), text=value_text(float(f"{value:.1e}")))
+        return replace(cells.value(value), text=value_text(float(f"{value:.1e}")))
     if marks and name.startswith("share_"):
-        return replace(value_cell(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
-    return value_cell(value)
+        return replace(cells.value(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
+    return cells.value(value)
 
 
 def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
@@ -138,7 +136,7 @@ def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
     """Names and their values."""
-    rows = [[value_cell(each), value_cell(value_text(value))] for each, value in values.items()]
+    rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
     return _listing(name, title, ["name", "value"], rows)
 
 
@@ -150,7 +148,7 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
         "checks",
         "All checks",
         ["check", "about", "outcome", "what it asks", "what was found"],
-        [[value_cell(text, strong=text == "failed") for text in each] for each in texts],
+        [[cells.value(text, strong=text == "failed") for text in each] for each in texts],
         "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
     )
 

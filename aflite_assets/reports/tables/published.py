@@ -2,14 +2,8 @@
 
 from collections.abc import Iterator
 
-from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.papers.published_tables import PublishedTable, published_tables
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
-
-
-def paper_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """Each under its source and caption, with its note, in the order of `published_tables`."""
-    return tuple(map(paper_table, published_tables(analysis.facts.published)))
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
@@ -22,7 +16,7 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Values as printed there, with the deviation over seeds if there is one."""
+    """Values as printed there, with the deviation over seeds if there is one, under the source and the caption."""
     return Table(
         "published",
         f"{table.source}: {table.caption}",

@@ -10,6 +10,9 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.text import DASH
 
+Values = Mapping[str, object]
+"""What texts such as "accuracy on {split}" are filled with."""
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -43,8 +46,8 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
-    def filled(self, values: Mapping[str, object]) -> "Heading":
-        """Return it with values filled in, as in "accuracy on {split}"."""
+    def filled(self, values: Values) -> "Heading":
+        """Return it with values filled in."""
         return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
 
 
@@ -59,6 +62,11 @@ class Column:
     group: Heading | None = None
     line: bool = False
     key: Hashable = None
+
+    def filled(self, values: Values) -> "Column":
+        """Return it with values filled into both headings."""
+        group = None if self.group is None else self.group.filled(values)
+        return replace(self, heading=self.heading.filled(values), group=group)
 
     @property
     def plain(self) -> str:
@@ -119,10 +127,8 @@ class Table:
 
 def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns, with a line where a shared heading begins."""
-    befores = [None, *(column.group for column in columns[:-1])]
-    return tuple(
-        replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
-    )
+    lasts = [None, *(column.group for column in columns[:-1])]
+    return tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True))
 
 
 # Declared over tidy tables
@@ -130,6 +136,7 @@ def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
+_Order = Callable[[DatasetFacts, Any], Any] | None
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
 """Whether a row stands apart, the texts before it, and what tells it from others with these."""
 
@@ -137,6 +144,11 @@ _RowKey = tuple[bool, tuple[str, ...], Hashable]
 def always(_facts: DatasetFacts, _one: object) -> bool:
     """Return True; the condition of what is never left out."""
     return True
+
+
+def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
+    """Whether fields of a record have these values."""
+    return lambda facts, one: all(getattr(one, name) == value for name, value in fields.items())
 
 
 @dataclass(frozen=True)
@@ -155,20 +167,20 @@ class Cells(Generic[_Record]):
     value: Callable[..., TableCell]
     where: Callable[[DatasetFacts, _Record], bool] = always
     merged: bool = False
-    order: Callable[[DatasetFacts, _Record], Any] | None = None
+    order: _Order = None
     apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table over tidy tables, or one for each combination of values of the fields `each`.
+    """A table over tidy tables, or several: one for each `name` and `of` that its records give.
 
-    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record.
-    If `each` is a function, it gives for a record the values that name each of the tables that it stands in. `name`,
-    `title`, `of` and the `notes` are filled with the fields of a table's first record and these values, as in
-    "{evaluator}, zero-shot". `where`: the records that the table is about. `row_order`: what rows are sorted by;
-    without it they stand in the order of the records. `row_key` tells rows apart whose texts are cut. `notes` may be a
-    function of the facts and the table's records, and so is `when`, whether the table is shown.
+    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record, as
+    in "{evaluator}, zero-shot"; so are `name` and `of` and, with its first record, a table's `title` and `notes`.
+    `each` gives for a record further values to fill in, once for each of the tables that it stands in. `where`: the
+    records that the table is about. `row_order`: what rows are sorted by; without it they stand in the order of the
+    records. `row_key` tells rows apart whose texts are cut. `notes` may be a function of the facts and the table's
+    records, and so is `when`, whether the table is shown.
     """
 
     name: str
@@ -176,9 +188,9 @@ class TableSpec:
     headings: Mapping[str, str | Callable[[DatasetFacts, Any], str]]
     cells: tuple[Cells[Any], ...]
     of: str = ""
-    each: tuple[str, ...] | Callable[[DatasetFacts, Any], Iterable[Mapping[str, object]]] = ()
+    each: Callable[[DatasetFacts, Any], Iterable[Values]] = lambda facts, one: ({},)
     where: Callable[[DatasetFacts, Any], bool] = always
-    row_order: Callable[[DatasetFacts, Any], Any] | None = None
+    row_order: _Order = None
     row_key: Callable[[Any], Hashable] = lambda one: None
     caption: str = ""
     notes: str | Callable[[DatasetFacts, Sequence[Any]], tuple[str, ...]] = lambda facts, records: ()
@@ -186,43 +198,35 @@ class TableSpec:
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
         """The tables in the order of their first records; none without a record."""
-        facts, found = analysis.facts, dict[tuple[tuple[str, object], ...], list[_Placed]]()
+        facts, found = analysis.facts, dict[tuple[object, ...], list[_Placed]]()
         for block in self.cells:
             for one in analysis.of(block.source):
                 if self.where(facts, one) and block.where(facts, one):
-                    for names in self._names(facts, one):
-                        found.setdefault(tuple(names.items()), []).extend(self._placed(facts, block, one, names))
-        return tuple(
-            self._table(facts, dict(names), placed)
-            for names, placed in found.items()
-            if self.when(facts, [each.one for each in placed])
-        )
+                    for names in self.each(facts, one):
+                        values = {**vars(one), **names}
+                        key = self.name.format_map(values), self.of.format_map(values), *names.items()
+                        found.setdefault(key, []).extend(self._placed(facts, block, one, values))
+        shown = (placed for placed in found.values() if self.when(facts, [each.one for each in placed]))
+        return tuple(self._table(facts, placed) for placed in shown)
 
-    def _names(self, facts: DatasetFacts, one: Any) -> Iterable[Mapping[str, object]]:
-        return self.each(facts, one) if callable(self.each) else ({name: getattr(one, name) for name in self.each},)
-
-    def _placed(
-        self, facts: DatasetFacts, block: Cells[Any], one: Any, names: Mapping[str, object]
-    ) -> "Iterator[_Placed]":
-        said, values = block.apart or self.headings.values(), {**vars(one), **names}
+    def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Values) -> "Iterator[_Placed]":
+        said = block.apart or self.headings.values()
         texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
-        found = block.column(facts, one) if callable(block.column) else _filled_column(block.column, values)
+        found = block.column(facts, one) if callable(block.column) else _as_column(block.column).filled(values)
         for column in found if isinstance(found, list) else [found]:
-            yield _Placed(block, one, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
+            yield _Placed(block, one, values, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
-    def _table(self, facts: DatasetFacts, names: Mapping[str, object], placed: "Sequence[_Placed]") -> Table:
-        records = [each.one for each in placed]
+    def _table(self, facts: DatasetFacts, placed: "Sequence[_Placed]") -> Table:
+        records, values = [each.one for each in placed], placed[0].values
         columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
         rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
         places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
         for each in placed:
             places.setdefault((each.row, each.column), []).append(each)
-        values = {**vars(records[0]), **names}
-        name, of, title = (text.format_map(values) for text in (self.name, self.of, self.title))
         return Table(
-            name,
-            of,
-            title,
+            self.name.format_map(values),
+            self.of.format_map(values),
+            self.title.format_map(values),
             tuple(self.headings),
             columns=ruled(columns),
             rows=tuple(
@@ -236,18 +240,13 @@ class TableSpec:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A record in a row and column where its block puts it."""
+    """A record in a row and column where its block puts it, and the `values` that texts are filled with."""
 
     block: Cells[Any]
     one: Any
+    values: Values
     row: _RowKey
     column: Column
-
-
-def _filled_column(head: _Head, values: Mapping[str, object]) -> Column:
-    column = _as_column(head)
-    group = None if column.group is None else column.group.filled(values)
-    return replace(column, heading=column.heading.filled(values), group=group)
 
 
 def _as_column(head: _Head) -> Column:
@@ -262,9 +261,7 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
     return block.value(facts, *(records if block.merged else records[:1]))
 
 
-def _ordered(
-    facts: DatasetFacts, found: Iterable[tuple[_Key, Callable[[DatasetFacts, Any], Any] | None, object]]
-) -> list[_Key]:
+def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
     """Each once: those without an order as they came, then the others by the order of their first record."""
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:

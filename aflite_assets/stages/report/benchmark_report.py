@@ -54,8 +54,7 @@ def run(
     (folder / "report.html").write_text(render_report(analysis, shown, pictures), encoding="utf-8")
     document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
     (folder / "report.json").write_text(document, encoding="utf-8")
-    layouts = {name: [plain_table(one) for one in each] for name, each in tables.items()}
-    write_json(folder / "layouts.json", layouts)
+    write_json(folder / "layouts.json", {name: [plain_table(one) for one in each] for name, each in tables.items()})
     write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in tables.items()})
     (folder / "figures").mkdir()
     for name, picture in pictures.items():

@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.comparisons.paired import deciding_lack, paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
-from aflite_assets.analysis.scores.subsets import compared_subsets
+from aflite_assets.analysis.scores.subsets import compared_parts
 from tests.planted_comparisons import PARTS, other_cell
 
 ROWS: dict[tuple[str, str, str], list[float]] = {
@@ -253,8 +253,8 @@ def test_an_earlier_iteration_without_its_control_has_no_pair(by_hand: Benchmark
 
 def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:
     test, odd = by_hand.test_sets
-    assert compared_subsets(test) == []
+    assert [part.name for part in compared_parts(test)] == [(None, None, None)]
     single = replace(odd, row_ids=odd.row_ids[::2], labels=odd.labels[::2], categories={})
-    assert compared_subsets(single) == []
+    assert [part.name for part in compared_parts(single)] == [(None, None, None)]
     single = replace(single, categories={"kind": np.array(["x", "", "", ""], dtype=object)})
-    assert [(part.category, int(part.mask.sum())) for part in compared_subsets(single)] == [(None, 1), ("x", 1)]
+    assert [(part.category, int(part.mask.sum())) for part in compared_parts(single)[1:]] == [(None, 1), ("x", 1)]

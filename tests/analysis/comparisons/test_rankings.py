@@ -126,12 +126,6 @@ def test_overlaps_are_records(ranked: BenchmarkData) -> None:
     assert analyse(ranked).of(RANKING_OVERLAP) == (
         RankingOverlap("roberta", OTHER, "filtered", 1200, 400, 400, 200, 1 / 3, 0.2002),
     )
-    assert analyse(ranked).facts.rankings["roberta"].differing == ()
-
-
-def test_sets_of_two_sizes_are_named(make_ranked: Callable[..., BenchmarkData]) -> None:
-    larger = replace(PAIR, overlaps=(replace(PAIR.overlaps[0], second_rows=500),))
-    assert analyse(make_ranked(rankings={"roberta": larger})).facts.rankings["roberta"].differing == ("filtered",)
 
 
 def test_nothing_kept_has_no_overlap(make_ranked: Callable[..., BenchmarkData]) -> None:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.inputs.forgettables import SecondPhase
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, Forgettables
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from tests.planted_reports import rendered_page

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.forgettables import NO_FORGETTABLES
-from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
+from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.analysis.rows.table import (
     INFORMATION,

@@ -116,4 +116,4 @@ def test_where_the_sample_is_better_that_is_said_too(sampled: BenchmarkData) -> 
 
 
 def test_nothing_is_said_without_a_sample(sampled: BenchmarkData) -> None:
-    assert sample_cost_sentences(analyse(replace(sampled, sample_curve=None))) == ()
+    assert list(sample_cost_sentences(analyse(replace(sampled, sample_curve=None)))) == []

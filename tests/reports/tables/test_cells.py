@@ -8,20 +8,8 @@ import pytest
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.scores.accuracies import Accuracy
-from aflite_assets.reports.tables.cells import (
-    difference_cell,
-    field_cell,
-    judged_cell,
-    part_text,
-    points_cell,
-    score_cell,
-    short,
-    short_score_cell,
-    sizes_cell,
-    value_cell,
-    verdict_text,
-)
-from aflite_assets.text import percent
+from aflite_assets.reports.tables import cells
+from aflite_assets.text import percent, short
 
 FACTS: Any = None  # these cells need none
 DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
@@ -52,17 +40,17 @@ def score(deviation: float | None, seeds: int, unfinished: int) -> Accuracy:
     ],
 )
 def test_scores_stand_with_both_spreads(given: Accuracy, seeds: str, in_short: str) -> None:
-    cell = score_cell(FACTS, given)
+    cell = cells.score(FACTS, given)
     assert (cell.text, cell.small, cell.value) == ("64.2", (seeds, "[55.0, 72.0]"), 0.642)
     assert cell.plain == f"64.2, {seeds}, [55.0, 72.0]"
-    assert short_score_cell(FACTS, given).small[0] == in_short
+    assert cells.short_score(FACTS, given).small[0] == in_short
 
 
 def test_missing_scores_say_why() -> None:
-    failed = score_cell(FACTS, accuracy("failed", "out of memory", unfinished=1))
+    failed = cells.score(FACTS, accuracy("failed", "out of memory", unfinished=1))
     assert (failed.text, failed.kind, failed.value) == ("failed: out of memory", "missing", None)
-    assert score_cell(FACTS, accuracy("not run", unfinished=1)).text == "not run"
-    assert len(score_cell(FACTS, accuracy("failed", "W" * 999)).text) == 300
+    assert cells.score(FACTS, accuracy("not run", unfinished=1)).text == "not run"
+    assert len(cells.score(FACTS, accuracy("failed", "W" * 999)).text) == 300
 
 
 def compared(*, counts_training: bool = True, **verdict: Any) -> Difference:
@@ -74,15 +62,15 @@ def compared(*, counts_training: bool = True, **verdict: Any) -> Difference:
 
 
 def test_differences_stand_with_their_bounds_and_verdict() -> None:
-    cell = judged_cell(FACTS, compared(side="below"))
+    cell = cells.judged(FACTS, compared(side="below"))
     assert (cell.text, cell.value, cell.shaded) == (f"{MINUS}2.0", -2.04, True)
     assert cell.small == (f"[{MINUS}3.5, {MINUS}0.5]", "below")
-    assert difference_cell(FACTS, compared(side="below")).plain == f"{MINUS}2.0, [{MINUS}3.5, {MINUS}0.5]"
-    alone = judged_cell(FACTS, compared(counts_training=False, why="one seed"))
+    assert cells.difference(FACTS, compared(side="below")).plain == f"{MINUS}2.0, [{MINUS}3.5, {MINUS}0.5]"
+    alone = cells.judged(FACTS, compared(counts_training=False, why="one seed"))
     assert alone.plain == f"{MINUS}2.0, [{MINUS}3.5, {MINUS}0.5], rows alone, no verdict: one seed"
     assert not alone.shaded
     missing = replace(compared(), difference=None, low=None, high=None)
-    texts = [difference_cell(FACTS, replace(missing, test_rows=rows)).text for rows in (None, 0, 5)]
+    texts = [cells.difference(FACTS, replace(missing, test_rows=rows)).text for rows in (None, 0, 5)]
     assert texts == ["not run", "no rows", "not run"]
 
 
@@ -95,32 +83,34 @@ def test_differences_stand_with_their_bounds_and_verdict() -> None:
     ],
 )
 def test_verdicts_in_words(verdict: Verdict, text: str) -> None:
-    assert verdict_text(verdict) == text
+    assert cells.verdict_text(verdict) == text
 
 
 def test_sizes_points_and_values() -> None:
     def trained(*sizes: int | None) -> str:
-        return sizes_cell(FACTS, *(accuracy(train_rows=one, train_rows_most=one) for one in sizes)).text
+        return cells.sizes(FACTS, *(accuracy(train_rows=one, train_rows_most=one) for one in sizes)).text
 
     assert [trained(), trained(None), trained(400), trained(400, None)] == [DASH, DASH, "400", "400"]
-    assert trained(390, 400) == sizes_cell(FACTS, accuracy(train_rows=390, train_rows_most=400)).text == f"390{DASH}400"
-    differences = [points_cell(FACTS, replace(compared(), difference=points)) for points in (None, -0.04, 3.2)]
+    assert (
+        trained(390, 400) == cells.sizes(FACTS, accuracy(train_rows=390, train_rows_most=400)).text == f"390{DASH}400"
+    )
+    differences = [cells.points(FACTS, replace(compared(), difference=points)) for points in (None, -0.04, 3.2)]
     assert [(cell.text, cell.value) for cell in differences] == [
         (DASH, None), ("0.0", -0.04), ("3.2", 3.2),
     ]  # fmt: skip
-    assert [(cell.text, cell.value, cell.kind) for cell in map(value_cell, (12345, True, float("nan"), None))] == [
+    assert [(cell.text, cell.value, cell.kind) for cell in map(cells.value, (12345, True, float("nan"), None))] == [
         ("12,345", 12345, "number"), ("yes", None, "text"), ("none", None, "text"), ("none", None, "text"),
     ]  # fmt: skip
 
 
 def test_a_field_is_a_cell_in_its_form() -> None:
-    found = [field_cell("test_rows", strong=True)(FACTS, accuracy(test_rows=rows)) for rows in (12345, None)]
+    found = [cells.field("test_rows", strong=True)(FACTS, accuracy(test_rows=rows)) for rows in (12345, None)]
     assert [(cell.text, cell.value, cell.strong) for cell in found] == [("12,345", 12345, True), (DASH, None, False)]
-    assert field_cell("accuracy", percent)(FACTS, score(None, 1, 0)).plain == "64.2"
+    assert cells.field("accuracy", percent)(FACTS, score(None, 1, 0)).plain == "64.2"
 
 
 def test_parts_have_names() -> None:
-    assert part_text(None, None, None) == "all"
-    assert part_text("rule", None, "yes") == "any rule, yes"
-    assert part_text("kind", "x", None) == "x"
+    assert cells.part_text(None, None, None) == "all"
+    assert cells.part_text("rule", None, "yes") == "any rule, yes"
+    assert cells.part_text("kind", "x", None) == "x"
     assert short("a\n" + "b" * 99) == f"a {'b' * 57}…"

@@ -10,8 +10,8 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.tidy import TidyTable
-from aflite_assets.reports.tables.cells import short
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, Table, TableCell, TableSpec
+from aflite_assets.text import short
 from tests.planted_reports import shown_values
 
 
@@ -117,7 +117,7 @@ def test_records_that_are_not_meant_are_left_out(analysis_of: Callable[..., Anal
 
 
 def test_there_is_a_table_for_each_value_of_fields(analysis_of: Callable[..., Analysis]) -> None:
-    declared = spec(cells(), totals(), name="made_{group}", of="{group}", title="Of {group}", each=("group",))
+    declared = spec(cells(), totals(), name="made_{group}", of="{group}", title="Of {group}")
     found = declared.tables(analysis_of(*GIVEN, totals=(Total("b", 4.0), Total("a", 6.0))))
     assert [(one.name, one.of, one.title) for one in found] == [("made_a", "a", "Of a"), ("made_b", "b", "Of b")]
     assert shown_values(found[1]) == {("first",): [4, NOTHING.text], ("all",): [NOTHING.text, 4]}
@@ -182,7 +182,7 @@ def test_no_record_is_no_table(analysis_of: Callable[..., Analysis]) -> None:
 
 
 def test_a_table_is_shown_where_its_records_say_so(analysis_of: Callable[..., Analysis]) -> None:
-    many = spec(cells(), of="{group}", each=("group",), when=lambda facts, records: len(records) > 1)
+    many = spec(cells(), of="{group}", when=lambda facts, records: len(records) > 1)
     assert [one.of for one in many.tables(analysis_of(*GIVEN))] == ["a"]
 
 
@@ -192,7 +192,7 @@ def test_notes_are_filled_or_functions_of_the_facts_and_the_records(analysis_of:
     assert table.notes == ("toy_nli", "second", "first")
     (plain,) = spec(cells(), caption="Read it.").tables(analysis_of(*GIVEN))
     assert (plain.caption, plain.notes) == ("Read it.", ())
-    (filled, _) = spec(cells(), each=("group",), notes="Of {group}.").tables(analysis_of(*GIVEN))
+    (filled, _) = spec(cells(), of="{group}", notes="Of {group}.").tables(analysis_of(*GIVEN))
     assert filled.notes == ("Of a.",)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import EvidenceTable, TestSet
 from aflite_assets.results import PublishedResult
+from aflite_assets.stages.evaluation.analysis.rows import stored_predictions
 from aflite_assets.text import listed, one_line, percent
 from aflite_assets.wording import counted
 
@@ -40,8 +40,9 @@ def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[
         facts = {"test_set": one.name, "answers": len(one.row_ids)}
         facts["most_frequent_class"] = float(np.bincount(one.labels).max() / len(one.labels))
         for cell in cells:
-            accuracy = _accuracy(models.part(cell["name"]), one)
-            if accuracy is not None:
+            predicted = stored_predictions(models.part(cell["name"]), one, "predicted")
+            if predicted is not None:
+                accuracy = float((predicted.to_numpy() == one.labels).mean())
                 records.append({key: cell[key] for key in keys} | facts | {"accuracy": accuracy})
     if not records:
         return
@@ -54,14 +55,3 @@ def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[
         "count questions.",
         means.rename_columns({"accuracy_mean": "accuracy", "accuracy_count": "seeds"}),
     )
-
-
-def _accuracy(part: PublishedResult, test_set: TestSet) -> float | None:
-    """Accuracy of the stored predictions of a test set's rows; None without any."""
-    found = pq.read_table(
-        part.file("predictions.parquet"), columns=["row_id", "predicted"], filters=[("test_set", "=", test_set.name)]
-    )
-    if not found.num_rows:
-        return None
-    places = pc.index_in(found["row_id"], value_set=pa.array(test_set.row_ids)).to_numpy()
-    return float((found["predicted"].to_numpy() == test_set.labels[places]).mean())

@@ -9,16 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.forgettables import (
-    NO_FORGETTABLES,
     Agreement,
-    Forgettables,
     LearntRows,
     SecondPhase,
     Threshold,
     WeakModelFacts,
     threshold_curve,
 )
-from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, Cell, Forgettables, TestSet
 from aflite_assets.analysis.train_sets import is_forgettable_set
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.minorities import measure_rows
@@ -111,17 +109,15 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
     rows = pq.read_table(result.file(FORGETTABLE_ROWS))
-    sets: dict[str, dict[str, np.ndarray]] = {}
+    sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
     for one in read_forgettable_sets(result):
         if one.name != "random":
-            sets.setdefault(one.weak_model, {})[one.name] = np.sort(one.row_ids)
-    seen = set()
+            sets[one.weak_model][one.name] = np.sort(one.row_ids)
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
         model = key["weak_model"]
         own = rows.filter((pc.field("weak_model") == model) & (pc.field("seed") == key["seed"]))
         counts = own.select(["row_id", "forgetting_events", "right", "presentations"])
-        yield LearntRows(model, key["seed"], counts, None if model in seen else sets.get(model, {}))
-        seen.add(model)
+        yield LearntRows(model, key["seed"], counts, sets.pop(model, None))
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:

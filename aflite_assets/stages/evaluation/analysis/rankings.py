@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow.compute as pc
 
-from aflite_assets.analysis.filtering import only_train
 from aflite_assets.analysis.inputs.records import FilteredSet, RankingOverlap, RankingPair
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
@@ -22,14 +22,16 @@ def read_rankings(
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
     pairs = [(first, second) for first, second in pairs if first is not second]
-    kept = {name: {"filtered": _train_rows(one, kept=True)} for name, one in by_name.items()}
+    kept = {
+        name: {"filtered": one.train.filter(pc.field("kept"))["row_id"].to_numpy()} for name, one in by_name.items()
+    }
     for one in read_control_sets(controls) if pairs else []:
         if one.split == "train" and is_filtered_set(one.name):
             kept[one.representation][one.name] = one.row_ids
     found = {}
     for pair in pairs:
         first, second = (one.representation for one in pair)
-        both = np.intersect1d(_train_rows(pair[0], kept=False), _train_rows(pair[1], kept=False))
+        both = np.intersect1d(*(one.train["row_id"].to_numpy() for one in pair))
         overlaps = tuple(
             RankingOverlap(first, second, name, len(both), *overlap(both, row_ids, kept[second][name]))
             for name, row_ids in kept[first].items()
@@ -51,10 +53,3 @@ def overlap(
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second
     jaccard = float(shared.sum() / either.sum()) if either.any() else None
     return (*sizes, int(shared.sum()), jaccard, expected_jaccard(len(rows), *sizes))
-
-
-def _train_rows(filtered: FilteredSet, *, kept: bool) -> np.ndarray:
-    """Ids of the train rows that were filtered, or of those that were kept."""
-    train = only_train(filtered)
-    ids: np.ndarray = (train.filter(train["kept"]) if kept else train)["row_id"].to_numpy()
-    return ids

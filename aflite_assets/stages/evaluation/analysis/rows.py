@@ -113,7 +113,6 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     places = places_of(raw.row_ids, raw_result.summary["source_rows"], in_files)
     texts = {"text": columns.text, "text_pair": columns.text_pair}
     named = {name: given for name, given in texts.items() if given is not None and name in raw.table.column_names}
-    is_choice = isinstance(source, MultipleChoiceSource)
     if isinstance(source, MultipleChoiceSource):
         # Answers have ids like "17/2"; answers in several columns are called "answer".
         ids = [source_id.rpartition("/") for source_id in raw.table["source_id"].to_pylist()]
@@ -124,23 +123,24 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     names = columns.features if isinstance(columns.features, tuple) and raw.modality == "features" else None
     scale = Scale.load(raw_result.path)
     mean, deviation = (None, None) if scale is None else (scale.mean, scale.deviation)
-    right = right_class(raw.label_names) if right_answers(raw, partly=is_choice) is not None else None
+    answers_right = right_answers(raw, partly=isinstance(source, MultipleChoiceSource))
+    right = None if answers_right is None else right_class(raw.label_names)
     return SourceRows(places, named, names, mean, deviation, right)
 
 
 def row_information(
     models: PublishedResult, full: Examples, test_sets: tuple[TestSet, ...], *, left_out: Collection[str]
-) -> pa.Table | None:
-    """Return PVI of the natural test sets' rows under every evaluator that gives probabilities and is not `left_out`.
+) -> dict[tuple[str, str], pa.Table]:
+    """Return PVI of natural test sets' rows under evaluators that give probabilities and are not `left_out`, by both.
 
     `full`: the train rows of the train set full, whose label shares are the model without input. Probabilities are read
-    for one cell and test set at a time. The columns are `INFORMATION`, with `pvi` float64; None without any.
+    for one cell and test set at a time. The columns are `INFORMATION`, with `pvi` float64.
     """
     from aflite_assets.diagnostics.evidence.usable_information import pointwise_information
 
     counts = np.bincount(full.labels, minlength=len(full.label_names))
     shares = counts / max(counts.sum(), 1)
-    found = []
+    found = {}
     for evaluator, parts in _full_parts(models).items():
         for test in test_sets if evaluator not in left_out else ():
             read = () if test.challenge else (class_probability(part, test, test.labels) for part in parts)
@@ -149,40 +149,38 @@ def row_information(
                 values = np.mean(by_seed, axis=0)
                 names = [pa.array([name] * len(values), pa.string()) for name in (evaluator, test.name)]
                 pvi, seeds = pa.array(values, mask=np.isnan(values)), np.full(len(values), len(by_seed), np.int64)
-                found.append(pa.table([*names, test.row_ids, test.labels, pvi, seeds], names=INFORMATION.names))
-    return pa.concat_tables(found) if found else None
+                columns = [*names, test.row_ids, test.labels, pvi, seeds]
+                found[evaluator, test.name] = pa.table(columns, names=INFORMATION.names)
+    return found
+
+
+def stored_predictions(part: PublishedResult, test: TestSet, column: str) -> pa.Array | None:
+    """Return a column of what a cell predicted of a test set, in the set's order; None without predictions."""
+    own = [("test_set", "=", test.name)]
+    table = pq.read_table(part.file("predictions.parquet"), columns=["row_id", column], filters=own)
+    return lines_of(table, test.row_ids)[column].combine_chunks() if table.num_rows else None
 
 
 def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray | int) -> np.ndarray | None:
     """Return a cell's probability of each row's class, or of one class, in the test set's order; None without any."""
-    table = pq.read_table(
-        part.file("predictions.parquet"), columns=["row_id", "probabilities"], filters=[("test_set", "=", test.name)]
-    )
-    column = table["probabilities"].combine_chunks()
-    if not table.num_rows or column.null_count:
+    column = stored_predictions(part, test, "probabilities")
+    if column is None or column.null_count:
         return None
-    rows = pc.index_in(pa.array(test.row_ids), value_set=table["row_id"]).to_numpy()
-    probability: np.ndarray = column.flatten().to_numpy().reshape(table.num_rows, -1)[rows, classes]
-    return probability
+    rows = len(column)
+    return np.asarray(column.flatten().to_numpy().reshape(rows, -1)[np.arange(rows), classes])
 
 
 def information_tables(
-    found: pa.Table | None, test_sets: tuple[TestSet, ...], filtered: tuple[FilteredSet, ...]
+    found: Mapping[tuple[str, str], pa.Table], test_sets: tuple[TestSet, ...], filtered: tuple[FilteredSet, ...]
 ) -> Iterator[EvidenceTable]:
     """Yield mean PVI by class of kept and removed test rows, per representation whose filter took test rows."""
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
-    if found is None:
-        return
     by_name = {one.name: one for one in test_sets}
-    measured = {}
-    for key in found.group_by(["evaluator", "test_set"], use_threads=False).aggregate([]).to_pylist():
-        own = found.filter((pc.field("evaluator") == key["evaluator"]) & (pc.field("test_set") == key["test_set"]))
-        measured[key["evaluator"], key["test_set"]] = own["pvi"].to_numpy()  # null is NaN
     for name in (one.representation for one in filtered):
         values = {
-            (evaluator, test_set): (pvi, by_name[test_set].labels, by_name[test_set].kept[name])
-            for (evaluator, test_set), pvi in measured.items()
+            (evaluator, test_set): (table["pvi"].to_numpy(), by_name[test_set].labels, by_name[test_set].kept[name])
+            for (evaluator, test_set), table in found.items()  # a null is NaN
             if name in by_name[test_set].kept
         }
         if values:

@@ -1,10 +1,15 @@
 """The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
+from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.storage import write_analysis, write_evidence
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
@@ -30,9 +35,6 @@ from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
 from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
-
-if TYPE_CHECKING:
-    from aflite_assets.analysis.analysis import Analysis
 
 CHECKED = (
     RAW_DATASET,
@@ -84,10 +86,6 @@ class AnalysisInputs(StageInputs):
 
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from what was published; the tracker has the mean accuracies."""
-    from aflite_assets.analysis.analysis import analyse
-    from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
-    from aflite_assets.analysis.storage import write_analysis, write_evidence
-
     data = benchmark_data(settings, inputs, draft.partition)
     analysis = analyse(data)
     write_analysis(analysis, draft.path)
@@ -103,10 +101,8 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
     }
 
 
-def _mean_accuracies(analysis: "Analysis") -> dict[str, float]:
+def _mean_accuracies(analysis: Analysis) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.analysis.scores.accuracies import ACCURACIES
-
     return {
         ".".join([*names, *([] if one.tested_on == "all" else [one.tested_on])]): one.accuracy
         for one in analysis.of(ACCURACIES)
@@ -152,7 +148,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
         row_facts=rows.read_row_facts(parts, evidence, raw),
         evidence=(*_evidence(inputs, source, tests), *rows.information_tables(information, by_row, filtered)),
-        row_information=information,
+        row_information=pa.concat_tables(information.values()) if information else None,
         source=source,
         forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
         leanings=read_leanings(inputs.leaning_sets, cells, tests.asked),

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.analysis.inputs.records import TestSet
-from aflite_assets.analysis.inputs.trained_cells import Cell
+from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.evaluation.analysis.forgettables import THRESHOLDS, threshold_curves
 

@@ -139,7 +139,7 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
                 word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
                 shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
                 label = None if cue.label_name is None else printable(cue.label_name)
-                word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
+                word["said"][str(number)] = {"label": label, "shares": shares}
     return found
 
 

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
 from aflite_assets.analysis.inputs.cues import PLANTED
+from aflite_assets.analysis.leanings import LEANINGS
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
@@ -84,10 +86,17 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
         "second-phase": comparisons.second_phase_line(analysis) or phases,
         "rankings": comparisons.ranking_line(analysis),
+        "leanings": _leanings(analysis),
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": f"{'; '.join(passes) or 'No filtering was run'}.",
         "evidence": f"{counted(facts.evidence_tables, 'table')} about what marks the rows that went.",
     }
+
+
+def _leanings(analysis: Analysis) -> str:
+    asked = analysis.of(LEANINGS)
+    leans, falls = sum(bool(one.leans) for one in asked), sum(one.named for one in analysis.of(CHALLENGE_FALLS))
+    return f"Models lean on {count(leans)} of {counted(len(asked), 'candidate')}; {counted(falls, 'fall')} named."
 
 
 def _checks(checks: Sequence[CheckOutcome]) -> str:

@@ -1,17 +1,25 @@
-"""The verdict in words: one line, and at most four sentences: what went, what it costs and gains, what to use."""
+"""The verdict in words: one line, and at most five sentences: falls, what went, its costs and gains, what to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
-from aflite_assets.reports.sentences.filtering import class_text, cue_name, cue_text, marked_text
+from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
+from aflite_assets.reports.sentences.leanings import (
+    falls_text,
+    judgement_text,
+    leaning_text,
+    property_name,
+    untold_text,
+)
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
@@ -26,6 +34,9 @@ _OPENINGS: dict[Code, str] = {
     "shortcut_found_mixed": "Shortcut found, and filtering helps on one set and harms on another",
     "shortcut_found_harms": "Shortcut found, and filtering harms",
     "shortcut_found": "Shortcut found",
+    "leans_on": "Models lean on a property",
+    "helps_no_shortcut_named": "Filtering helps, no shortcut named",
+    "easy": "Easy, no shortcut shown",
     "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
 }
 _LACKS: dict[Lack, str] = {
@@ -54,7 +65,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class VerdictText:
-    """The verdict of one filtering in words; `details` are at most four."""
+    """The verdict of one filtering in words; `details` are at most five."""
 
     representation: str
     code: Code
@@ -88,15 +99,20 @@ class _Words:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
         self.filtering = self.facts.filtering[one.representation]
         self.comparisons, self.effect = one.verdict.evidence.comparisons, one.verdict.evidence.effect
-        self.first, self.cue = next(iter(self.comparisons), None), next(iter(telling(one.verdict.evidence.cues)), None)
+        self.first, self.leaning = next(iter(self.comparisons), None), one.verdict.evidence.leaning
 
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
-        details = (self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
+        use = Detail(f"Use: {self.use()}", "paired")
+        details = (self.beside(), self.removed(), self.cost(), self.gain(), use)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def because(self) -> str:
         verdict, bias = self.verdict, self.verdict.evidence.bias
+        if self.leaning is not None:
+            second = self.helps() if verdict.shortcut else judgement_text(self.leaning)
+            effect = f" {self.helps()}." if not verdict.shortcut and self.effect is not None else ""
+            return f"{leaning_text(self.leaning)}. {second}.{effect}"
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
@@ -111,18 +127,24 @@ class _Words:
         if verdict.code == "class_balance_only":
             within = f"within a class {'no more' if bias.classes.low <= 0 else less} than with shuffled labels."
             return f"{predicted}, but {within}{besides or ' What was removed is explained by class.'}"
-        if verdict.shortcut:
-            gain = "models trained on filtered rows gain more on challenge rows than on test rows"
-            return f"{cue_text(self.cue) if self.cue else gain}. {self.helps()}."
+        if verdict.code == "helps_no_shortcut_named":
+            return f"{self.helps()}. What those challenge rows change is not among the properties that were tested."
         if verdict.shortfalls:
             return self.lacking(bias.rows)
         effect = "" if self.effect is None else f" {self.helps()}."
+        if verdict.code == "easy":
+            return f"{beside_chance} {self.easy()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
 
+    def easy(self) -> str:
+        """Say what shows that the task is learnt."""
+        skill = self.verdict.evidence.skill
+        assert skill is not None  # the code rests on it
+        learnt = f"“{skill.evaluator}” has {percent(skill.skill)} % of the way from chance to always right"
+        return f"{learnt} and does not fall on challenge sets, and models lean on no property that was tested."
+
     def shown_all_the_same(self) -> str:
-        """What is shown though the bias shows nothing: a cue that counts, else a gain."""
-        if self.cue is not None:
-            return f" Though {cue_name(self.cue)} marks removed rows beyond chance; see what marks them."
+        """Say what is shown though the bias shows nothing: a gain."""
         if self.verdict.evidence.gains:
             return f" `filtered` is nevertheless better than its control: {self.changes('gains')}."
         return ""
@@ -140,7 +162,7 @@ class _Words:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
         cue = self.one.giveaway
         if cue is None:
-            return "The task may simply be easy."
+            return "No property that was tested explains it."
         doubt = f"if {'one of them' if cue.alike else 'it'} should not matter, it is a shortcut."
         return f"But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
@@ -177,6 +199,12 @@ class _Words:
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
         return f"{text} has {present}. At least {needed} would settle it."
 
+    def beside(self) -> Detail | None:
+        """Falls of models trained on all rows, and properties of which nothing can be told."""
+        evidence, falls = self.verdict.evidence, self.analysis.of(CHALLENGE_FALLS)
+        texts = [text for text in (falls_text(falls), untold_text(evidence.leanings)) if text]
+        return Detail(f"Beside the filter: {'. '.join(texts)}.", "leanings") if texts else None
+
     def removed(self) -> Detail:
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
@@ -193,15 +221,13 @@ class _Words:
     def marks(self, cues: Sequence[Cue]) -> str:
         if not cues:
             return "; no word, length, attribute or input that was tested marks them"
-        cues = [cue for cue in cues if cue.counts] or cues
         named = telling(cues)
         first = named[:_MOST_NAMED]
         if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([marked_text(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
-        hints = "" if cues[0].counts or self.verdict.evidence.gains else ". That may be the task itself"
-        return f". More frequent among them than among random rows: {shown}{others}{hints}"
+        return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
         """Filtered against all train rows, on the dataset's own test rows."""
@@ -252,18 +278,32 @@ class _Words:
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
 
     def use(self) -> str:
+        """Which data to mend, then which rows to use."""
+        data = self.mend()
+        return f"{data} Then {self.use_rows()}" if data else self.use_rows()
+
+    def mend(self) -> str:
+        """What to do about the property that models lean on; empty if there is none, or whether it matters is open."""
+        one = self.leaning
+        if one is None or not one.shortcut:
+            return ""
+        name = property_name(one)
+        if one.kind == "column":
+            return f"first leave out {name}, which models should not see."
+        return f"first take {name} out of the rows if you can, or collect rows in which it goes with no class."
+
+    def use_rows(self) -> str:
         code = self.verdict.code
-        if code in ("nothing_found", "class_balance_only") and (self.cue or self.effect):
-            all_rows = f"all rows, if {cue_name(self.cue)} should matter." if self.cue else "all rows."
+        if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")
-            return f"{all_rows} Against as many random rows, {gains}." if gains else all_rows
+            return f"all rows. Against as many random rows, {gains}." if gains else "all rows."
         if code in _USES:
             return _USES[code]
         if self.filtering.kept_rows == self.filtering.train_rows:
             return "all rows. Nothing was removed, so there is no other train set to compare."
         if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
-        if code == "learnable_no_shortcut_shown":
+        if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
         tests = self.has_filtered_test_rows()
         shown = "the filtered test rows show how much a model leans on the shortcut"

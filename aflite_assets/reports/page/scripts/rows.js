@@ -219,7 +219,7 @@
         if (!fact) { return; }
         names.push("“" + word.word + "” of " + word.column + " is in " + percent(fact.shares[0]) + " of the removed rows and would be in " +
           percent(fact.shares[1]) + " of as many random ones" +
-          (fact.label === null ? "" : "; it goes with " + fact.label) + (fact.counts ? "." : "; it may be the task itself."));
+          (fact.label === null ? "" : "; it goes with " + fact.label) + ".");
       });
     });
     return names;

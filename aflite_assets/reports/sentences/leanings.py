@@ -1,0 +1,81 @@
+"""Properties on which models lean, and falls on challenge sets, in sentences; the verdict's line is in `verdict`."""
+
+from collections.abc import Sequence
+
+from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
+from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
+from aflite_assets.text import count, listed, percent, short, signed_points
+
+_LONGEST = 40
+_MOST_NAMED = 2
+
+_WHY: dict[WhyUntold, str] = {
+    "few carriers": "too few test rows have a value that points to another class than their own",
+    "few rows without the tie": "too few train rows are left if it goes with no class",
+    "not trained": "the trainings that would tell it are missing",
+    "no test set": "no test row has it",
+}
+
+
+def property_name(one: PropertyLeaning) -> str:
+    """Name a property: "the attribute place", "the word “not” of text_pair", "the number of words of text"."""
+    name = short(one.name, _LONGEST)
+    if one.kind == "word":
+        return f"the word “{short(one.word, _LONGEST)}” of {name}"
+    return {"attribute": f"the attribute {name}", "typography": f"typography: {name}"}.get(one.kind, f"the {name}")
+
+
+def leaning_text(one: PropertyLeaning) -> str:
+    """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
+    text = f"models lean on {property_name(one)}"
+    if one.reason == "declared":
+        text += ", which the dataset's file declares irrelevant"
+    elif one.reason == "artefact":
+        text += ", an artefact by nature"
+    if one.pull is None or one.untied is None:
+        return text
+    drawn = f"{signed_points(one.pull)} points more often given the class that their value points to"
+    text += f": rows of other classes are {drawn} by “{one.evaluator}”, and {signed_points(one.untied)}"
+    text += " after training on rows in which it goes with no class"
+    if one.broken_on is None or one.loss is None:
+        return text
+    lost = f"accuracy is {signed_points(one.loss)} points lower where it misleads"
+    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it does not tell the class, and {lost}"
+
+
+def judgement_text(one: PropertyLeaning) -> str:
+    """Say whose it is to say whether the property belongs to the task, and how to say so."""
+    if one.kind in ("attribute", "column"):
+        return (
+            f"Whether they should is yours to say: if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+        )
+    return "Whether they should is yours to say: a challenge set in which it goes with no class would show its price"
+
+
+def untold_text(leanings: Sequence[PropertyLeaning]) -> str:
+    """Say of which candidates it cannot be told whether models lean on them; empty if of none."""
+    untold = [one for one in leanings if one.why is not None]
+    return ". ".join(
+        f"Whether models lean on {property_name(one)} cannot be told: {_WHY[one.why]}" for one in untold if one.why
+    )
+
+
+def falls_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the falls on challenge sets, the largest of each set: empty if there is none to name."""
+    largest: dict[str, ChallengeFall] = {}
+    for one in falls:
+        if one.named:
+            largest.setdefault(one.test_set, one)
+    if not largest:
+        return ""
+    parts = [
+        f"{percent(one.challenge)} % on “{short(one.test_set, _LONGEST)}” ([{signed_points(-one.high)}, "
+        f"{signed_points(-one.low)}] points)"
+        for one in largest.values()
+    ]
+    first = next(iter(largest.values()))
+    start = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
+    more = f" and falls on {count(len(parts) - _MOST_NAMED)} more" if len(parts) > _MOST_NAMED else ""
+    return (
+        f"{start} and on {listed(parts[:_MOST_NAMED])}{more}: another source, harder rows, other labels or a shortcut"
+    )

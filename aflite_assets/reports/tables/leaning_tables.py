@@ -1,0 +1,82 @@
+"""The tables of what models do whatever the filter does: properties that they lean on, and falls on challenge sets."""
+
+from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.leanings import LEANINGS
+from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning
+from aflite_assets.reports.sentences.leanings import property_name
+from aflite_assets.reports.tables import cells
+from aflite_assets.reports.tables.table import NOTHING, Cells, Heading, TableCell, TableSpec
+from aflite_assets.text import count, listed, percent, short, signed_points
+
+_MOST_VALUES = 4
+_LONGEST = 30
+
+
+def _points_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    pairs = [
+        f"{short(value, _LONGEST)} to {short(label, _LONGEST)}"
+        for value, label in zip(one.values, one.points_to, strict=True)
+    ]
+    return TableCell(listed(pairs, _MOST_VALUES), kind="text")
+
+
+def _pull_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    if one.pull is None or one.low is None or one.high is None:
+        return NOTHING
+    bounds = f"[{signed_points(one.low)}, {signed_points(one.high)}]"
+    return TableCell(signed_points(one.pull), (bounds,), one.pull, shaded=bool(one.leans))
+
+
+def _untied_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    return NOTHING if one.untied is None else TableCell(signed_points(one.untied), value=one.untied)
+
+
+def _verdict_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    if one.leans is None:
+        return TableCell(f"cannot tell: {one.why}", kind="text")
+    if not one.leans:
+        return TableCell("not shown", kind="text")
+    reasons = {"declared": "declared irrelevant", "artefact": "artefact by nature", None: ""}
+    why = reasons[one.reason] or (f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else "")
+    return TableCell("leans: shortcut" if one.shortcut else "leans", (why,) if why else (), kind="text")
+
+
+LEANING_TABLE = TableSpec(
+    "leanings",
+    "Properties that go with the label, and whether models lean on them",
+    {"property": lambda facts, one: property_name(one)},
+    (
+        Cells(LEANINGS, "points to", _points_cell),
+        Cells(LEANINGS, "test rows of other classes", lambda facts, one: TableCell(count(one.carriers))),
+        Cells(LEANINGS, Heading("pull", ("points",)), _pull_cell),
+        Cells(LEANINGS, Heading("pull without the tie", ("points",)), _untied_cell),
+        Cells(LEANINGS, "verdict", _verdict_cell),
+    ),
+    caption="Three properties at most, which surely go with the label on train rows. Pull: by how much more often rows "
+    "get the class that their value points to, though they are of another, than rows of their class whose value points "
+    "elsewhere. Rows may look like that class for other reasons, so the pull is computed again after training on as "
+    "many rows in which the property goes with no class. Models lean on it where at least half of the pull goes with "
+    f"the tie (95 %, judged together by Holm). With fewer than {FEWEST_CARRIERS} test rows that could be drawn away "
+    "nothing is said.",
+)
+
+
+def _fall_cell(facts: DatasetFacts, one: ChallengeFall) -> TableCell:
+    bounds = f"[{signed_points(-one.high)}, {signed_points(-one.low)}]"
+    return TableCell(signed_points(-one.fall), (bounds,), -one.fall, shaded=one.named)
+
+
+CHALLENGE_FALL_TABLE = TableSpec(
+    "challenge_falls",
+    "Models trained on all rows, from {natural_set} to the challenge sets",
+    {"evaluator": "{evaluator}", "challenge set": "{test_set}"},
+    (
+        Cells(CHALLENGE_FALLS, Heading("{natural_set}", ("%",)), cells.field("natural", percent)),
+        Cells(CHALLENGE_FALLS, Heading("challenge set", ("%",)), cells.field("challenge", percent)),
+        Cells(CHALLENGE_FALLS, Heading("change", ("points",)), _fall_cell),
+    ),
+    caption="Accuracies in the mean over gold labels, each weighing the same, with the 95 % interval of the change. "
+    "Shaded where accuracy surely falls, and by 5 points or more. A fall alone does not say why: the rows may be of "
+    "another source, harder, labelled otherwise, or without a shortcut.",
+)

@@ -185,7 +185,7 @@ class Questions:
         """
         number = self._numbers.setdefault(answers[0]["group"], len(self.shown))
         if number == len(self.shown):
-            self.shown.append(list(map(self._answer, answers)))
+            self.shown.append([self._answer(one) for one in answers])
         scores = [(one["predictability"], one["label"] == self._right) for one in answers]
         picked = [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
         return {"question": number, "picked": picked}

@@ -1,10 +1,11 @@
 """The table of properties on which models may lean: tests of every candidate, and whether it is a shortcut."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
+from aflite_assets.analysis.comparisons.challenge_falls import LEAST_NAMED, challenge_falls
 from aflite_assets.analysis.inputs.leanings import LeaningInputs, TrainSetName
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CONFIDENCE, holm, label_mean_interval
@@ -20,6 +21,7 @@ from aflite_assets.analysis.rules.leaning import (
     broken_tie,
     leaning,
     property_skill,
+    tie_strengths,
 )
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import headline_set
@@ -32,15 +34,15 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
     """Return the tests of every candidate, those that are shortcuts first, then those that models lean on."""
     tested = [_tested(data, one) for one in data.leanings]
-    adjusted = iter(holm([p for one, _ in tested if (p := one.p_value) is not None]))
+    adjusted = iter(holm([p for one in tested if (p := one.p_value) is not None]))
     broken = [_broken_ties(data, one) for one in data.leanings]
     broken_p = iter(holm([each.p_value for ties in broken for each in ties]))
     found = []
-    for of, (test, why), ties in zip(data.leanings, tested, broken, strict=True):
+    for of, test, ties in zip(data.leanings, tested, broken, strict=True):
         adjusted_p = None if test.p_value is None else next(adjusted)
         surest = min(((next(broken_p), number) for number, _ in enumerate(ties)), default=None)
         shown = None if surest is None or surest[0] > 1 - CONFIDENCE else (surest[0], ties[surest[1]])
-        found.append(_record(of, test, why, adjusted_p, shown))
+        found.append(_record(of, test, adjusted_p, shown))
     return tuple(sorted(found, key=lambda one: (not one.shortcut, not one.leans)))
 
 
@@ -70,21 +72,31 @@ def best_skill(data: BenchmarkData) -> Skill | None:
     return Skill(name, skill, low, max(alone, default=0.0), holds)
 
 
+@dataclass(frozen=True)
+class _Tested:
+    """The test of one candidate: by `training`, or by the `fall` on a constructed set, with its p-value.
+
+    `fall`: the evaluator, the set and the points. `why`: what is lacking for either.
+    """
+
+    training: Leaning
+    p_value: float | None = None
+    fall: tuple[str, str, float] | None = None
+    why: WhyUntold | None = None
+
+
 def _record(
-    of: LeaningInputs,
-    test: Leaning,
-    why: WhyUntold | None,
-    adjusted_p: float | None,
-    broken: tuple[float, BrokenTie] | None,
+    of: LeaningInputs, test: _Tested, adjusted_p: float | None, broken: tuple[float, BrokenTie] | None
 ) -> PropertyLeaning:
-    pull = test.pull
-    numbers = {} if pull is None else {"pull": pull.difference, "low": pull.low, "high": pull.high}
-    if test.untied is not None:
-        numbers["untied"] = test.untied.difference
-    ties: dict[str, object] = {}
+    pull, untied = test.training.pull, test.training.untied
+    numbers: dict[str, object] = {}
+    if pull is not None and untied is not None:
+        numbers = {"pull": pull.difference, "low": pull.low, "high": pull.high, "untied": untied.difference}
+    if test.fall is not None:
+        numbers |= {"fallen_on": test.fall[1], "fall": test.fall[2]}
     if broken is not None:
         tie = broken[1]
-        ties = {
+        numbers |= {
             "broken_on": tie.test_set,
             "natural_tie": tie.natural,
             "challenge_tie": tie.challenge,
@@ -93,21 +105,51 @@ def _record(
             "loss_high": tie.loss.high,
             "broken_p": broken[0],
         }
-    own = {"evaluator": of.evaluator, "carriers": test.carriers, "adjusted_p": adjusted_p, "why": why}
-    return record_of(PropertyLeaning, of.of, **own, **numbers, **ties, p_value=test.p_value)
+    evaluator = of.evaluator if test.fall is None else test.fall[0]
+    own = {"evaluator": evaluator, "carriers": test.training.carriers, "adjusted_p": adjusted_p}
+    return record_of(PropertyLeaning, of.of, **own, **numbers, p_value=test.p_value, why=test.why)
 
 
-def _tested(data: BenchmarkData, of: LeaningInputs) -> tuple[Leaning, WhyUntold | None]:
+def _tested(data: BenchmarkData, of: LeaningInputs) -> _Tested:
     """Test on the first natural test set, and if carriers are few there on challenge sets of the same classes too."""
     natural = headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
     if natural is None or not len(natural.labels):
-        return Leaning(0), "no test set"
-    if not of.trained:
-        return Leaning(0), "few rows without the tie" if of.too_few_rows else "not trained"
-    found = _on(of, [natural])
-    if found.carriers < FEWEST_CARRIERS:
-        found = _on(of, [natural, *_of_own_classes(data, of)])
-    return found, "few carriers" if found.p_value is None else None
+        return _Tested(Leaning(0), why="no test set")
+    found, why = Leaning(0), _why_untrained(of)
+    if why is None:
+        found, why = _on(of, [natural]), "few carriers"
+        if found.carriers < FEWEST_CARRIERS:
+            found = _on(of, [natural, *_of_own_classes(data, of)])
+        if found.p_value is not None:
+            return _Tested(found, found.p_value)
+    fallen = () if of.of.reason is None else _falls_without(data, of, natural)
+    if not fallen:
+        return _Tested(found, why=why)
+    p_value, evaluator, test_set, points = min(fallen)
+    return _Tested(found, min(1.0, p_value * len(fallen)), (evaluator, test_set, points))
+
+
+def _why_untrained(of: LeaningInputs) -> WhyUntold | None:
+    if of.trained:
+        return None
+    return "few rows without the tie" if of.too_few_rows else "not trained"
+
+
+def _falls_without(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
+    """Return p-values of falls to constructed challenge sets in which the property is hardly tied, with their points.
+
+    Whoever made such a set took the property out, as an edit of the rows would. Every evaluator that can judge is
+    asked: those that the filter's make is unlike may do without the property where others lean on it.
+    """
+    sets = {one.name: one for one in data.test_sets if one.collected == "constructed" and one.name in of.pointed}
+    here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
+    for fall in challenge_falls(data):
+        one = sets.get(fall.test_set)
+        if one is not None and one.label_names == natural.label_names:
+            *_, tie_p = tie_strengths(here, (one.labels, of.pointed[one.name], one.groups))
+            fall_p = fall.p_value if fall.fall >= LEAST_NAMED else 1.0
+            found.append((max(tie_p, fall_p), fall.evaluator, fall.test_set, fall.fall))
+    return found
 
 
 def _of_own_classes(data: BenchmarkData, of: LeaningInputs) -> list[TestSet]:

@@ -22,7 +22,7 @@ class ChallengeFall:
     """How far an evaluator trained on full falls from the first natural test set to a challenge set.
 
     `natural` and `challenge`: its accuracies, in [0, 1], in the mean over gold labels; `fall` with the ends of its 95 %
-    interval in points, over 0 if it falls.
+    interval in points, over 0 if it falls; `p_value` of no change.
     """
 
     evaluator: str
@@ -33,6 +33,7 @@ class ChallengeFall:
     fall: float
     low: float
     high: float
+    p_value: float
 
     @property
     def named(self) -> bool:
@@ -73,8 +74,8 @@ def _fall(
 ) -> ChallengeFall:
     interval = fall_interval((before, natural.labels, natural.groups), (after, one.labels, one.groups))
     here, there = (float(np.mean(_weighed(*each))) for each in ((before, natural.labels), (after, one.labels)))
-    names = evaluator, natural.name, one.name
-    return ChallengeFall(*names, here, there, interval.difference, interval.low, interval.high)
+    change = interval.difference, interval.low, interval.high, interval.p_value
+    return ChallengeFall(evaluator, natural.name, one.name, here, there, *change)
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]

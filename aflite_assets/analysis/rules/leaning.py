@@ -27,6 +27,9 @@ NOWHERE = -1
 
 WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
 
+Pointed = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Gold labels of a test set, the class that each row's value points to (or `NOWHERE`), and groups."""
+
 Predictions = Sequence[np.ndarray]
 """Per training the predicted class of the same test rows, int64."""
 
@@ -142,24 +145,28 @@ class BrokenTie:
 
 def broken_tie(
     test_set: str,
-    natural: tuple[np.ndarray, np.ndarray, np.ndarray | None],
-    challenge: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    natural: Pointed,
+    challenge: Pointed,
     right: Sequence[np.ndarray],
 ) -> BrokenTie | None:
     """Compare the tie on natural rows with that on a challenge set, and what contradicting rows lose there.
 
-    `natural` and `challenge` are gold labels, the class that each row's value points to (or `NOWHERE`) and groups.
     `right`: per training on full which challenge rows it got right. None without rows of both kinds in a class.
     """
     labels, pointed, groups = challenge
     weights = _contradicting_weights(labels, pointed)
     if weights is None:
         return None
-    ties = [_tie(*one) for one in (natural, challenge)]
-    gap, error = ties[0][0] / 2 - ties[1][0], float(np.hypot(ties[0][1] / 2, ties[1][1]))
     nothing = [np.zeros(len(labels))] * len(right)
     loss = crossed_interval([len(labels) * weights * one for one in right], nothing, groups)
-    return BrokenTie(test_set, 100 * ties[0][0], 100 * ties[1][0], _normal_tail(gap, error), loss)
+    return BrokenTie(test_set, *tie_strengths(natural, challenge), loss)
+
+
+def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
+    """Return the ties on natural and on challenge rows, in points, and the p-value of the second not being halved."""
+    (here, here_error), (there, there_error) = _tie(*natural), _tie(*challenge)
+    error = float(np.hypot(here_error / 2, there_error))
+    return 100 * here, 100 * there, _normal_tail(here / 2 - there, error)
 
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
@@ -220,8 +227,10 @@ class PropertyLeaning:
     task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
     `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
     often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
-    same after training without the tie. `p_value` of no leaning, `adjusted_p` among all candidates (Holm).
-    `why`: what is lacking if it cannot be told.
+    same after training without the tie. `fallen_on` and `fall`: with too few carriers, of a property that is no part
+    of the task, the constructed challenge set in which it hardly tells the label, and by how many points accuracy falls
+    there. `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `why`: what is lacking if it cannot be
+    told.
 
     `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
     `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and
@@ -241,6 +250,8 @@ class PropertyLeaning:
     low: float | None = None
     high: float | None = None
     untied: float | None = None
+    fallen_on: str | None = None
+    fall: float | None = None
     p_value: float | None = None
     adjusted_p: float | None = None
     why: WhyUntold | None = None

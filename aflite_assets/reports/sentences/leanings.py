@@ -22,6 +22,8 @@ def property_name(one: PropertyLeaning) -> str:
     name = short(one.name, _LONGEST)
     if one.kind == "word":
         return f"the word “{short(one.word, _LONGEST)}” of {name}"
+    if one.kind == "column":
+        return name if name.startswith("column ") else f"the column {name}"
     return {"attribute": f"the attribute {name}", "typography": f"typography: {name}"}.get(one.kind, f"the {name}")
 
 
@@ -32,11 +34,13 @@ def leaning_text(one: PropertyLeaning) -> str:
         text += ", which the dataset's file declares irrelevant"
     elif one.reason == "artefact":
         text += ", an artefact by nature"
-    if one.pull is None or one.untied is None:
-        return text
-    drawn = f"{signed_points(one.pull)} points more often given the class that their value points to"
-    text += f": rows of other classes are {drawn} by “{one.evaluator}”, and {signed_points(one.untied)}"
-    text += " after training on rows in which it goes with no class"
+    if one.pull is not None and one.untied is not None:
+        text += f": where it points to another class than the row's, “{one.evaluator}” predicts that class"
+        text += f" {signed_points(one.pull)} points more often ({signed_points(one.untied)} after training on rows in"
+        text += " which it goes with no class)"
+    if one.fallen_on is not None and one.fall is not None:
+        text += f": on “{short(one.fallen_on, _LONGEST)}”, where it does not tell the class, “{one.evaluator}” falls by"
+        text += f" {signed_points(one.fall)} points"
     if one.broken_on is None or one.loss is None:
         return text
     lost = f"accuracy is {signed_points(one.loss)} points lower where it misleads"

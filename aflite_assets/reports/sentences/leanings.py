@@ -31,20 +31,18 @@ def leaning_text(one: PropertyLeaning) -> str:
     """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
     text = f"models lean on {property_name(one)}"
     if one.reason == "declared":
-        text += ", which the dataset's file declares irrelevant"
+        text += ", declared irrelevant"
     elif one.reason == "artefact":
         text += ", an artefact by nature"
     if one.pull is not None and one.untied is not None:
-        text += f": where it points to another class than the row's, “{one.evaluator}” predicts that class"
-        text += f" {signed_points(one.pull)} points more often ({signed_points(one.untied)} after training on rows in"
-        text += " which it goes with no class)"
+        text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
+        text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
     if one.fallen_on is not None and one.fall is not None:
-        text += f": on “{short(one.fallen_on, _LONGEST)}”, where it does not tell the class, “{one.evaluator}” falls by"
-        text += f" {signed_points(one.fall)} points"
+        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it hardly goes with a class"
+        text += f": {where}, “{one.evaluator}” is {signed_points(one.fall)} points worse"
     if one.broken_on is None or one.loss is None:
         return text
-    lost = f"accuracy is {signed_points(one.loss)} points lower where it misleads"
-    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it does not tell the class, and {lost}"
+    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
 
 
 def judgement_text(one: PropertyLeaning) -> str:

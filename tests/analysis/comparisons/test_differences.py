@@ -22,7 +22,7 @@ FIXTURES = (
     "forgotten",
 )  # fmt: skip
 FILLED_ELSEWHERE = {
-    "answer_picks", "data_maps", "planted", "predictability_by_iteration", "sample_curve", "similarities",
+    "answer_picks", "data_maps", "leanings", "planted", "predictability_by_iteration", "sample_curve", "similarities",
     "warmup_curve",
 }  # fmt: skip
 """Tables that `test_analysis` and `rows/test_measured` fill."""

@@ -16,7 +16,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.judges import Judging
 from aflite_assets.checks import CheckOutcome
 from tests.planted_reports import done_cell
-from tests.reports.sentences.test_verdict import HINT, WORD, started, with_cues
+from tests.reports.sentences.test_verdict import WORD, started, with_cues
 
 RECORDS: dict[str, Any] = {
     "verdicts": tuple[FilteringVerdict, ...],
@@ -95,9 +95,9 @@ def test_the_comparison_that_the_file_names_is_stated_first(planted: BenchmarkDa
 
 
 def test_the_hint_that_gives_a_class_away_is_kept(planted: BenchmarkData) -> None:
-    rare, often = (replace(HINT, value=name, class_share=0.95, rows=rows) for name, rows in (("a", 40), ("b", 60)))
-    verdict = verdict_of(analyse(with_cues(planted, HINT, WORD, rare, often, replace(often, adjusted_p=1.0, rows=90))))
-    assert verdict.giveaway == HINT
+    rare, often = (replace(WORD, value=name, class_share=0.95, rows=rows) for name, rows in (("a", 40), ("b", 60)))
+    verdict = verdict_of(analyse(with_cues(planted, WORD, rare, often, replace(often, adjusted_p=1.0, rows=90))))
+    assert verdict.giveaway == WORD
     assert verdict_of(analyse(with_cues(planted, rare, often))).giveaway == often
 
 

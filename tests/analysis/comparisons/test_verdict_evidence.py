@@ -15,7 +15,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.rules.dataset_verdict import DatasetVerdict
 from aflite_assets.reports.sentences.comparisons import comparison_sentence
 from tests.planted_reports import done_cell
-from tests.reports.sentences.test_verdict import WORD, started, verdict_text, with_cues
+from tests.reports.sentences.test_verdict import started, verdict_text, with_shortcut
 
 ROWS = 300
 
@@ -90,7 +90,7 @@ def test_the_report_states_the_mean_over_gold_labels(planted: BenchmarkData) -> 
     assert re.search(
         "Whether filtering helps is not shown: linear on odd, [0-9.\N{MINUS SIGN}]+ points "
         "\\[\N{MINUS SIGN}[0-9.]+, [0-9.]+\\]\\.$",
-        verdict_text(with_cues(data, WORD), "roberta").sentence,
+        verdict_text(with_shortcut(data), "roberta").sentence,
     )
     compared = comparison_sentence(analyse(data), "roberta")
     assert compared.startswith(
@@ -101,11 +101,11 @@ def test_the_report_states_the_mean_over_gold_labels(planted: BenchmarkData) -> 
 
 def test_answers_that_move_to_the_smaller_gold_label_are_no_harm(planted: BenchmarkData) -> None:
     data = shifted(planted, {"full": 0.5, "random": 0.05, "filtered": 0.95}, ones=180)
-    assert verdict_on(with_cues(data, WORD)).code == "shortcut_found"
+    assert verdict_on(with_shortcut(data)).code == "shortcut_found"
 
 
 def test_on_even_gold_labels_their_mean_is_the_same_comparison(planted: BenchmarkData) -> None:
-    compared, _ = verdict_on(with_cues(started(planted), WORD)).evidence.comparisons
+    compared, _ = verdict_on(started(planted)).evidence.comparisons
     assert compared.difference == pytest.approx(11)
     assert compared.verdict.side == "above"
 
@@ -132,7 +132,7 @@ def test_only_evaluators_that_see_whole_inputs_decide(planted: BenchmarkData) ->
     data = without_cue(planted)
     both = verdict_on(data)
     assert [(one.evaluator, one.test_set) for one in both.evidence.gains] == [("part", "odd")]
-    assert both.code == "shortcut_found_helps"
+    assert both.code == "helps_no_shortcut_named"
     alone = verdict_on(replace(data, partial_inputs=("part",)))
     assert (alone.code, alone.evidence.gains) == ("learnable_no_shortcut_shown", ())
     assert [one.evaluator for one in alone.evidence.comparisons] == ["linear"]

@@ -1,15 +1,17 @@
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
-from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Comparison,
+    Skill,
     VerdictEvidence,
     dataset_verdict,
     shortfalls,
 )
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import Shortfall, Verdict
 
 
@@ -18,37 +20,46 @@ def excess(low: float, high: float, *, rows: int = 2_000, groups: float | None =
 
 
 def evidence(low: float = 8.0, high: float = 11.0, *, classes: Excess | None = None) -> VerdictEvidence:
-    return VerdictEvidence(BiasExcess(excess(low, high), classes or excess(low, high)), (), ())
+    return VerdictEvidence(BiasExcess(excess(low, high), classes or excess(low, high)), ())
 
 
-CUE = Cue("word", "text_pair", "not", "contradiction", 0.9, 100, 80, 0.4, 0.2, 1e-9, 1e-8, True)
-GAIN = Comparison(
-    "small", "clean", 12.0, 6.0, 18.0, Verdict("above", None, "deciding", 0.001, 4.0), 500, 500.0, 3, (20.0, 0.001)
-)
+def leaning(
+    adjusted_p: float | None, reason: Literal["declared", "artefact"] | None = None, broken_on: str | None = None
+) -> PropertyLeaning:
+    """The attribute place, with this p-value of no leaning."""
+    return PropertyLeaning(
+        "attribute", "place", "", ("water",), ("bird",), reason, 0.4, "svm", 90, adjusted_p=adjusted_p,
+        broken_on=broken_on,
+    )  # fmt: skip
+
+
+LEANS = leaning(0.001)
+SHORTCUT = leaning(0.001, "declared")
+GAIN = Comparison("small", "clean", 12.0, 6.0, 18.0, Verdict("above", None, "deciding", 0.001, 4.0), 500, 500.0, 3)
 LOSS = replace(GAIN, test_set="hard", difference=-5.0, verdict=Verdict("below", None, "deciding", 0.001, -9.0))
 OPEN = replace(GAIN, test_set="other", difference=0.5, verdict=Verdict("open", None, "deciding", 0.4, -0.5))
 
 
 def test_a_wide_interval_cannot_tell_and_says_how_many_rows_would_settle_it() -> None:
-    wide = VerdictEvidence(BiasExcess(excess(1, 11, rows=398), excess(1, 11)), (CUE,), (GAIN,))
+    wide = VerdictEvidence(BiasExcess(excess(1, 11, rows=398), excess(1, 11)), (GAIN,))
     verdict = dataset_verdict(wide)
     assert verdict.code == "cannot_tell"
     assert verdict.shortfalls == (Shortfall("rows", 398, 1_592),)
-    grouped = VerdictEvidence(BiasExcess(excess(1, 11, rows=398, groups=40.5), excess(1, 11)), (), ())
+    grouped = VerdictEvidence(BiasExcess(excess(1, 11, rows=398, groups=40.5), excess(1, 11)), ())
     assert dataset_verdict(grouped).shortfalls == (Shortfall("groups", 40, 160),)
 
 
 def test_a_wide_interval_far_from_chance_is_no_obstacle() -> None:
     far = BiasExcess(excess(30, 38), excess(30, 38))
-    assert dataset_verdict(VerdictEvidence(far, (CUE,), ())).code == "shortcut_found"
+    assert dataset_verdict(VerdictEvidence(far, (GAIN,))).code == "helps_no_shortcut_named"
 
 
 def test_a_result_that_does_not_say_what_chance_gives_cannot_tell() -> None:
-    assert dataset_verdict(VerdictEvidence(None, (CUE,), ())).code == "cannot_tell"
+    assert dataset_verdict(VerdictEvidence(None, (GAIN,))).code == "cannot_tell"
 
 
 def test_what_is_surely_no_more_than_chance_is_nothing() -> None:
-    assert dataset_verdict(replace(evidence(-1.0, 1.9), cues=(CUE,))).code == "nothing_found"
+    assert dataset_verdict(evidence(-1.0, 1.9)).code == "nothing_found"
     assert dataset_verdict(evidence(-1.0, 2.1)).code != "nothing_found"
 
 
@@ -57,7 +68,7 @@ def test_what_only_class_shares_explain_is_class_balance() -> None:
 
 
 def test_groups_that_hold_the_labels_in_place_cannot_tell() -> None:
-    held = replace(evidence(), bias=BiasExcess(excess(8, 11), excess(8, 11), labels_moved=False), cues=(CUE,))
+    held = replace(evidence(), bias=BiasExcess(excess(8, 11), excess(8, 11), labels_moved=False))
     assert dataset_verdict(held).code == "cannot_tell"
 
 
@@ -67,7 +78,7 @@ def test_groups_that_hold_the_labels_in_place_cannot_tell() -> None:
      ((GAIN, LOSS), "shortcut_found_mixed"), ((OPEN,), "shortcut_found"), ((), "shortcut_found")],
 )  # fmt: skip
 def test_all_deciding_comparisons_say_whether_filtering_helps(comparisons: tuple[Comparison, ...], code: str) -> None:
-    assert dataset_verdict(replace(evidence(), cues=(CUE,), comparisons=comparisons)).code == code
+    assert dataset_verdict(replace(evidence(), leanings=(SHORTCUT,), comparisons=comparisons)).code == code
 
 
 def test_a_set_is_unsettled_if_a_loss_of_over_a_point_is_not_excluded() -> None:
@@ -76,27 +87,54 @@ def test_a_set_is_unsettled_if_a_loss_of_over_a_point_is_not_excluded() -> None:
     assert not replace(GAIN, verdict=replace(GAIN.verdict, simultaneous_low=-1.1)).is_unsettled
 
 
-def test_a_gain_on_a_challenge_set_beyond_that_on_natural_rows_is_a_shortcut() -> None:
+@pytest.mark.parametrize(
+    ("one", "code"),
+    [
+        (SHORTCUT, "shortcut_found"),
+        (leaning(0.05, "artefact"), "shortcut_found"),
+        (leaning(0.001, broken_on="hard"), "shortcut_found"),
+        (LEANS, "leans_on"),
+        (leaning(0.051, "declared"), "learnable_no_shortcut_shown"),
+        (leaning(None, "declared", broken_on="hard"), "learnable_no_shortcut_shown"),
+    ],
+)
+def test_a_shortcut_is_a_leaning_on_what_is_no_part_of_the_task(one: PropertyLeaning, code: str) -> None:
+    assert dataset_verdict(replace(evidence(), leanings=(one,))).code == code
+    assert dataset_verdict(replace(evidence(-1.0, 1.9), leanings=(one,))).code == code.replace(
+        "learnable_no_shortcut_shown", "nothing_found"
+    )
+
+
+def test_the_shortcut_goes_before_what_models_merely_lean_on() -> None:
+    assert replace(evidence(), leanings=(SHORTCUT, LEANS)).leaning == SHORTCUT
+    assert replace(evidence(), leanings=(leaning(0.9),)).leaning is None
+
+
+def test_a_gain_without_a_leaning_names_no_shortcut() -> None:
     found = dataset_verdict(replace(evidence(), comparisons=(GAIN,)))
-    assert (found.code, found.evidence.gains, found.shortcut) == ("shortcut_found_helps", (GAIN,), True)
+    assert (found.code, found.evidence.gains, found.shortcut) == ("helps_no_shortcut_named", (GAIN,), False)
+    assert dataset_verdict(replace(evidence(), comparisons=(GAIN, LOSS))).code == "learnable_no_shortcut_shown"
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"beyond_natural": None}, {"beyond_natural": (20.0, 0.2)}, {"beyond_natural": (-3.0, 0.001)},
-     {"verdict": Verdict("open", None, "deciding", 0.3)}],
-)  # fmt: skip
-def test_a_gain_that_natural_rows_have_too_is_no_shortcut(change: dict[str, object]) -> None:
-    other = replace(GAIN, **change)  # type: ignore[arg-type]
-    verdict = dataset_verdict(replace(evidence(), comparisons=(other,)))
-    assert (verdict.code, verdict.shortcut) == ("learnable_no_shortcut_shown", False)
+    ("skill", "code"),
+    [
+        (Skill("svm", 0.5, 0.2, 0.39, True), "easy"),
+        (Skill("svm", 0.5, 0.19, 0.0, True), "learnable_no_shortcut_shown"),
+        (Skill("svm", 0.5, 0.2, 0.4, True), "learnable_no_shortcut_shown"),
+        (Skill("svm", 0.5, 0.2, 0.0, False), "learnable_no_shortcut_shown"),
+        (Skill("svm", 0.5, 0.2, 0.0, None), "learnable_no_shortcut_shown"),
+    ],
+)
+def test_easy_is_what_is_learnt_elsewhere_too_and_not_by_one_property(skill: Skill, code: str) -> None:
+    assert dataset_verdict(replace(evidence(), skill=skill)).code == code
 
 
 def test_without_a_shortcut_one_seed_cannot_tell() -> None:
     one_seed = replace(GAIN, verdict=Verdict(None, "one seed", "deciding"), seeds=1)
     verdict = dataset_verdict(replace(evidence(), comparisons=(one_seed,)))
     assert (verdict.code, verdict.shortfalls) == ("cannot_tell", (Shortfall("seeds", 1, 2),))
-    assert dataset_verdict(replace(evidence(), comparisons=(one_seed,), cues=(CUE,))).code == "shortcut_found"
+    assert dataset_verdict(replace(evidence(), comparisons=(one_seed,), leanings=(SHORTCUT,))).code == "shortcut_found"
     assert dataset_verdict(replace(evidence(), comparisons=(OPEN, one_seed))).code == "learnable_no_shortcut_shown"
 
 

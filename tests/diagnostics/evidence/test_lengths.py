@@ -5,8 +5,6 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
-from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
-from aflite_assets.analysis.rules.dataset_verdict import VerdictEvidence, dataset_verdict
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_marks
@@ -90,10 +88,7 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
     rng, labels, long, written = texts(0, planted=True)
     removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1)
     found = cues_of(pairs_of(make_examples, labels, written), removed)
-    assert all(cue.counts for cue in found)
-    alone = cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed)
-    assert alone
-    assert not any(cue.counts for cue in alone)  # of a single text a hint
+    assert cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed)
     assert {(cue.name, cue.label_name) for cue in found} >= {
         (f"number of {unit} of text_pair", name) for unit in ("words", "characters") for name in ("no", "yes")
     }
@@ -105,15 +100,6 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
     assert longest.share_kept == pytest.approx(0.42, abs=0.08)
     assert cue_text(longest).startswith(f"the number of words of text_pair ({longest.value}), with yes in ")
     assert "% are of that length and class, of as many random ones " in cue_text(longest)
-
-
-@pytest.mark.parametrize(("planted", "code"), [(True, "shortcut_found"), (False, "learnable_no_shortcut_shown")])
-def test_the_verdict_rests_on_a_planted_length(make_examples: MakeExamples, planted: bool, code: str) -> None:
-    rng, labels, long, written = texts(1, planted=planted)
-    removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1) if planted else rng.random(800) < 0.5
-    cues = tuple(cues_of(pairs_of(make_examples, labels, written), removed))
-    surely = Excess(20.0, 18.0, 22.0, 0.7, 0.5, 800, 800.0)
-    assert dataset_verdict(VerdictEvidence(BiasExcess(surely, surely), cues, ())).code == code
 
 
 def test_lengths_that_say_nothing_about_the_class_are_rarely_shown(make_examples: MakeExamples) -> None:

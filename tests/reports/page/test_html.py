@@ -100,7 +100,7 @@ def test_sections_come_in_order(page: Page) -> None:
     ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
     expected = (
         "verdict-title overview-title curve-title falls-title rows says accuracy in-distribution challenge zero-shot "
-        "paired filtering predictability examples settings words reading"
+        "leanings paired filtering predictability examples settings words reading"
     )
     assert ids == expected.split()
 

@@ -145,7 +145,7 @@ def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkDa
         {
             "column": "text_pair",
             "word": "dogs",
-            "said": {"0": {"label": "entailment", "shares": [0.3125, 0.125], "counts": True}},
+            "said": {"0": {"label": "entailment", "shares": [0.3125, 0.125]}},
         }
     ]
     texts = {json.dumps(row["texts"]) for row in found["rows"] if row["id"] == 3}

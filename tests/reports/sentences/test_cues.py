@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contradiction", "class_share": 0.8,
        "rows": 50, "removed_rows": 40, "share_removed": 0.4, "share_expected": 0.2, "p_value": 0.01,
-       "counts": True, "class_shares": [], "same_rows_as": None}  # fmt: skip
+       "class_shares": [], "same_rows_as": None}  # fmt: skip
 
 
 REMOVAL = PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720)

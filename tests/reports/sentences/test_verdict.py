@@ -18,10 +18,9 @@ from aflite_assets.analysis.scores.questions import question_counts, questions_o
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, verdict_texts
-from tests.planted_reports import ACCURACIES, done_cell, hans
+from tests.planted_reports import ACCURACIES, done_cell, hans, leaning_inputs
 
-WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
-HINT = replace(WORD, name="text", counts=False)
+WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8)
 
 
 def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
@@ -41,6 +40,27 @@ def started(data: BenchmarkData, *, bias: float = 0.75, chance: float = 0.34, co
 
 def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
     return replace(data, cues={"roberta": cues})
+
+
+def with_shortcut(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
+    """With these marks of removed rows, and a declared attribute that models lean on."""
+    return replace(with_cues(data, *cues), leanings=(leaning_inputs(data),))
+
+
+def beginning(text: VerdictText, word: str) -> str:
+    """The detail that begins with this word."""
+    (found,) = (one.text for one in text.details if one.text.startswith(word))
+    return found
+
+
+LEANS = (
+    "models lean on the attribute mark, declared irrelevant: “linear” follows it to wrong classes 50.0 points more "
+    "often, and 0.0 after training on rows in which it goes with no class"
+)
+MEND = (
+    "Use: first take the attribute mark out of the rows if you can, or collect rows in which it goes with no class. "
+    "Then "
+)
 
 
 def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
@@ -90,24 +110,17 @@ def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: Benc
     gain = "“linear” gains 11.0 points on “hans”"
     more = {"less than 2 points": barely(planted), "not surely": started(planted, bias=0.33)}
     for much, data in more.items():
-        marked, gained = (verdict_text(one, "roberta") for one in (with_cues(data, MARKED), data))
-        assert marked.code == gained.code == "nothing_found"
-        assert marked.sentence.endswith(
-            f"That is {much} more. Though the word “not” of text_pair marks removed rows beyond chance; see what marks "
-            "them."
-        )
+        gained = verdict_text(with_cues(data, MARKED), "roberta")
+        assert gained.code == "nothing_found"
         assert gained.sentence.endswith(
             f"That is {much} more. `filtered` is nevertheless better than its control: {gain}."
         )
-        assert marked.details[-1].text == (
-            f"Use: all rows, if the word “not” of text_pair should matter. Against as many random rows, {gain}."
-        )
         assert gained.details[-1].text == f"Use: all rows. Against as many random rows, {gain}."
-    only_marked = verdict_text(with_cues(barely(alike(planted)), MARKED), "roberta")
-    assert only_marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
+    leans = verdict_text(with_shortcut(barely(alike(planted))), "roberta")
+    assert leans.code == "shortcut_found"
 
 
-def test_a_mark_within_the_classes_is_not_explained_by_class(planted: BenchmarkData) -> None:
+def test_a_mark_changes_no_verdict(planted: BenchmarkData) -> None:
     def by_class(chance: float, data: BenchmarkData) -> BenchmarkData:
         (filtered,) = started(data).filtered
         assert filtered.chance is not None
@@ -121,26 +134,21 @@ def test_a_mark_within_the_classes_is_not_explained_by_class(planted: BenchmarkD
     )
     assert plain.details[-1].text.endswith("Filtering does no more.")
     marked = verdict_text(by_class(0.76, with_cues(alike(planted), MARKED)), "roberta")
-    assert marked.code == "class_balance_only"
-    assert marked.sentence.endswith(
-        "shuffled labels. Though the word “not” of text_pair marks removed rows beyond chance; see what marks them."
-    )
-    assert marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
+    assert marked.sentence == plain.sentence
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:
-    text = verdict_text(with_cues(started(planted), WORD), "roberta")
+    text = verdict_text(with_shortcut(started(planted), WORD), "roberta")
     assert text.code == "shortcut_found_helps"
     assert text.sentence == (
-        "Shortcut found, and filtering helps: the word “not” of text_pair, with contradiction in 90.0 % of its 500 "
-        "rows. It marks 50.0 % of the removed rows and 30.0 % of as many random ones. Trained on filtered instead of "
-        "random, “linear” gains 11.0 points on “hans”."
+        f"Shortcut found, and filtering helps: {LEANS}. Trained on filtered instead of random, “linear” gains 11.0 "
+        "points on “hans”."
     )
-    removed, costs, gains, use = (detail.text for detail in text.details)
+    beside, removed, costs, gains, use = (detail.text for detail in text.details)
+    assert beside.startswith("Beside the filter: “linear” is right on 78.0 % of “test” and on 55.0 % on “hans” ([")
     assert removed == (
-        "Removed: 798 of 1,200 train rows (66.5 %). More frequent among them than among random rows: the word “not” "
-        "of text_pair "
-        "(500 rows, 20.0 % kept)."
+        "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes: the word "
+        "“not” of text_pair (500 rows, 20.0 % kept)."
     )
     assert costs.startswith(
         "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
@@ -149,17 +157,16 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
     )
     assert ". Instead of all rows: 9.0 points above (95 % [" in gains
-    assert (
-        use
-        == "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
+    assert use == (
+        f"{MEND}filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
     )
 
 
 def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: BenchmarkData) -> None:
     for pooled in (False, True):
         sets = tuple(replace(one, pooled=pooled and not one.challenge) for one in planted.test_sets)
-        texts = verdict_text(with_cues(started(replace(planted, test_sets=sets)), WORD), "roberta").details
-        cost, gain = (one.text for one in texts[1:3])
+        text = verdict_text(with_shortcut(started(replace(planted, test_sets=sets)), WORD), "roberta")
+        cost, gain = beginning(text, "Against all"), beginning(text, "Against as many")
         assert cost.endswith("on “test”, whose rows were in the filter's pool." if pooled else "]) on “test”.")
         assert "pool" not in gain
 
@@ -168,16 +175,11 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     length = replace(
         WORD, kind="length", name="number of words of text", value="13 or more", class_shares=(0.02, 0.08, 0.9)
     )
-    text = verdict_text(with_cues(started(planted), length), "roberta")
+    text = verdict_text(with_shortcut(started(planted), length), "roberta")
     assert text.code == "shortcut_found_helps"
-    assert text.sentence.startswith(
-        "Shortcut found, and filtering helps: the number of words of text (13 or more), with contradiction in 90.0 % "
-        "of its 500 rows. Of the removed rows 50.0 % are of that length and class, of as many random ones 30.0 %. "
-        "Trained on filtered"
-    )
-    assert text.details[0].text.endswith(
-        "More frequent among them than among random rows: the number of words of text (13 or more; 500 rows, 90.0 % "
-        "contradiction, 20.0 % kept)."
+    assert beginning(text, "Removed").endswith(
+        "Removed more often than random rows of their classes: the number of words of text (13 or more; 500 rows, 90.0 "
+        "% contradiction, 20.0 % kept)."
     )
 
 
@@ -185,11 +187,11 @@ def test_a_word_is_named_beside_the_text_and_the_length_that_it_tells(planted: B
     alone = replace(WORD, kind="partial input", name="answer", value="", label_name=None, class_share=None)
     length = replace(WORD, kind="length", name="number of words of answer", value="13 or more")
     attribute = replace(WORD, kind="attribute", name="mark", value="x")
-    texts = verdict_text(with_cues(started(planted), alone, length, attribute, WORD), "roberta").details
+    text = verdict_text(with_shortcut(started(planted), alone, length, attribute, WORD), "roberta")
     assert (
         "answer alone (500 rows, 20.0 % kept), the number of words of answer (13 or more; 500 rows, 20.0 % kept) and "
         "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
-    ) in texts[0].text
+    ) in beginning(text, "Removed")
 
 
 def test_rows_that_are_answers_are_counted_with_their_questions(planted: BenchmarkData) -> None:
@@ -203,8 +205,8 @@ def test_rows_that_are_answers_are_counted_with_their_questions(planted: Benchma
     (filtered,) = asked.filtered
     train = filtered.rows["row_id"].to_numpy()
     assert (questions_of(asked, train[:6]), questions_of(planted, train)) == (2, None)
-    removed = verdict_text(with_cues(started(asked), WORD), "roberta").details[0].text
-    assert removed.startswith("Removed: 798 of 1,200 train rows, answers of 300 questions (66.5 %). More")
+    removed = beginning(verdict_text(with_shortcut(started(asked), WORD), "roberta"), "Removed")
+    assert removed.startswith("Removed: 798 of 1,200 train rows, answers of 300 questions (66.5 %). Removed")
     assert findings(analyse(asked))[0].startswith(
         "Filtering with representation roberta kept 402 of 1,200 train rows, answers of 300 questions (33.5 %) and"
     )
@@ -213,10 +215,9 @@ def test_rows_that_are_answers_are_counted_with_their_questions(planted: Benchma
 def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     words = replace(WORD, kind="length", name="number of words of text_pair", value="13 or more")
     longest = replace(words, name="length of text_pair", value="longest of its question")
-    text = verdict_text(with_cues(started(planted), words, WORD, longest), "roberta")
-    assert "filtering helps: the length of text_pair (longest of its question), with" in text.sentence
-    assert text.details[0].text.endswith(
-        "More frequent among them than among random rows: the length of text_pair (longest of its question; 500 "
+    text = verdict_text(with_shortcut(started(planted), words, WORD, longest), "roberta")
+    assert beginning(text, "Removed").endswith(
+        "Removed more often than random rows of their classes: the length of text_pair (longest of its question; 500 "
         "rows, 20.0 % kept) and the word "
         "“not” of text_pair (500 rows, 20.0 % kept)."
     )
@@ -235,9 +236,9 @@ def test_where_filtered_is_better_on_another_challenge_set_both_are_named(
             other = done_cell((misleads,), (0.0, 0.0, on_other), **made)
             cells.append(replace(cell, predictions=pa.concat_tables([cell.predictions, other.predictions])))
     both = replace(planted, cells=tuple(cells), test_sets=(*planted.test_sets, misleads))
-    text = verdict_text(with_cues(started(replace(both, primary=("linear", "hans"))), WORD), "roberta")
+    text = verdict_text(with_shortcut(started(replace(both, primary=("linear", "hans"))), WORD), "roberta")
     assert text.details[-1].text == (
-        "Use: filtered if the shortcut is misleading in your application, as on “misleads” (30.0 points above all "
+        f"{MEND}filtered if the shortcut is misleading in your application, as on “misleads” (30.0 points above all "
         "rows). Use all rows elsewhere: on “hans” they are better still."
     )
 
@@ -249,51 +250,51 @@ def test_where_all_rows_are_better_still_they_are_recommended(planted: Benchmark
         for seed in range(3)
     ]
     cells = [cell for cell in planted.cells if (cell.evaluator, cell.train_set) != ("linear", "full")]
-    text = verdict_text(with_cues(started(replace(planted, cells=(*cells, *better))), WORD), "roberta")
-    assert text.details[-1].text.startswith("Use: all rows for training, since they are better still on “hans”. ")
+    text = verdict_text(with_shortcut(started(replace(planted, cells=(*cells, *better))), WORD), "roberta")
+    assert text.details[-1].text.startswith(f"{MEND}all rows for training, since they are better still on “hans”. ")
 
 
 def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
-    text = verdict_text(with_cues(started(easy), HINT), "roberta")
+    text = verdict_text(with_cues(started(easy), WORD), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
     assert text.sentence.endswith("500 rows: if it should not matter, it is a shortcut.")
-    rarer = verdict_text(with_cues(started(easy), replace(HINT, class_share=0.85)), "roberta")
-    assert rarer.sentence.endswith("The task may simply be easy.")
-    pure = verdict_text(with_cues(started(easy), replace(HINT, class_share=0.99)), "roberta")
+    rarer = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.85)), "roberta")
+    assert rarer.sentence.endswith("No property that was tested explains it.")
+    pure = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.99)), "roberta")
     assert pure.sentence.endswith(
-        "But look at the word “not” of text, with contradiction in 99.0 % of its 500 rows: if it should not matter, it "
-        "is a shortcut."
+        "But look at the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows: if it should not "
+        "matter, it is a shortcut."
     )
     assert (
-        "More frequent among them than among random rows: the word “not” of text (500 rows, 20.0 % kept). That may "
-        "be the task itself." in text.details[0].text
+        "Removed more often than random rows of their classes: the word “not” of text_pair (500 rows, 20.0 % kept)."
+        in beginning(text, "Removed")
     )
 
 
 def test_words_that_always_stand_together_are_named_together(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
-    pure = replace(HINT, class_share=0.99)
+    pure = replace(WORD, class_share=0.99)
     together = replace(pure, alike=("ever",)), replace(pure, value="ever", same_rows_as=pure.value)
     cues = (*together, replace(pure, value="rare", rows=40))
     text = verdict_text(with_cues(started(easy), *cues), "roberta")
     assert text.sentence.endswith(
-        "But look at the word “not” (and “ever” in the same rows) of text, with contradiction in 99.0 % of its 500 "
-        "rows: if one of them should not matter, it is a shortcut."
+        "But look at the word “not” (and “ever” in the same rows) of text_pair, with contradiction in 99.0 % of its "
+        "500 rows: if one of them should not matter, it is a shortcut."
     )
-    assert "the word “rare” of text (40 rows" in text.details[0].text
-    assert "“ever” of text" not in text.details[0].text
+    assert "the word “rare” of text_pair (40 rows" in beginning(text, "Removed")
+    assert "“ever” of text_pair" not in beginning(text, "Removed")
 
 
 def test_a_mark_is_looked_for_in_challenge_sets(planted: BenchmarkData) -> None:
     cue = replace(WORD, elsewhere=(("hans", 0.0), ("stress", 0.125)))
-    text = verdict_text(with_cues(started(planted), cue), "roberta")
-    assert "% kept; in no row of “hans”, in 12.5 % of “stress”)" in text.details[0].text
+    text = verdict_text(with_shortcut(started(planted), cue), "roberta")
+    assert "% kept; in no row of “hans”, in 12.5 % of “stress”)" in beginning(text, "Removed")
 
 
 def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:
     pooled = tuple(replace(test, pooled=True) for test in planted.test_sets if not test.challenge)
-    text = verdict_text(with_cues(started(replace(planted, test_sets=pooled)), WORD), "roberta")
+    text = verdict_text(with_shortcut(started(replace(planted, test_sets=pooled)), WORD), "roberta")
     assert text.code == "shortcut_found"
     lack = "there is no challenge set; add one in which a shortcut is absent or misleads."
     assert text.sentence.endswith(f"Whether filtering helps cannot be judged: {lack}")
@@ -315,15 +316,17 @@ def test_gains_and_losses_are_both_named(planted: BenchmarkData) -> None:
             tables = [one.predictions for one in parts if one.predictions is not None]
             cells.append(replace(parts[0], predictions=pa.concat_tables(tables)))
     data = replace(planted, test_sets=(*natural, first, second, third), cells=tuple(cells))
-    text = verdict_text(with_cues(started(data), WORD), "roberta")
+    text = verdict_text(with_shortcut(started(data), WORD), "roberta")
     assert text.code == "shortcut_found_mixed"
-    assert text.sentence.startswith("Shortcut found, and filtering helps on one set and harms on another: the word")
+    assert text.sentence.startswith(
+        "Shortcut found, and filtering helps on one set and harms on another: models lean on"
+    )
     assert text.sentence.endswith(
         "Trained on filtered instead of random, “linear” gains 20.0 points on “hans”, but “linear” loses 20.0 points "
         "on “harder”; not settled on “third”."
     )
     assert text.details[-1].text == (
-        "Use: all rows for training, unless rows like those of “hans” are what matters to you."
+        f"{MEND}all rows for training, unless rows like those of “hans” are what matters to you."
     )
 
 
@@ -342,9 +345,9 @@ def one_class(predictions: pa.Table | None) -> pa.Table:
 
 
 def test_the_verdict_rests_on_a_model_that_learnt_something(planted: BenchmarkData) -> None:
-    both = verdict_text(with_cues(started(other_evaluator(planted, learnt=True)), WORD), "roberta").sentence
+    both = verdict_text(with_shortcut(started(other_evaluator(planted, learnt=True)), WORD), "roberta").sentence
     assert both.endswith("Trained on filtered instead of random, “small” gains 11.0 points on “hans”.")  # once per set
-    torn = with_cues(started(other_evaluator(planted, learnt=False)), WORD)
+    torn = with_shortcut(started(other_evaluator(planted, learnt=False)), WORD)
     text = verdict_text(torn, "roberta")
     assert text.code == "shortcut_found_helps"
     assert text.sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
@@ -354,22 +357,25 @@ def test_the_verdict_rests_on_a_model_that_learnt_something(planted: BenchmarkDa
 def test_where_nobody_learnt_anything_help_cannot_be_judged(planted: BenchmarkData) -> None:
     torn = other_evaluator(planted, learnt=False)
     alone = replace(torn, cells=tuple(cell for cell in torn.cells if cell.evaluator == "small"))
-    text = verdict_text(with_cues(started(alone), WORD), "roberta")
+    text = verdict_text(with_shortcut(started(alone), WORD), "roberta")
     assert text.code == "shortcut_found"
     assert text.sentence.endswith(
         ". Whether filtering helps cannot be judged: no evaluator learnt enough to judge by, as the checks report."
     )
-    assert text.details[1].text == "Against all rows: no evaluator learnt enough to compare, as the checks say."
+    assert (
+        beginning(text, "Against all rows")
+        == "Against all rows: no evaluator learnt enough to compare, as the checks say."
+    )
     assert text.details[-1].text.endswith("no evaluator learnt enough to judge by, as the checks report.")
 
 
 def test_a_model_of_the_filters_own_make_decides_nothing(planted: BenchmarkData) -> None:
     families = {"representations.roberta": "net", "evaluators.small": "net", "evaluators.linear": "linear"}
     both = replace(other_evaluator(planted, learnt=True), families=families)
-    sentence = verdict_text(with_cues(started(both), WORD), "roberta").sentence
+    sentence = verdict_text(with_shortcut(started(both), WORD), "roberta").sentence
     assert sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
     alone = replace(both, cells=tuple(cell for cell in both.cells if cell.evaluator == "small"))
-    assert verdict_text(with_cues(started(alone), WORD), "roberta").sentence.endswith(
+    assert verdict_text(with_shortcut(started(alone), WORD), "roberta").sentence.endswith(
         "Whether filtering helps cannot be judged: every evaluator that could judge has the make of the model that "
         "filtered; add one of another make."
     )
@@ -383,8 +389,8 @@ def test_intervals_that_say_nothing_are_left_to_the_tables(planted: BenchmarkDat
         for name, pair in shares.items()
         for seed, share in enumerate(pair)
     )
-    text = verdict_text(with_cues(started(replace(planted, cells=cells)), WORD), "roberta")
-    costs, gains = text.details[1].text, text.details[2].text
+    text = verdict_text(with_shortcut(started(replace(planted, cells=cells)), WORD), "roberta")
+    costs, gains = beginning(text, "Against all"), beginning(text, "Against as many")
     assert re.fullmatch(
         "Against all rows: on “test” “linear” has too few seeds \\(n = 2\\) to tell; about [0-9]+ would do\\.", costs
     )
@@ -443,12 +449,13 @@ def test_results_without_chance_say_so(planted: BenchmarkData) -> None:
 
 
 def test_the_json_has_code_sentence_and_evidence(planted: BenchmarkData) -> None:
-    written: Any = verdict_json(analyse(with_cues(started(planted), WORD)))
+    written: Any = verdict_json(analyse(with_shortcut(started(planted), WORD)))
     assert (written["code"], written["representation"]) == ("shortcut_found_helps", "roberta")
     assert written["evidence"]["bias"]["rows"]["difference"] == pytest.approx(41.0, abs=0.01)
-    assert written["evidence"]["cues"][0]["value"] == "not"
+    assert written["evidence"]["leanings"][0]["name"] == "mark"
+    assert written["evidence"]["leanings"][0]["pull"] == pytest.approx(50.0, abs=0.1)
     assert written["evidence"]["comparisons"][0]["difference"] == pytest.approx(11.0)
-    assert written["sentence"] == verdict_text(with_cues(started(planted), WORD), "roberta").sentence
+    assert written["sentence"] == verdict_text(with_shortcut(started(planted), WORD), "roberta").sentence
     assert verdict_json(analyse(replace(planted, filtered=(), cells=()))) is None
 
 
@@ -461,7 +468,7 @@ def test_the_strongest_verdict_stands_first(planted: BenchmarkData) -> None:
 
 def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:
     hostile = replace(WORD, value="<script>\u202e\n" + "x" * 200, label_name="<b>\n")
-    sentence = verdict_text(with_cues(started(planted), hostile), "roberta").sentence
+    sentence = verdict_text(with_shortcut(started(planted), hostile), "roberta").sentence
     assert "\n" not in sentence
     assert "\u202e" not in sentence
     assert len(sentence) < 300
@@ -484,11 +491,31 @@ def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) 
         )
         return replace(planted, test_sets=sets, cells=cells)
 
-    at_chance = verdict_text(with_cues(started(with_hans(0.5)), WORD), "roberta").details[2].text
+    at_chance = verdict_text(with_shortcut(started(with_hans(0.5)), WORD), "roberta").details[-2].text
     assert at_chance.endswith(" Trained on all rows it is at chance there (50.0 %), so that says little.")
-    wide = verdict_text(with_cues(started(with_hans(0.66, rows=24)), WORD), "roberta").details[2].text
+    wide = verdict_text(with_shortcut(started(with_hans(0.66, rows=24)), WORD), "roberta").details[-2].text
     assert re.search(
         " Trained on all rows it cannot be told there from the largest class \\([0-9.]+ %; too few rows\\)\\.$", wide
     )
-    learnt = verdict_text(with_cues(started(with_hans(0.8)), WORD), "roberta").details[2].text
+    learnt = verdict_text(with_shortcut(started(with_hans(0.8)), WORD), "roberta").details[-2].text
     assert "at chance" not in learnt
+
+
+def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:
+    text = verdict_text(replace(started(planted), leanings=(leaning_inputs(planted, reason=None),)), "roberta")
+    assert text.code == "leans_on"
+    assert text.sentence.startswith("Models lean on a property: models lean on the attribute mark: “linear” follows it")
+    assert (
+        "Whether they should is yours to say: if not, add `irrelevant: [mark]` to the file. Trained on filtered "
+        "instead of random, “linear” gains 11.0 points on “hans”." in text.sentence
+    )
+    assert "take the attribute" not in text.details[-1].text
+
+
+def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: BenchmarkData) -> None:
+    untrained = replace(leaning_inputs(planted), predicted={})
+    text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
+    assert text.code == "learnable_no_shortcut_shown"
+    assert beginning(text, "Beside").endswith(
+        "Whether models lean on the attribute mark cannot be told: the trainings that would tell it are missing."
+    )

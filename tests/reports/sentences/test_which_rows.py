@@ -9,7 +9,7 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from tests.planted_reports import done_cell, hans
-from tests.reports.sentences.test_verdict import WORD, started, verdict_text, with_cues
+from tests.reports.sentences.test_verdict import MEND, WORD, started, verdict_text, with_shortcut
 
 Shares = Mapping[str, tuple[float, float, float]]
 
@@ -45,11 +45,14 @@ def marked(
         both = zip(cells, there, strict=True)
         joined = (replace(a, predictions=pa.concat_tables([a.predictions, b.predictions])) for a, b in both)
         data = replace(planted, cells=tuple(joined), test_sets=(*planted.test_sets, other))
-    return with_cues(started(data), WORD)
+    return with_shortcut(started(data), WORD)
 
 
 def use(data: BenchmarkData) -> str:
-    return verdict_text(data, "roberta").details[-1].text
+    """The advice on rows; if there is a shortcut, that on the data comes first."""
+    said, shortcut = verdict_text(data, "roberta").details[-1].text, verdict_text(data, "roberta").code
+    assert said.startswith(MEND) == shortcut.startswith("shortcut_found")
+    return said.replace(MEND, "Use: ")
 
 
 @pytest.mark.parametrize(
@@ -90,10 +93,12 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
 
 def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> None:
     natural = {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)}
-    data = replace(marked(planted, natural), cues={})  # it gains as much on natural rows, and nothing marks rows
+    data = replace(marked(planted, natural), leanings=())
     text = verdict_text(data, "roberta")
-    assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
+    assert text.code == "helps_no_shortcut_named"
+    assert text.sentence.startswith(
+        "Filtering helps, no shortcut named: Trained on filtered instead of random, “linear” gains 11.0 points on "
+    )
     assert use(data) == "Use: filtered to train for rows like those of “hans”, all rows elsewhere."
 
 
@@ -184,7 +189,7 @@ def test_where_nothing_was_removed_nothing_is_said_of_what_was_kept(planted: Ben
     data = started(replace(planted, filtered=(replace(filtered, rows=rows),), cells=cells))
     text = verdict_text(data, "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.details[0].text.startswith("Removed: nothing; filtered is the whole set")
+    assert text.details[1].text.startswith("Removed: nothing; filtered is the whole set")
     assert use(data) == "Use: all rows. Nothing was removed, so there is no other train set to compare."
 
 

@@ -63,8 +63,8 @@ def test_models_that_follow_the_value_lean_and_those_that_cannot_see_it_do_not()
 
 def test_a_pull_that_stays_without_the_tie_is_no_leaning() -> None:
     rng, labels, pointed = drawn(1)
-    alike = [[predictions(rng, labels, pointed, 0.5) for _ in range(3)] for _ in range(2)]
-    found = leaning(*alike, labels, pointed)
+    tied, independent = ([predictions(rng, labels, pointed, 0.5) for _ in range(3)] for _ in range(2))
+    found = leaning(tied, independent, labels, pointed)
     assert found.pull is not None
     assert found.pull.low > 30
     assert found.p_value == 1.0
@@ -74,8 +74,8 @@ def test_nulls_are_rarely_called_a_leaning() -> None:
     called = 0
     for seed in range(60):
         rng, labels, pointed = drawn(seed, agrees=0.6)
-        sides = [[predictions(rng, labels, pointed, 0.0) for _ in range(3)] for _ in range(2)]
-        called += (leaning(*sides, labels, pointed).p_value or 0.0) <= 0.05
+        tied, independent = ([predictions(rng, labels, pointed, 0.0) for _ in range(3)] for _ in range(2))
+        called += (leaning(tied, independent, labels, pointed).p_value or 0.0) <= 0.05
     assert called <= 3
 
 

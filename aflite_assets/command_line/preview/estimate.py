@@ -45,7 +45,9 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
 from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared.model_families import leaning_evaluator
 
 Timing = TypeVar("Timing")
 
@@ -174,6 +176,8 @@ def estimate_cost(
             lines.append(_classical_line(name, evaluator, plan, timings))
         else:
             lines.append(_neural_line(name, evaluator, plan, timings))
+    leaning = _leaning_line(spec, plan, timings)
+    lines += [] if leaning is None else [leaning]
     lines += _distance_lines(spec.distance_encoder, plan, timings)
     loading = _loading_line(spec, timings)
     lines[2:2] = [] if loading is None else [loading]
@@ -347,6 +351,24 @@ def _neural_line(name: str, settings: NeuralModelSpec, plan: RunPlan, timings: T
     predicted = models * sum(plan.test_rows.values())
     work = _work(timings.neural(settings), model=models, step=steps, row=predicted)
     return CostLine("evaluator_models", name, work)
+
+
+def _leaning_line(spec: DatasetSpec, plan: RunPlan, timings: TimingCache) -> CostLine | None:
+    """Trainings that ask whether models lean on properties, at most: how many there are only the rows tell."""
+    name = leaning_evaluator(spec.representations, spec.evaluators)
+    if name is None:
+        return None
+    settings, models = spec.evaluators[name], 2 * TRAININGS * MOST_CANDIDATES
+    (full,) = (train_set.rows for train_set in plan.train_sets if train_set.name == "full")
+    rows, tested = most_rows_of_set(full, plan.evaluators, plan.seeds), sum(plan.test_rows.values())
+    note = f"at most, with {MOST_CANDIDATES} properties that go with the label"
+    if isinstance(settings, ClassicalModelSpec):
+        each = timings.classical(settings).seconds(rows, tested)
+        return CostLine("evaluator_models", f"{name} (leaning)", (Work(models, "fit", each),), note)
+    assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
+    steps = models * _steps(settings, rows)
+    work = _work(timings.neural(settings), model=models, step=steps, row=models * tested)
+    return CostLine("evaluator_models", f"{name} (leaning)", work, note)
 
 
 def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache) -> CostLine:

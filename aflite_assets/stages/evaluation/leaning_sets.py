@@ -98,7 +98,7 @@ def run(
     found = () if evaluator is None or right_answers(full) is not None else candidates(full, settings)
     for one in found:
         context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
-    most_rows = _most_rows(len(full), settings, len(found))
+    most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
     sets = [_train_sets(one, full, settings.seed, most_rows=most_rows) for one in found]
     tests = test_examples(raw, inputs.challenge_sets)
     pq.write_table(_candidate_table(found, full.label_names), draft.path / "candidates.parquet")
@@ -142,10 +142,14 @@ def _alike(one: Candidate, other: Candidate) -> bool:
     return float((first == second)[either].mean()) >= SAME_ROWS
 
 
-def _most_rows(full: int, settings: LeaningSetsSettings, found: int) -> int:
-    """Rows of one set at most, so that all together are a quarter of what the grid trains on at least."""
-    grid = 2.5 * full * len(settings.evaluators) * len(settings.seeds)  # full, and three sets of about half
-    return max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(found, 1))))
+def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
+    """Return the rows of one set at most, so that all together are a quarter of what the grid trains on at least.
+
+    `full`: rows of the train set full, from which they are drawn.
+    """
+    grid = 2.5 * full * evaluators * seeds  # full, and three sets of about half
+    allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))
+    return min(full, allowed)
 
 
 def _train_sets(one: Candidate, full: Examples, seed: int, *, most_rows: int) -> pa.Table:

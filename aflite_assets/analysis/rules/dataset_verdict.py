@@ -1,7 +1,7 @@
 """The verdict on a dataset and one filtering of it: rules alone, on numbers. Their words are in `sentences`.
 
 High predictability alone is no shortcut: an easy task is easy. The rules are this project's and stand in
-docs/evaluation.md; how often they err on planted and clean data is measured by `benchmarks/verdicts.py`.
+docs/evaluation.md; how often they err on made data is measured by `benchmarks/verdict_rates.py`.
 """
 
 import math

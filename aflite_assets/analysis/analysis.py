@@ -14,12 +14,12 @@ from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
+from aflite_assets.analysis.comparisons.leanings import LEANINGS, property_leanings
 from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, differences
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, Training
-from aflite_assets.analysis.leanings import LEANINGS, property_leanings
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on
+from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
 from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.filtering import removed_by_class
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval
-from aflite_assets.analysis.leanings import best_skill, property_leanings
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import (
     Code,

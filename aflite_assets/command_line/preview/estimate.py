@@ -356,7 +356,7 @@ def _neural_line(name: str, settings: NeuralModelSpec, plan: RunPlan, timings: T
 def _leaning_line(spec: DatasetSpec, plan: RunPlan, timings: TimingCache) -> CostLine | None:
     """Trainings that ask whether models lean on properties, at most: how many there are only the rows tell."""
     name = leaning_evaluator(spec.representations, spec.evaluators)
-    if name is None:
+    if name is None or spec.source.format == "multiple_choice":
         return None
     settings, models = spec.evaluators[name], 2 * TRAININGS * MOST_CANDIDATES
     (full,) = (train_set.rows for train_set in plan.train_sets if train_set.name == "full")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
+from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.text import count, listed, percent, short, signed_points
 
 _LONGEST = 40
@@ -15,16 +16,6 @@ _WHY: dict[WhyUntold, str] = {
     "not trained": "the trainings that would tell it are missing",
     "no test set": "no test row has it",
 }
-
-
-def property_name(one: PropertyLeaning) -> str:
-    """Name a property: "the attribute place", "the word “not” of text_pair", "the number of words of text"."""
-    name = short(one.name, _LONGEST)
-    if one.kind == "word":
-        return f"the word “{short(one.word, _LONGEST)}” of {name}"
-    if one.kind == "column":
-        return name if name.startswith("column ") else f"the column {name}"
-    return {"attribute": f"the attribute {name}", "typography": f"typography: {name}"}.get(one.kind, f"the {name}")
 
 
 def leaning_text(one: PropertyLeaning) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.inputs.cues import PLANTED
-from aflite_assets.analysis.leanings import LEANINGS
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome

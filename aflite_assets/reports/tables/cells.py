@@ -10,6 +10,7 @@ from typing import Any
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import Verdict
 from aflite_assets.analysis.scores.accuracies import Accuracy
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
@@ -21,6 +22,7 @@ MINUS = ("{train_set} minus {against}, points",)
 
 CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_VALUE = 2_000
+_LONGEST_NAME = 40
 
 
 def number(given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False) -> TableCell:
@@ -146,3 +148,13 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
 def units_text(facts: DatasetFacts, _one: object = None) -> str:
     """What the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
     return " or ".join(sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)) or "rows"
+
+
+def property_name(one: PropertyLeaning) -> str:
+    """Name a property: "the attribute place", "the word “not” of text_pair", "the number of words of text"."""
+    name = short(one.name, _LONGEST_NAME)
+    if one.kind == "word":
+        return f"the word “{short(one.word, _LONGEST_NAME)}” of {name}"
+    if one.kind == "column":
+        return name if name.startswith("column ") else f"the column {name}"
+    return {"attribute": f"the attribute {name}", "typography": f"typography: {name}"}.get(one.kind, f"the {name}")

@@ -1,10 +1,9 @@
 """The tables of what models do whatever the filter does: properties that they lean on, and falls on challenge sets."""
 
 from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.leanings import LEANINGS
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning
-from aflite_assets.reports.sentences.leanings import property_name
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import NOTHING, Cells, Heading, TableCell, TableSpec
 from aflite_assets.text import count, listed, percent, short, signed_points
@@ -45,7 +44,7 @@ def _verdict_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
 LEANING_TABLE = TableSpec(
     "leanings",
     "Properties that go with the label, and whether models lean on them",
-    {"property": lambda facts, one: property_name(one)},
+    {"property": lambda facts, one: cells.property_name(one)},
     (
         Cells(LEANINGS, "points to", _points_cell),
         Cells(LEANINGS, "test rows of other classes", lambda facts, one: TableCell(count(one.carriers))),

@@ -80,7 +80,7 @@ SAMPLE_TABLE = TableSpec(
 _IN_WORDS = {
     "label_name": "class", "class_share": "share of that class", "share_removed": "share of removed rows",
     "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
-    "counts": "counts as a shortcut", "classes": "of which classes", "shown": "beyond chance", "row_id": "row",
+    "classes": "of which classes", "shown": "beyond chance", "row_id": "row",
     "majority_share": "largest class",
 }  # fmt: skip
 """Headings of the evidence's columns; of others the name with spaces."""

@@ -175,7 +175,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
     assert [line.stage for line in foreseen.estimate.lines] == [
-        "each stage", "each stage", "filtered_sets", "evaluator_models", "evaluator_models",
+        "each stage", "each stage", "filtered_sets", "evaluator_models", "evaluator_models", "evaluator_models",
     ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0

@@ -32,7 +32,7 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 
 
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
-    """Return the tests of every candidate, those that are shortcuts first, then those that models lean on."""
+    """Return the tests of every candidate: shortcuts first, then what models lean on, each kind the surest first."""
     tested = [_tested(data, one) for one in data.leanings]
     adjusted = iter(holm([p for one in tested if (p := one.p_value) is not None]))
     broken = [_broken_ties(data, one) for one in data.leanings]
@@ -43,7 +43,7 @@ def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
         surest = min(((next(broken_p), number) for number, _ in enumerate(ties)), default=None)
         shown = None if surest is None or surest[0] > 1 - CONFIDENCE else (surest[0], ties[surest[1]])
         found.append(_record(of, test, adjusted_p, shown))
-    return tuple(sorted(found, key=lambda one: (not one.shortcut, not one.leans)))
+    return tuple(sorted(found, key=lambda one: (not one.shortcut, not one.leans, one.adjusted_p or 0.0)))
 
 
 def best_skill(data: BenchmarkData) -> Skill | None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
+from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.leanings import best_skill, property_leanings
 from tests.planted_reports import leaning_inputs
 
 

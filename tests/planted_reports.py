@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.forgettables import LearntRows
-from aflite_assets.analysis.inputs.leanings import Candidate, LeaningInputs, TrainSetName
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, Forgettables, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
@@ -354,25 +353,6 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> pa.Table:
 def word_cue(column: str, word: str, label_name: str) -> Cue:
     """A word that marks removed rows."""
     return Cue("word", column, word, label_name, 0.9, 300, 250, 0.3125, 0.125, 1e-9, 1e-9)
-
-
-def leaning_inputs(
-    data: BenchmarkData, *, reason: Literal["declared", "artefact"] | None = "declared"
-) -> LeaningInputs:
-    """An attribute that every second row of natural sets has, pointing to another class than its own.
-
-    Trained with the tie, models follow it on half of these rows, and without the tie on none.
-    """
-    candidate = Candidate(0, "attribute", "mark", "", reason, ("x",), ("neutral",), (40,), 1e-9, 0.6)
-    pointed: dict[str, np.ndarray] = {}
-    predicted: dict[tuple[TrainSetName, str], list[np.ndarray]] = {}
-    for one in data.test_sets:
-        places = np.arange(len(one.labels))
-        pointed[one.name] = np.where(places % 2 == 0, (one.labels + 1) % len(one.label_names), -1)
-        follows = np.where(places % 4 == 0, pointed[one.name], one.labels)
-        predicted["tied", one.name] = [follows] * 3
-        predicted["independent", one.name] = [one.labels] * 3
-    return LeaningInputs(candidate, "linear", pointed, predicted)
 
 
 def hostile_benchmark() -> BenchmarkData:

@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
 from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from tests.planted_reports import leaning_inputs
+from tests.planted_leanings import leaning_inputs
 
 
 def test_a_leaning_has_its_numbers(planted: BenchmarkData) -> None:

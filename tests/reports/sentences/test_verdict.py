@@ -18,7 +18,8 @@ from aflite_assets.analysis.scores.questions import question_counts, questions_o
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, verdict_texts
-from tests.planted_reports import ACCURACIES, done_cell, hans, leaning_inputs
+from tests.planted_leanings import leaning_inputs
+from tests.planted_reports import ACCURACIES, done_cell, hans
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8)
 
@@ -499,23 +500,3 @@ def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) 
     )
     learnt = verdict_text(with_shortcut(started(with_hans(0.8)), WORD), "roberta").details[-2].text
     assert "at chance" not in learnt
-
-
-def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:
-    text = verdict_text(replace(started(planted), leanings=(leaning_inputs(planted, reason=None),)), "roberta")
-    assert text.code == "leans_on"
-    assert text.sentence.startswith("Models lean on a property: models lean on the attribute mark: “linear” follows it")
-    assert (
-        "Whether they should is yours to say: if not, add `irrelevant: [mark]` to the file. Trained on filtered "
-        "instead of random, “linear” gains 11.0 points on “hans”." in text.sentence
-    )
-    assert "take the attribute" not in text.details[-1].text
-
-
-def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: BenchmarkData) -> None:
-    untrained = replace(leaning_inputs(planted), predicted={})
-    text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
-    assert text.code == "learnable_no_shortcut_shown"
-    assert beginning(text, "Beside").endswith(
-        "Whether models lean on the attribute mark cannot be told: the trainings that would tell it are missing."
-    )

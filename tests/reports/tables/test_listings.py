@@ -61,7 +61,7 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
         {
             "kind": ["word"], "name": ["text"], "value": ["not"], "label_name": ["no"], "class_share": [1.0],
             "rows": [12], "removed_rows": [9], "share_removed": [0.66312], "share_expected": [0.40521],
-            "p_value": [1e-9], "counts": [True], "classes": ["no 99.0 %, yes 1.0 %"], "share_kept": [0.005879],
+            "p_value": [1e-9], "classes": ["no 99.0 %, yes 1.0 %"], "share_kept": [0.005879],
             "adjusted_p": [2.5561e-200], "shown": [True],
         }
     )  # fmt: skip
@@ -69,11 +69,11 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
     table = evidence_table(EvidenceTable("Marks", caption, marks))
     assert [one.heading.text for one in table.columns] == [
         "name", "value", "class", "rows", "removed rows", "share of removed rows", "share of random rows",
-        "counts as a shortcut", "of which classes", "share kept", "p (Holm)", "beyond chance",
+        "of which classes", "share kept", "p (Holm)", "beyond chance",
     ]  # fmt: skip
     space = "\N{NO-BREAK SPACE}"
     assert [cell.text for cell in table.rows[0].cells] == [
-        "text", "not", "no", "12", "9", f"66.3{space}%", f"40.5{space}%", "yes",
+        "text", "not", "no", "12", "9", f"66.3{space}%", f"40.5{space}%",
         "no 99.0 %, yes 1.0 %", f"0.6{space}%", f"2.6e{MINUS}200", "yes",
     ]  # fmt: skip
     assert table.rows[0].cells[5].value == 0.66312

@@ -1,0 +1,88 @@
+"""What models lean on, and falls on challenge sets, in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
+from aflite_assets.reports.sentences.leanings import falls_text, judgement_text, leaning_text
+from aflite_assets.reports.tables.cells import property_name
+from tests.planted_leanings import leaning_inputs
+from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
+
+PLACE = PropertyLeaning(
+    "attribute", "place", "", ("water",), ("bird",), None, 0.4, "svm", 90, 50.0, 40.0, 60.0, 2.0, adjusted_p=0.001
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "name"),
+    [
+        (PLACE, "the attribute place"),
+        (replace(PLACE, kind="word", name="text", word="not"), "the word “not” of text"),
+        (replace(PLACE, kind="typography", name="line break (text)"), "typography: line break (text)"),
+        (replace(PLACE, kind="length", name="number of words of text"), "the number of words of text"),
+        (replace(PLACE, kind="column", name="column 3"), "column 3"),
+        (replace(PLACE, kind="column", name="record_no"), "the column record_no"),
+    ],
+)
+def test_names(one: PropertyLeaning, name: str) -> None:
+    assert property_name(one) == name
+
+
+def test_a_leaning_says_how_it_was_shown_and_why_it_is_no_part_of_the_task() -> None:
+    shown = (
+        ": “svm” follows it to wrong classes 50.0 points more often, and 2.0 after training on rows in which it goes "
+        "with no class"
+    )
+    assert leaning_text(PLACE) == f"models lean on the attribute place{shown}"
+    artefact = replace(PLACE, reason="artefact")
+    assert leaning_text(artefact) == f"models lean on the attribute place, an artefact by nature{shown}"
+    broken = replace(PLACE, broken_on="hard", loss=12.5)
+    assert (
+        leaning_text(broken)
+        == f"models lean on the attribute place{shown}. On “hard” it misleads, which costs 12.5 points"
+    )
+    fallen = replace(PLACE, reason="declared", pull=None, untied=None, fallen_on="clean", fall=35.25)
+    assert leaning_text(fallen) == (
+        "models lean on the attribute place, declared irrelevant: on “clean”, in which it hardly goes with a class, "
+        "“svm” is 35.3 points worse"
+    )
+
+
+def test_the_reader_is_told_how_to_declare_it() -> None:
+    assert judgement_text(PLACE).endswith("if not, add `irrelevant: [place]` to the file")
+    assert "irrelevant" not in judgement_text(replace(PLACE, kind="word", word="not"))
+
+
+def test_only_sure_and_large_falls_are_named_the_largest_of_each_set() -> None:
+    fall = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001)
+    more = replace(fall, evaluator="net", challenge=0.82, fall=8.0)
+    small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
+    assert falls_text([fall, more, small, unsure]) == (
+        "“svm” is right on 90.0 % of “test” and on 80.0 % on “clean” ([−14.0, −6.0] points): another source, harder "
+        "rows, other labels or a shortcut"
+    )
+    assert falls_text([small, unsure]) == ""
+
+
+def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:
+    text = verdict_text(replace(started(planted), leanings=(leaning_inputs(planted, reason=None),)), "roberta")
+    assert text.code == "leans_on"
+    assert text.sentence.startswith("Models lean on a property: models lean on the attribute mark: “linear” follows it")
+    assert (
+        "Whether they should is yours to say: if not, add `irrelevant: [mark]` to the file. Trained on filtered "
+        "instead of random, “linear” gains 11.0 points on “hans”." in text.sentence
+    )
+    assert "take the attribute" not in text.details[-1].text
+
+
+def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: BenchmarkData) -> None:
+    untrained = replace(leaning_inputs(planted), predicted={})
+    text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
+    assert text.code == "learnable_no_shortcut_shown"
+    assert beginning(text, "Beside").endswith(
+        "Whether models lean on the attribute mark cannot be told: the trainings that would tell it are missing."
+    )

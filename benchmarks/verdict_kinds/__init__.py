@@ -90,7 +90,7 @@ The table is the output of `describe(KINDS)`:
 | file format goes with the class | shortcut | file_format | declared | 0.35 | FPMW | HEBO |
 | declared place, random rows kept | shortcut, random filter | place | declared | 0.35 | F | PMWHEBO |
 | image quality, 20 and 80 % of the classes | shortcut | quality | none | 0.35 | L | FPMWHEBO |
-| rating that copies a part of the task, turned round in the challenge set | null | rating | none | 0.65 | NE | FPMWHBO |
+| rating that copies a part of the task, reversed in the challenge set | null | rating | none | 0.35 | NE | FPMWHBO |
 | clinic chosen by the size of the finding, declared | null | clinic | none | 0.65 | LNE | FPMWHBO |
 | crowd labels, a third wrong, experts' challenge set | null | crowd | none | 0.35 | NE | FPMWLHBO |
 | stamp on the rows of one scanner, declared | shortcut | stamp | declared | 0.35 | FPMW | HEBO |

@@ -155,7 +155,7 @@ def draw_counter_examples(rng: np.random.Generator) -> Draw:
 
 OUTSIDE: tuple[Kind, ...] = (
     null(
-        "rating that copies a part of the task, turned round in the challenge set",
+        "rating that copies a part of the task, reversed in the challenge set",
         draw_rating,
         "Raters saw what models use, so both agree also on errors. The rating is in no feature, and models do not "
         "follow it where its scale is turned round. As train-like rows hardly show that, `leans_on` is no error.",

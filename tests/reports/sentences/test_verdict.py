@@ -117,25 +117,23 @@ def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: Benc
             f"That is {much} more. `filtered` is nevertheless better than its control: {gain}."
         )
         assert gained.details[-1].text == f"Use: all rows. Against as many random rows, {gain}."
-    leans = verdict_text(with_shortcut(barely(alike(planted))), "roberta")
-    assert leans.code == "shortcut_found"
+    assert verdict_text(with_shortcut(barely(alike(planted))), "roberta").code == "shortcut_found"
 
 
 def test_a_mark_changes_no_verdict(planted: BenchmarkData) -> None:
-    def by_class(chance: float, data: BenchmarkData) -> BenchmarkData:
+    def by_class(data: BenchmarkData) -> BenchmarkData:
         (filtered,) = started(data).filtered
         assert filtered.chance is not None
-        passes = replace(filtered.chance, class_bias=np.full((20, 3), chance))
+        passes = replace(filtered.chance, class_bias=np.full((20, 3), 0.76))
         return replace(data, filtered=(replace(filtered, chance=passes),))
 
-    plain = verdict_text(by_class(0.76, alike(planted)), "roberta")
+    plain = verdict_text(by_class(alike(planted)), "roberta")
     assert plain.code == "class_balance_only"
     assert plain.sentence.endswith(
         "but within a class no more than with shuffled labels. What was removed is explained by class."
     )
     assert plain.details[-1].text.endswith("Filtering does no more.")
-    marked = verdict_text(by_class(0.76, with_cues(alike(planted), MARKED)), "roberta")
-    assert marked.sentence == plain.sentence
+    assert verdict_text(by_class(with_cues(alike(planted), MARKED)), "roberta").sentence == plain.sentence
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:

@@ -62,8 +62,8 @@ def test_only_sure_and_large_falls_are_named_the_largest_of_each_set() -> None:
     more = replace(fall, evaluator="net", challenge=0.82, fall=8.0)
     small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
     assert falls_text([fall, more, small, unsure]) == (
-        "“svm” is right on 90.0 % of “test” and on 80.0 % on “clean” ([\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0] points): another source, harder "
-        "rows, other labels or a shortcut"
+        "“svm” is right on 90.0 % of “test” and on 80.0 % on “clean” ([\N{MINUS SIGN}14.0, "
+        "\N{MINUS SIGN}6.0] points): another source, harder rows, other labels or a shortcut"
     )
     assert falls_text([small, unsure]) == ""
 

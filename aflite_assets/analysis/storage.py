@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.json_values import to_json
+from aflite_assets.errors import DataError
 
 TABLES_FOLDER, EVIDENCE_FOLDER = "tables", "evidence"
 EVIDENCE_FILE = "evidence.json"
@@ -33,7 +34,19 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote."""
+    """Read what `write_analysis` wrote.
+
+    Raises DataError if another version of this code wrote it.
+    """
+    try:
+        return _read(folder)
+    except (ValidationError, FileNotFoundError) as error:
+        raise DataError(
+            f"{folder} was written by another version ({str(error).splitlines()[0]}); materialise analysis again"
+        ) from error
+
+
+def _read(folder: Path) -> Analysis:
     hints = get_type_hints(Analysis)
     parts: dict[str, Any] = {
         name: TypeAdapter(hints[name]).validate_json((folder / file).read_bytes()) for name, file in FILES.items()

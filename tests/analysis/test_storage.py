@@ -10,6 +10,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import write_predictions
 from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
+from aflite_assets.errors import DataError
 from tests.analysis.rows.test_predictions import examples_of
 
 
@@ -56,3 +57,13 @@ def test_the_pages_arithmetic_holds(made: str, request: pytest.FixtureRequest, t
     both = names["both"]
     assert min(len(names["full"]), len(names["rest"])) > 0
     assert len(both) == int(((accuracies["status"] == "done") & (accuracies["top"] == 1)).sum()) > 0
+
+
+def test_what_another_version_wrote_is_refused_with_what_to_do(planted: BenchmarkData, tmp_path: Path) -> None:
+    write_analysis(analyse(planted), tmp_path)
+    (tmp_path / "tables" / "leanings.parquet").unlink()
+    with pytest.raises(DataError, match=r"was written by another version .*; materialise analysis again"):
+        read_analysis(tmp_path)
+    (tmp_path / "verdict.json").write_text('[{"code": 1}]', encoding="utf-8")
+    with pytest.raises(DataError, match="was written by another version"):
+        read_analysis(tmp_path)

@@ -1,7 +1,8 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
-import json
 from dataclasses import dataclass
+
+from pydantic_core import to_json
 
 from aflite_assets.analysis.rows.table import read_row_tables
 from aflite_assets.analysis.storage import read_analysis, read_evidence
@@ -52,8 +53,7 @@ def run(
     analysis, shown, folder = read_analysis(inputs.analysis.path), report_inputs(settings, inputs), draft.path
     pictures, tables = report_pictures(analysis, shown), shown_tables(analysis)
     (folder / "report.html").write_text(render_report(analysis, shown, pictures), encoding="utf-8")
-    document = json.dumps(report_json(analysis, shown), indent=2, allow_nan=False)
-    (folder / "report.json").write_text(document, encoding="utf-8")
+    (folder / "report.json").write_bytes(to_json(report_json(analysis, shown), indent=2))
     write_json(folder / "layouts.json", {name: [plain_table(one) for one in each] for name, each in tables.items()})
     write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in tables.items()})
     (folder / "figures").mkdir()

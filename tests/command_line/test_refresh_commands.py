@@ -71,7 +71,7 @@ def _edit(file: Path, **changes: Any) -> None:
 
 
 def test_nothing_to_do(vectors: Path, run: Run) -> None:
-    table = "dataset  stage   state  last time  why\nvectors  all 14  found\n\nfound: its result is there\n\n"
+    table = "dataset  stage   state  last time  why\nvectors  all 15  found\n\nfound: its result is there\n\n"
     assert run("plan", "vectors") == (0, f"{table}a refresh now would do nothing: all is found\n", "")
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
 
@@ -121,7 +121,7 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     assert report.startswith("vectors: benchmark_report made in ")
     assert where.startswith("vectors: the report is /")
     assert "<html" in Path(where.removeprefix("vectors: the report is ")).read_text()
-    assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 14  found"
+    assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 15  found"
 
 
 def test_the_plan_as_json(vectors: Path, run: Run) -> None:
@@ -171,7 +171,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) ->
     write = "or write `refresh: {start: true}` into its file"
     _edit(vectors, title="Other")
     out = run("plan", "vectors", "circles_1")[1]
-    assert "circles_1  all 14             never made\n" in out
+    assert "circles_1  all 15             never made\n" in out
     assert would("circles_1", "digits") == [f"  circles_1, digits: {start} NAME`, {write}"]
     assert would("circles_1", "vectors")[0] == f"  circles_1: {start} circles_1`, {write}"
     _edit(vectors, refresh={"cron": "0 0 1 1 *"})
@@ -213,7 +213,7 @@ def test_a_refusal_is_told_once_with_its_reason(vectors: Path, run: Run) -> None
     assert f"  vectors: make nothing: {refused}" in out
     out = run("status", "circles_1", "vectors")[1]
     assert out.splitlines()[1].startswith("vectors ")
-    assert "  Laaaaaaaaaaaaa  " in out
+    assert "  Laaaaaaaaaaaaaa  " in out
     assert f"\nneeds you:\n  vectors: {refused}" in out
     code, out, err = run("doctor")
     assert code == 1
@@ -336,11 +336,11 @@ def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:
         return out[1].split()
 
     assert line()[:2] == ["vectors", "never"]
-    assert line()[4] == "F" * 14
+    assert line()[4] == "F" * 15
     size = float(line()[5])
     assert (size > 1, line()[6]) == (True, "MB")
     run("refresh", "vectors")
     _edit(vectors, title="Other")
     now = line()
     assert now[1] != "never"
-    assert now[5] == "FFFFFFFFMFFFMa"
+    assert now[5] == "FFFFFFFFMFFFFMa"

@@ -98,6 +98,7 @@ def test_an_edited_setting_is_named_and_what_does_not_read_it_is_found(
     assert [stage for stage, state in _states(plan).items() if state == "found"] == [
         *list(STAGES)[:6],
         "forgettable_sets",
+        "leaning_sets",
     ]
     assert _why(plan, "filtered_sets") == ["filter.threshold: 0.75 -> 0.8"]
 

@@ -39,6 +39,7 @@ STAGES = (
     "filtered_sets",
     "control_sets",
     "forgettable_sets",
+    "leaning_sets",
     "evaluator_models",
 )
 

@@ -85,28 +85,31 @@ def marked(rows: int, seed: int, *, share: float, right: float) -> pa.Table:
     task = rng.normal(size=(rows, 2)) + 0.8 * np.eye(2)[labels]
     features = np.column_stack([task, 4 * (present & (named == 0)), 4 * (present & (named == 1))]).astype(np.float32)
     marks = np.where(present, np.where(rightly, "right", "wrong"), "none")
-    return pa.table({"features": features.tolist(), "label": labels, "mark": marks})
+    says = np.where(present, np.where(named == 1, "one", "zero"), "none")
+    return pa.table({"features": features.tolist(), "label": labels, "mark": marks, "says": says})
 
 
 def test_a_planted_mark_is_a_shortcut(tmp_path: Path) -> None:
     tables = {"train": marked(2_400, 0, share=0.6, right=0.95), "test": marked(400, 1, share=0.6, right=0.95)}
     pq.write_table(marked(800, 2, share=1.0, right=0.0), tmp_path / "reversed.parquet")
-    columns = {"features": "features", "attributes": ["mark"]}
+    columns = {"features": "features", "attributes": ["mark", "says"]}
     report, _ = report_of(
         tmp_path,
         tables,
         columns=columns,
         planted={"mark": "right"},
+        irrelevant=["says"],
         seeds=[0, 1, 2],
         challenge_sets={
             "reversed": {
                 "source": {"format": "parquet", "splits": {"test": str(tmp_path / "reversed.parquet")}},
-                "columns": {"features": "features"},
+                "columns": {"features": "features", "attributes": ["says"]},
             }
         },
     )
     assert report["verdict"]["code"].startswith("shortcut_found")
-    assert "mark = right marks " in report["verdict"]["sentence"]
+    assert "models lean on the attribute says, declared irrelevant: “linear” follows" in report["verdict"]["sentence"]
+    assert "Removed more often than random rows of their classes: mark = right (" in report["verdict"]["details"][1]
 
 
 def test_an_easy_task_is_no_shortcut(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
     """The values of a column, as labels are compared; nothing for lists."""
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
-    return {label_text(value) for column in columns for value in pc.unique(column).to_pylist() if value is not None}
+    # Arrow finds no distinct values of extension types, such as UUIDs.
+    distinct = [one if isinstance(one.type, pa.BaseExtensionType) else pc.unique(one) for one in columns]
+    return {label_text(value) for column in distinct for value in column.to_pylist() if value is not None}
 
 
 def _values(names: LabelNames) -> set[str | None]:

@@ -83,8 +83,8 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     return (
         f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} rows have the mark, classes "
         "says of which classes they are, and share_kept how many of them stayed. share_removed is of the removed train "
-        "rows, share_expected of as many random rows of each class; both count rows of classes that it goes with. A "
-        "mark says what was removed, not that it is a shortcut: easy rows have marks as well."
+        "rows, share_expected of as many random rows of each class. Both count rows of classes that the mark goes "
+        "with. A mark says what was removed, not that it is a shortcut: easy rows have marks as well."
     )
 
 

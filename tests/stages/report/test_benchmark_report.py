@@ -140,7 +140,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
         "falls_given", "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution",
-        "top_5", "by_class_given", "published",
+        "top_5", "by_class_given", "published", "challenge_falls",
     }  # fmt: skip
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"

@@ -38,7 +38,6 @@ def evidence(tmp_path: Path) -> PublishedResult:
         "share_removed": [0.5] * 5,
         "share_expected": [0.25] * 5,
         "p_value": [0.001] * 5,
-        "counts": [True, True, False, True, True],
         "class_shares": [[]] * 5,
         "same_rows_as": [None] * 5,
     }

@@ -16,13 +16,17 @@ from aflite_assets.analysis.tidy import TidyTable
 LEAST_NAMED = 5.0
 """Points: a fall that is less is not named."""
 
+ALIKE = 0.99
+"""Share of the rows of two paired sets from which an evaluator that is right on both, or wrong, cannot tell them."""
+
 
 @dataclass(frozen=True)
 class ChallengeFall:
     """How far an evaluator trained on full falls from the first natural test set to a challenge set.
 
     `natural` and `challenge`: its accuracies, in [0, 1], in the mean over gold labels; `fall` with the ends of its 95 %
-    interval in points, over 0 if it falls; `p_value` of no change.
+    interval in points, over 0 if it falls; `p_value` of no change. `alike`: other challenge sets that have the same
+    gold labels row by row, such as edited copies of the same rows, and on which it is right on nearly the same rows.
     """
 
     evaluator: str
@@ -34,6 +38,7 @@ class ChallengeFall:
     low: float
     high: float
     p_value: float
+    alike: tuple[str, ...] = ()
 
     @property
     def named(self) -> bool:
@@ -57,10 +62,11 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
     found = []
     for evaluator in judging(data).judges:
         before = trained_right(data, evaluator, "full", "", natural)
-        for one in sets if before else ():
-            after = trained_right(data, evaluator, "full", "", one)
+        right = {one: trained_right(data, evaluator, "full", "", one) for one in sets}
+        for one, after in right.items() if before else ():
             if len(after) == len(before):
-                found.append(_fall(evaluator, natural, one, before, after))
+                alike = tuple(other.name for other in sets if _is_alike(one, other, after, right[other]))
+                found.append(_fall(evaluator, natural, one, before, after, alike))
     return tuple(sorted(found, key=lambda each: -each.fall))
 
 
@@ -69,13 +75,24 @@ def _is_enough(one: TestSet) -> bool:
     return one.unit == "row" and len(one.labels) >= FEWEST_ROWS and groups >= FEWEST_GROUPS
 
 
+def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
+    if one is other or not np.array_equal(one.labels, other.labels) or len(first) != len(second):
+        return False
+    return float(np.mean([np.mean(a == b) for a, b in zip(first, second, strict=True)])) >= ALIKE
+
+
 def _fall(
-    evaluator: str, natural: TestSet, one: TestSet, before: Sequence[np.ndarray], after: Sequence[np.ndarray]
+    evaluator: str,
+    natural: TestSet,
+    one: TestSet,
+    before: Sequence[np.ndarray],
+    after: Sequence[np.ndarray],
+    alike: tuple[str, ...],
 ) -> ChallengeFall:
     interval = fall_interval((before, natural.labels, natural.groups), (after, one.labels, one.groups))
     here, there = (float(np.mean(_weighed(*each))) for each in ((before, natural.labels), (after, one.labels)))
     change = interval.difference, interval.low, interval.high, interval.p_value
-    return ChallengeFall(evaluator, natural.name, one.name, here, there, *change)
+    return ChallengeFall(evaluator, natural.name, one.name, here, there, *change, alike)
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]

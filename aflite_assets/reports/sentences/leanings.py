@@ -53,6 +53,17 @@ def untold_text(leanings: Sequence[PropertyLeaning]) -> str:
     )
 
 
+def alike_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the paired challenge sets that an evaluator cannot tell apart; empty if there are none."""
+    pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
+    texts = [
+        f"“{evaluator}” is right on the same rows of “{short(first, _LONGEST)}” and “{short(second, _LONGEST)}”"
+        for evaluator, first, second in sorted(pairs)
+    ]
+    more = f" and so are {count(len(texts) - _MOST_NAMED)} more" if len(texts) > _MOST_NAMED else ""
+    return f"{listed(texts[:_MOST_NAMED])}{more}, so it cannot tell them apart" if texts else ""
+
+
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
     """Name the falls on challenge sets, the largest of each set: empty if there is none to name."""
     largest: dict[str, ChallengeFall] = {}

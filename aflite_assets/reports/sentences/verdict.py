@@ -14,6 +14,7 @@ from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
 from aflite_assets.reports.sentences.leanings import (
+    alike_text,
     falls_text,
     judgement_text,
     leaning_text,
@@ -202,7 +203,8 @@ class _Words:
     def beside(self) -> Detail | None:
         """Falls of models trained on all rows, and properties of which nothing can be told."""
         evidence, falls = self.verdict.evidence, self.analysis.of(CHALLENGE_FALLS)
-        texts = [text for text in (falls_text(falls), untold_text(evidence.leanings)) if text]
+        said = falls_text(falls), alike_text(falls), untold_text(evidence.leanings)
+        texts = [text for text in said if text]
         return Detail(f"Beside the filter: {'. '.join(texts)}.", "leanings") if texts else None
 
     def removed(self) -> Detail:

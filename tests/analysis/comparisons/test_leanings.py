@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
@@ -85,3 +87,28 @@ def test_the_skill_is_that_of_the_best_evaluator_over_chance(planted: BenchmarkD
     best = max(one.natural for one in challenge_falls(planted))
     assert skill.skill == pytest.approx((best - 1 / 3) / (2 / 3), abs=0.01)
     assert skill.low < skill.skill
+
+
+def test_paired_sets_on_which_an_evaluator_is_right_on_the_same_rows_are_alike(planted: BenchmarkData) -> None:
+    natural, hans = (
+        next(one for one in planted.test_sets if one.challenge is challenge) for challenge in (False, True)
+    )
+    copy = replace(hans, name="copy")
+    cells = tuple(
+        replace(cell, predictions=pa.concat_tables([cell.predictions, renamed(cell.predictions)]))
+        for cell in planted.cells
+        if cell.predictions is not None
+    )
+    falls = challenge_falls(replace(planted, test_sets=(natural, hans, copy), cells=cells))
+    assert {(one.test_set, one.alike) for one in falls} == {("hans", ("copy",)), ("copy", ("hans",))}
+    turned = replace(copy, labels=1 - hans.labels)
+    assert all(
+        one.alike == () for one in challenge_falls(replace(planted, test_sets=(natural, hans, turned), cells=cells))
+    )
+
+
+def renamed(predictions: pa.Table) -> pa.Table:
+    """The predictions of hans as those of a copy."""
+    own = predictions.filter(pc.equal(predictions["test_set"], "hans"))
+    place = own.column_names.index("test_set")
+    return own.set_column(place, "test_set", pa.array(["copy"] * own.num_rows))

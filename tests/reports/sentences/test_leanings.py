@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
-from aflite_assets.reports.sentences.leanings import falls_text, judgement_text, leaning_text
+from aflite_assets.reports.sentences.leanings import alike_text, falls_text, judgement_text, leaning_text
 from aflite_assets.reports.tables.cells import property_name
 from tests.planted_leanings import leaning_inputs
 from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
@@ -66,6 +66,15 @@ def test_only_sure_and_large_falls_are_named_the_largest_of_each_set() -> None:
         "\N{MINUS SIGN}6.0] points): another source, harder rows, other labels or a shortcut"
     )
     assert falls_text([small, unsure]) == ""
+
+
+def test_sets_that_cannot_be_told_apart_are_named_once() -> None:
+    clean = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001, ("swapped",))
+    swapped = replace(clean, test_set="swapped", alike=("clean",))
+    assert alike_text([clean, swapped]) == (
+        "“svm” is right on the same rows of “clean” and “swapped”, so it cannot tell them apart"
+    )
+    assert alike_text([replace(clean, alike=())]) == ""
 
 
 def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:

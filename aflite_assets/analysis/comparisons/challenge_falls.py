@@ -50,7 +50,7 @@ CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",)
 
 
 def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
-    """Return the falls of the evaluators that can judge, the largest first.
+    """Return the falls of the evaluators that can judge, those of one evaluator together and the largest first.
 
     Challenge sets that were collected adversarially are left out: models fail there because others did. So are
     questions, which have no gold labels to weigh, and sets that are too small for a verdict.
@@ -59,7 +59,7 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
     if natural is None or not _is_enough(natural):
         return ()
     sets = [one for one in data.test_sets if one.challenge and one.collected != "adversarially" and _is_enough(one)]
-    found = []
+    found: list[ChallengeFall] = []
     for evaluator in judging(data).judges:
         before = trained_right(data, evaluator, "full", "", natural)
         right = {one: trained_right(data, evaluator, "full", "", one) for one in sets}
@@ -67,7 +67,10 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
             if len(after) == len(before):
                 alike = tuple(other.name for other in sets if _is_alike(one, other, after, right[other]))
                 found.append(_fall(evaluator, natural, one, before, after, alike))
-    return tuple(sorted(found, key=lambda each: -each.fall))
+    largest: dict[str, float] = {}
+    for one in found:
+        largest[one.evaluator] = max(one.fall, largest.get(one.evaluator, one.fall))
+    return tuple(sorted(found, key=lambda each: (-largest[each.evaluator], each.evaluator, -each.fall)))
 
 
 def _is_enough(one: TestSet) -> bool:

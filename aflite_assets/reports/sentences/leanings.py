@@ -67,7 +67,7 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
     """Name the falls on challenge sets, the largest of each set: empty if there is none to name."""
     largest: dict[str, ChallengeFall] = {}
-    for one in falls:
+    for one in sorted(falls, key=lambda each: -each.fall):
         if one.named:
             largest.setdefault(one.test_set, one)
     if not largest:

@@ -209,7 +209,7 @@ class DatasetSpec(StrictSpec):
         1,
         ge=1,
         description="runs of the filter, each with draws of its own; the evaluators' seeds take them in turn, so that "
-        "intervals count how much another run would have changed",
+        "intervals count how much another run would have changed; eight or more for a verdict",
         exclude_if=lambda runs: runs == 1,  # so that results which it does not concern are found again
     )
     train_sets: dict[Name, RowCount] = Field(

@@ -68,8 +68,8 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
                 alike = tuple(other.name for other in sets if _is_alike(one, other, after, right[other]))
                 found.append(_fall(evaluator, natural, one, before, after, alike))
     largest: dict[str, float] = {}
-    for one in found:
-        largest[one.evaluator] = max(one.fall, largest.get(one.evaluator, one.fall))
+    for each in found:
+        largest[each.evaluator] = max(each.fall, largest.get(each.evaluator, each.fall))
     return tuple(sorted(found, key=lambda each: (-largest[each.evaluator], each.evaluator, -each.fall)))
 
 

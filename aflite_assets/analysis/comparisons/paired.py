@@ -12,7 +12,7 @@ from aflite_assets.analysis.comparisons.differences import Difference, claim_on,
 from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, paired_interval
-from aflite_assets.analysis.rules.verdicts import Bar, Claim
+from aflite_assets.analysis.rules.verdicts import FEWEST_RUNS, Bar, Claim
 from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
 from aflite_assets.analysis.scores.groups import cells_of, train_sets_of
@@ -89,6 +89,8 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
             bar = barred or ("took part in the filter" if test_set.pooled else None)
             if test_set.collected == "adversarially":
                 bar = bar or "collected adversarially"
+            if 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS:
+                bar = bar or "few filter runs"
             if place.tested_on == "filtered":
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
                 bar = bar or "chosen by the filter"

@@ -20,6 +20,12 @@ FEWEST_ROWS = 20
 FEWEST_GROUPS = 10
 """With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
 
+FEWEST_RUNS = 8
+"""Of the filter, with which a difference says something of the procedure; with one it is about the file that it made.
+
+Three runs would find a true effect of the size of the spread between runs in 15 % of cases.
+"""
+
 WIDEST_SAID = 20.0
 """Points: a wider interval that holds zero says nothing, and sentences leave it to the tables."""
 
@@ -37,8 +43,9 @@ NOT_BEYOND_NATURAL = "no more than on natural rows of the same class and difficu
 Family = Literal["deciding", "whole sets", "parts of sets"]
 Side = Literal["above", "below", "open"]
 Bar = Literal[
-    "not the control", "about weights", "took part in the filter", "chosen by the filter", "collected adversarially"
-]
+    "not the control", "about weights", "took part in the filter", "chosen by the filter", "collected adversarially",
+    "few filter runs",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -258,3 +258,16 @@ def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: Benchma
     assert [part.name for part in compared_parts(single)] == [(None, None, None)]
     single = replace(single, categories={"kind": np.array(["x", "", "", ""], dtype=object)})
     assert [(part.category, int(part.mask.sum())) for part in compared_parts(single)[1:]] == [(None, 1), ("x", 1)]
+
+
+@pytest.mark.parametrize(("runs", "why"), [(1, None), (3, "few filter runs"), (8, None)])
+def test_few_runs_of_the_filter_say_nothing_of_the_procedure(
+    planted: BenchmarkData, runs: int, why: str | None
+) -> None:
+    seeds = sorted({cell.seed for cell in planted.cells})
+    # with eight runs the planted seeds are of three of them, and the others have no training
+    numbers = {seed: place % runs for place, seed in enumerate([*seeds, *range(100, 100 + runs)])}
+    data = replace(planted, filter_runs=numbers if runs > 1 else {})
+    (deciding, *_) = (one for one in paired_differences(data) if one.deciding or one.why == "few filter runs")
+    assert deciding.why == why
+    assert (deciding.side is None) == (why is not None)

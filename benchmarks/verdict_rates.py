@@ -106,7 +106,8 @@ def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list
         estimate = claim.estimate
         assert estimate is not None
         numbers = (estimate.difference, estimate.low, estimate.high, verdict, rows, estimate.effective_groups, SEEDS)
-        found.append(Comparison(evaluator, name, *numbers))
+        constructed = draw.challenges[name].collected == "constructed"
+        found.append(Comparison(evaluator, name, *numbers, constructed=constructed))
     return found
 
 

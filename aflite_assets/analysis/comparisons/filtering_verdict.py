@@ -219,6 +219,7 @@ def _sureness(one: Difference) -> float:
 
 def _comparison(data: BenchmarkData, one: Difference) -> Comparison:
     by_label = one.label_mean is not None
+    test = next(each for each in data.test_sets if each.name == one.test_set)
     return record_of(
         Comparison,
         one,
@@ -228,5 +229,6 @@ def _comparison(data: BenchmarkData, one: Difference) -> Comparison:
         verdict=record_of(Verdict, one),
         groups=one.effective_groups or 0.0,
         seeds=min(one.seeds or 0, one.seeds_against or 0),
-        unit=next(test.unit for test in data.test_sets if test.name == one.test_set),
+        unit=test.unit,
+        constructed=test.collected == "constructed",
     )

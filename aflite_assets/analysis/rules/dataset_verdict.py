@@ -52,7 +52,8 @@ class Comparison:
 
     `difference` with the ends `low` and `high` of its 95 % interval: points, the mean over gold labels if the set has
     labels; None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds` (the fewer of the
-    two sides) are its basis. `unit`: what `test_rows` counts (`TestSet`).
+    two sides) are its basis. `unit`: what `test_rows` counts (`TestSet`). `constructed`: whether the file says that the
+    set was made without looking at a model's errors.
     """
 
     evaluator: str
@@ -65,6 +66,7 @@ class Comparison:
     groups: float
     seeds: int
     unit: Unit = "row"
+    constructed: bool = False
 
     @property
     def is_unsettled(self) -> bool:
@@ -158,7 +160,8 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     4. nothing_found: its upper end is under 2 points.
     5. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
        left.
-    6. helps_no_shortcut_named: a deciding comparison shows a gain, and none a loss.
+    6. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
+       set of which nothing is declared a gain alone is not enough: rows that a model got wrong favour any other.
     7. cannot_tell: no deciding comparison had enough rows, groups or seeds.
     8. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
        no candidate property by itself comes near it.
@@ -183,7 +186,7 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
         return "nothing_found", ()
     if bias.classes.high < LEAST:
         return "class_balance_only", ()
-    if evidence.effect == "helps":
+    if evidence.effect == "helps" and any(one.constructed for one in evidence.gains):
         return "helps_no_shortcut_named", ()
     judged = any(one.verdict.side is not None for one in evidence.comparisons)
     lacking = () if judged else next(filter(None, map(shortfalls, evidence.comparisons)), ())

@@ -35,7 +35,9 @@ def leaning(
 
 LEANS = leaning(0.001)
 SHORTCUT = leaning(0.001, "declared")
-GAIN = Comparison("small", "clean", 12.0, 6.0, 18.0, Verdict("above", None, "deciding", 0.001, 4.0), 500, 500.0, 3)
+GAIN = Comparison(
+    "small", "clean", 12.0, 6.0, 18.0, Verdict("above", None, "deciding", 0.001, 4.0), 500, 500.0, 3, constructed=True
+)
 LOSS = replace(GAIN, test_set="hard", difference=-5.0, verdict=Verdict("below", None, "deciding", 0.001, -9.0))
 OPEN = replace(GAIN, test_set="other", difference=0.5, verdict=Verdict("open", None, "deciding", 0.4, -0.5))
 
@@ -114,6 +116,8 @@ def test_a_gain_without_a_leaning_names_no_shortcut() -> None:
     found = dataset_verdict(replace(evidence(), comparisons=(GAIN,)))
     assert (found.code, found.evidence.gains, found.shortcut) == ("helps_no_shortcut_named", (GAIN,), False)
     assert dataset_verdict(replace(evidence(), comparisons=(GAIN, LOSS))).code == "learnable_no_shortcut_shown"
+    undeclared = replace(GAIN, constructed=False)
+    assert dataset_verdict(replace(evidence(), comparisons=(undeclared,))).code == "learnable_no_shortcut_shown"
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,8 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
 def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> None:
     natural = {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)}
     data = replace(marked(planted, natural), leanings=())
+    undeclared = tuple(replace(one, collected=None) for one in data.test_sets)
+    assert verdict_text(replace(data, test_sets=undeclared), "roberta").code == "learnable_no_shortcut_shown"
     text = verdict_text(data, "roberta")
     assert text.code == "helps_no_shortcut_named"
     assert text.sentence.startswith(

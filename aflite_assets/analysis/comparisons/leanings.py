@@ -74,9 +74,9 @@ def best_skill(data: BenchmarkData) -> Skill | None:
 
 @dataclass(frozen=True)
 class _Tested:
-    """The test of one candidate: by `training`, or by the `fall` on a constructed set, with its p-value.
+    """The test of one candidate: by `training`, or on a constructed set, with its p-value.
 
-    `fall`: the evaluator, the set and the points. `why`: what is lacking for either.
+    `fall`: the evaluator that leans there, the set and the points. `why`: what is lacking for either.
     """
 
     training: Leaning
@@ -90,7 +90,7 @@ def _record(
 ) -> PropertyLeaning:
     pull, untied = test.training.pull, test.training.untied
     numbers: dict[str, object] = {}
-    if pull is not None and untied is not None:
+    if test.fall is None and pull is not None and untied is not None:
         numbers = {"pull": pull.difference, "low": pull.low, "high": pull.high, "untied": untied.difference}
     if test.fall is not None:
         numbers |= {"fallen_on": test.fall[1], "fall": test.fall[2]}
@@ -120,13 +120,14 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> _Tested:
         found, why = _on(of, [natural]), "few carriers"
         if found.carriers < FEWEST_CARRIERS:
             found = _on(of, [natural, *_of_own_classes(data, of)])
-        if found.p_value is not None:
-            return _Tested(found, found.p_value)
-    fallen = () if of.of.reason is None else _falls_without(data, of, natural)
-    if not fallen:
+    elsewhere = [] if of.of.reason is None else _on_constructed(data, of, natural)
+    tests = len(elsewhere) + (found.p_value is not None)
+    p_value, evaluator, test_set, points = min(elsewhere, default=(1.0, "", "", 0.0))
+    if found.p_value is not None and found.p_value <= p_value:
+        return _Tested(found, min(1.0, tests * found.p_value))
+    if not elsewhere:
         return _Tested(found, why=why)
-    p_value, evaluator, test_set, points = min(fallen)
-    return _Tested(found, min(1.0, p_value * len(fallen)), (evaluator, test_set, points))
+    return _Tested(found, min(1.0, tests * p_value), (evaluator, test_set, points))
 
 
 def _why_untrained(of: LeaningInputs) -> WhyUntold | None:
@@ -135,20 +136,27 @@ def _why_untrained(of: LeaningInputs) -> WhyUntold | None:
     return "few rows without the tie" if of.too_few_rows else "not trained"
 
 
-def _falls_without(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
-    """Return p-values of falls to constructed challenge sets in which the property is hardly tied, with their points.
+def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
+    """Return p-values of leaning on constructed challenge sets that break the tie, with evaluator, set and points.
 
-    Whoever made such a set took the property out, as an edit of the rows would. Every evaluator that can judge is
-    asked: those that the filter's make is unlike may do without the property where others lean on it.
+    Whoever made such a set took the property out or turned it round, as an edit of the rows would. Every evaluator that
+    can judge is asked, as one may do without a property, or not see it, on which others lean. Where rows of the set
+    have values that point to a class, what counts is what rows lose that contradict it; elsewhere the fall of accuracy.
     """
     sets = {one.name: one for one in data.test_sets if one.collected == "constructed" and one.name in of.pointed}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
     for fall in challenge_falls(data):
         one = sets.get(fall.test_set)
-        if one is not None and one.label_names == natural.label_names:
-            *_, tie_p = tie_strengths(here, (one.labels, of.pointed[one.name], one.groups))
-            fall_p = fall.p_value if fall.fall >= LEAST_NAMED else 1.0
-            found.append((max(tie_p, fall_p), fall.evaluator, fall.test_set, fall.fall))
+        if one is None or one.label_names != natural.label_names:
+            continue
+        there = one.labels, of.pointed[one.name], one.groups
+        tie = broken_tie(one.name, here, there, trained_right(data, fall.evaluator, "full", "", one))
+        if tie is not None:
+            points, p_value = tie.loss.difference, tie.p_value
+        else:
+            points = fall.fall
+            p_value = max(tie_strengths(here, there)[2], fall.p_value)
+        found.append((p_value if points >= LEAST_NAMED else 1.0, fall.evaluator, fall.test_set, points))
     return found
 
 

@@ -113,8 +113,11 @@ class VerdictEvidence:
 
     @property
     def leaning(self) -> PropertyLeaning | None:
-        """The property that models lean on most surely, a shortcut if there is one."""
-        return next((one for one in self.leanings if one.leans), None)
+        """The property that models lean on most surely, a shortcut if there is one.
+
+        A word of a single text may well be the task, so that leaning on it is worth a line of the table alone.
+        """
+        return next((one for one in self.leanings if one.shortcut or (one.leans and one.kind != "topic word")), None)
 
     @property
     def gains(self) -> tuple[Comparison, ...]:

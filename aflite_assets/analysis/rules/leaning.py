@@ -227,10 +227,10 @@ class PropertyLeaning:
     task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
     `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
     often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
-    same after training without the tie. `fallen_on` and `fall`: with too few carriers, of a property that is no part
-    of the task, the constructed challenge set in which it hardly tells the label, and by how many points accuracy falls
-    there. `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `why`: what is lacking if it cannot be
-    told.
+    same after training without the tie. `fallen_on` and `fall`: of a property that is no part of the task, the
+    constructed challenge set that shows it more surely, since it breaks the tie there, and how many points that costs
+    `evaluator`. `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `why`: what is lacking if it cannot
+    be told.
 
     `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
     `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and

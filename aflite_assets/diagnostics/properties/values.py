@@ -19,7 +19,9 @@ from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.score_tests import label_ties
 
-Kind = Literal["attribute", "typography", "length", "word", "column"]
+Kind = Literal["attribute", "typography", "length", "word", "topic word", "column"]
+"""A topic word is one of a single text, which may be what the text is about; of pairs it is a word."""
+
 Reason = Literal["declared", "artefact"]
 """Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
 
@@ -185,7 +187,7 @@ def _words(train: Examples) -> Iterator[Property]:
         def read(rows: Examples, column: Literal["text", "text_pair"] = column, word: str = word) -> np.ndarray:
             return _yes_no([word in WORD.findall((text or "").lower()) for text in rows.texts(column)])
 
-        yield Property("word", column, read, word=word)
+        yield Property("word" if len(_text_columns(train)) > 1 else "topic word", column, read, word=word)
 
 
 def _classes(train: Examples) -> np.ndarray:

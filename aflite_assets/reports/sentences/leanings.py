@@ -25,12 +25,12 @@ def leaning_text(one: PropertyLeaning) -> str:
         text += ", declared irrelevant"
     elif one.reason == "artefact":
         text += ", an artefact by nature"
-    if one.pull is not None and one.untied is not None:
+    if one.fallen_on is None and one.pull is not None and one.untied is not None:
         text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
         text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
     if one.fallen_on is not None and one.fall is not None:
-        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it hardly goes with a class"
-        text += f": {where}, “{one.evaluator}” is {signed_points(one.fall)} points worse"
+        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it goes with no class or another one"
+        return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
     if one.broken_on is None or one.loss is None:
         return text
     return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"

@@ -153,8 +153,8 @@ def units_text(facts: DatasetFacts, _one: object = None) -> str:
 def property_name(one: PropertyLeaning) -> str:
     """Name a property: "the attribute place", "the word “not” of text_pair", "the number of words of text"."""
     name = short(one.name, _LONGEST_NAME)
-    if one.kind == "word":
+    if one.kind in ("word", "topic word"):
         return f"the word “{short(one.word, _LONGEST_NAME)}” of {name}"
     if one.kind == "column":
         return name if name.startswith("column ") else f"the column {name}"
-    return {"attribute": f"the attribute {name}", "typography": f"typography: {name}"}.get(one.kind, f"the {name}")
+    return {"attribute": f"the attribute {name}", "typography": f"the typography “{name}”"}.get(one.kind, f"the {name}")

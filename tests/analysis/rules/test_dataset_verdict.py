@@ -112,6 +112,14 @@ def test_the_shortcut_goes_before_what_models_merely_lean_on() -> None:
     assert replace(evidence(), leanings=(leaning(0.9),)).leaning is None
 
 
+def test_a_word_of_a_single_text_may_be_the_task() -> None:
+    topic = replace(LEANS, kind="topic word", word="film")
+    assert dataset_verdict(replace(evidence(), leanings=(topic,))).code == "learnable_no_shortcut_shown"
+    assert dataset_verdict(replace(evidence(), leanings=(topic, LEANS))).evidence.leaning == LEANS
+    misleading = replace(topic, broken_on="hard")
+    assert dataset_verdict(replace(evidence(), leanings=(misleading,))).code == "shortcut_found"
+
+
 def test_a_gain_without_a_leaning_names_no_shortcut() -> None:
     found = dataset_verdict(replace(evidence(), comparisons=(GAIN,)))
     assert (found.code, found.evidence.gains, found.shortcut) == ("helps_no_shortcut_named", (GAIN,), False)

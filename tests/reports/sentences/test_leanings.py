@@ -22,7 +22,8 @@ PLACE = PropertyLeaning(
     [
         (PLACE, "the attribute place"),
         (replace(PLACE, kind="word", name="text", word="not"), "the word “not” of text"),
-        (replace(PLACE, kind="typography", name="line break (text)"), "typography: line break (text)"),
+        (replace(PLACE, kind="topic word", name="text", word="film"), "the word “film” of text"),
+        (replace(PLACE, kind="typography", name="line break (text)"), "the typography “line break (text)”"),
         (replace(PLACE, kind="length", name="number of words of text"), "the number of words of text"),
         (replace(PLACE, kind="column", name="column 3"), "column 3"),
         (replace(PLACE, kind="column", name="record_no"), "the column record_no"),
@@ -47,8 +48,8 @@ def test_a_leaning_says_how_it_was_shown_and_why_it_is_no_part_of_the_task() -> 
     )
     fallen = replace(PLACE, reason="declared", pull=None, untied=None, fallen_on="clean", fall=35.26)
     assert leaning_text(fallen) == (
-        "models lean on the attribute place, declared irrelevant: on “clean”, in which it hardly goes with a class, "
-        "“svm” is 35.3 points worse"
+        "models lean on the attribute place, declared irrelevant: on “clean”, in which it goes with no class or "
+        "another one, it costs “svm” 35.3 points"
     )
 
 

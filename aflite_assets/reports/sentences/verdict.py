@@ -163,9 +163,19 @@ class _Words:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
         cue = self.one.giveaway
         if cue is None:
-            return "No property that was tested explains it."
+            return f"{self.fallen()}No property that was tested explains it{self.tested()}."
         doubt = f"if {'one of them' if cue.alike else 'it'} should not matter, it is a shortcut."
-        return f"But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
+        return f"{self.fallen()}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
+
+    def fallen(self) -> str:
+        """The challenge sets on which models fall, which an easy task would not explain."""
+        names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
+        return f"But models fall on {listed(list(names), _MOST_NAMED)}. " if names else ""
+
+    def tested(self) -> str:
+        """The candidates on which leaning was tested, in brackets; empty if there were none."""
+        names = [property_name(one) for one in self.verdict.evidence.leanings]
+        return f" ({listed(names, _MOST_NAMED)})" if names else ""
 
     def helps(self) -> str:
         """State what the deciding comparisons show together."""
@@ -305,6 +315,9 @@ class _Words:
             return "all rows. Nothing was removed, so there is no other train set to compare."
         if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
+        if code == "learnable_no_shortcut_shown" and (fallen := self.fallen()):
+            where = fallen.removeprefix("But models fall on ").removesuffix(". ")
+            return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
         tests = self.has_filtered_test_rows()

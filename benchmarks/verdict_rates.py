@@ -18,10 +18,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta
@@ -31,24 +30,34 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
-from aflite_assets.analysis.comparisons.challenge_falls import LEAST_NAMED, fall_interval
+from aflite_assets.analysis.comparisons.challenge_falls import fall_interval
 from aflite_assets.analysis.comparisons.natural_contrast import stratum_weights
-from aflite_assets.analysis.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
+from aflite_assets.analysis.intervals import (
+    CrossedInterval,
+    contrast_interval,
+    crossed_interval,
+    holm,
+    label_mean_interval,
+)
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
 from aflite_assets.analysis.rules.dataset_verdict import Comparison, Skill, VerdictEvidence, dataset_verdict
 from aflite_assets.analysis.rules.leaning import (
     FEWEST_CARRIERS,
+    LEAST_NAMED,
     BrokenTie,
     Leaning,
+    Pointed,
     PropertyLeaning,
     broken_tie,
+    constructed_test,
     leaning,
     property_skill,
 )
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, judge
-from aflite_assets.diagnostics.bins import bin_edges, binned
-from aflite_assets.diagnostics.properties.ties import Tie, independent_rows, learn_tie, pointed, random_rows
-from aflite_assets.stages.evaluation.leaning_sets import LEAST_TIE, MOST_CANDIDATES, TRAININGS
+from aflite_assets.diagnostics.bins import bin_edges
+from aflite_assets.diagnostics.properties.ties import independent_rows, learn_tie, pointed, random_rows
+from aflite_assets.diagnostics.properties.values import Property, Reason
+from aflite_assets.stages.evaluation.leaning_sets import TRAININGS, TiedProperty, strongest_ties
 from benchmarks.verdict_kinds import KINDS
 from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows
 
@@ -63,7 +72,8 @@ def verdict_code(kind: Kind, seed: int) -> str:
     kept, excess = _filter(kind, draw.train, seed, rng)
     comparisons = _comparisons(draw, kept, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
-    evidence = VerdictEvidence(excess, tuple(comparisons), _leanings(draw, rng), _skill(draw))
+    models = [_fit(make(), draw.train, np.ones(len(draw.train), bool)) for make in MAKES]
+    evidence = VerdictEvidence(excess, tuple(comparisons), _leanings(draw, models, rng), _skill(draw, models))
     return dataset_verdict(evidence).code
 
 
@@ -87,8 +97,7 @@ def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tup
 
 def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list[Comparison]:
     train = draw.train
-    sizes = np.bincount(train.labels[kept], minlength=int(train.labels.max()) + 1)
-    drawn = [_matched(train.labels, sizes, rng) for _ in range(SEEDS)]
+    drawn = [random_rows(train.labels, kept, rng) for _ in range(SEEDS)]
     named, claims = [], []
     everything = np.ones(len(train), bool)
     alike = _fit(LogisticRegression(max_iter=300), train, everything)  # of the filter's make: it may not judge
@@ -164,56 +173,42 @@ def _margins(model: Any, rows: Rows) -> np.ndarray:
     return np.asarray(own - others.max(axis=1))
 
 
-def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    chosen = np.zeros(len(labels), dtype=bool)
-    for label, size in enumerate(sizes):
-        chosen[rng.choice(np.flatnonzero(labels == label), size, replace=False)] = True
-    return chosen
-
-
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """A property that goes with the label: its values on train rows and on any others, and where they point."""
-
-    name: str
-    reason: Literal["declared", "artefact"] | None
-    values: np.ndarray
-    edges: np.ndarray | None
-    tie: Tie
-
-    def pointed(self, rows: Rows) -> np.ndarray:
-        """Return the class that each row's value points to."""
-        return pointed(_as_text(rows.values(self.name), self.edges), self.tie)
-
-
-def _as_text(values: np.ndarray, edges: np.ndarray | None) -> np.ndarray:
-    return values if edges is None else binned(values.astype(np.float64), edges)
-
-
-def _candidates(draw: Draw) -> list[_Candidate]:
+def _candidates(draw: Draw) -> tuple[TiedProperty, ...]:
     """Properties that surely go with the label, chosen as the stage of `leaning_sets` does."""
-    found = []
+    tied = []
     for one in draw.train.properties:
-        edges = bin_edges(one.values) if one.values.dtype.kind == "f" else None
-        values = _as_text(one.values, edges)
         declared, artefact = one.name in draw.irrelevant, one.name in draw.artefacts
-        reason: Literal["declared", "artefact"] | None = "declared" if declared else "artefact" if artefact else None
-        tie = learn_tie(values, draw.train.labels, draw.train.groups)
-        found.append(_Candidate(one.name, reason, values, edges, tie))
-    adjusted = holm([one.tie.p_value for one in found])
-    sure = [one for one, p in zip(found, adjusted, strict=True) if p <= 0.05 and 1 - one.tie.overlap >= LEAST_TIE]
-    sure.sort(key=lambda one: ({"declared": 0, "artefact": 1, None: 2}[one.reason], one.tie.overlap))
-    return sure[:MOST_CANDIDATES]
+        reason: Reason | None = "declared" if declared else "artefact" if artefact else None
+        edges = bin_edges(one.values) if one.values.dtype.kind == "f" else None
+
+        def read(rows: Any, name: str = one.name) -> np.ndarray:
+            return np.asarray(rows.values(name))
+
+        known = Property("attribute", one.name, read, reason, edges=edges)
+        values = _values(known, draw.train)
+        tied.append((known, values, learn_tie(values, draw.train.labels, draw.train.groups)))
+    return strongest_ties(tied)
 
 
-def _leanings(draw: Draw, rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
+def _values(one: Property, rows: Any) -> np.ndarray:
+    """Values of rows that are no `Examples`."""
+    values = one.values(rows)
+    assert values is not None  # all rows of a draw have the same properties
+    return values
+
+
+def _pointed(one: TiedProperty, rows: Rows) -> Pointed:
+    return rows.labels, pointed(_values(one.of, rows), one.tie), rows.groups
+
+
+def _leanings(draw: Draw, models: Sequence[Any], rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
     found = _candidates(draw)
     tests = [_leaning(one, draw, rng) for one in found]
-    full, other = (_fit(make(), draw.train, np.ones(len(draw.train), bool)) for make in MAKES)
-    broken = [_broken(one, draw, full) for one in found]
+    broken = [_broken(one, draw, models[0]) for one in found]
+    judges = [one for one in models if _learnt(one, draw.test)]
     p_values = [
-        _on_any(test.p_value, [*ties, *_broken(one, draw, other)] if one.reason else [], draw)
-        for one, test, ties in zip(found, tests, broken, strict=True)
+        _combined(test.p_value, _on_constructed(one, draw, judges) if one.of.reason else [])
+        for one, test in zip(found, tests, strict=True)
     ]
     adjusted = iter(holm([p for p in p_values if p is not None]))
     broken_p = iter(holm([each.p_value for ties in broken for each in ties]))
@@ -222,22 +217,36 @@ def _leanings(draw: Draw, rng: np.random.Generator) -> tuple[PropertyLeaning, ..
         adjusted_p = None if p_value is None else next(adjusted)
         misleads = [tie.test_set for tie in ties if next(broken_p) <= 0.05]
         shown = PropertyLeaning(
-            "attribute", one.name, "", (), (), one.reason, one.tie.overlap, "SVC", test.carriers, p_value=p_value,
+            "attribute", one.of.name, "", (), (), one.of.reason, one.tie.overlap, "SVC", test.carriers, p_value=p_value,
             adjusted_p=adjusted_p, broken_on=next(iter(misleads), None),
         )  # fmt: skip
         leanings.append(shown)
     return tuple(sorted(leanings, key=lambda one: (not one.shortcut, not one.leans)))
 
 
-def _on_any(trained: float | None, ties: Sequence[BrokenTie], draw: Draw) -> float | None:
+def _combined(trained: float | None, made: Sequence[float]) -> float | None:
     """p-value of leaning by training, or on a constructed challenge set that breaks the tie of what is declared."""
-    made = [one for one in ties if draw.challenges[one.test_set].collected == "constructed"]
-    found = [one.p_value if one.loss.difference >= LEAST_NAMED else 1.0 for one in made]
-    found += [] if trained is None else [trained]
+    found = [*made, *([] if trained is None else [trained])]
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _leaning(one: _Candidate, draw: Draw, rng: np.random.Generator) -> Leaning:
+def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[Any]) -> list[float]:
+    natural, found = _pointed(one, draw.test), []
+    for challenge in draw.challenges.values():
+        rows = challenge.rows
+        for model in judges if challenge.collected == "constructed" and len(rows) >= FEWEST_ROWS else ():
+            fall, right = _fall(model, draw.test, rows), _right([model], rows)
+            test = constructed_test(natural, _pointed(one, rows), right, (fall.difference, fall.p_value))
+            found += [] if test is None else [test[1]]
+    return found
+
+
+def _fall(model: Any, natural: Rows, rows: Rows) -> CrossedInterval:
+    here, there = ((_right([model], one), one.labels, one.groups) for one in (natural, rows))
+    return fall_interval(here, there)
+
+
+def _leaning(one: TiedProperty, draw: Draw, rng: np.random.Generator) -> Leaning:
     train = draw.train
     models: dict[str, list[Any]] = {"tied": [], "independent": []}
     for _ in range(TRAININGS):
@@ -252,43 +261,36 @@ def _leaning(one: _Candidate, draw: Draw, rng: np.random.Generator) -> Leaning:
             features = np.concatenate([each.features for each in tests])
             tied_says, independent_says = ([each.predict(features) for each in models[name]] for name in models)
             labels = np.concatenate([each.labels for each in tests])
-            points = np.concatenate([one.pointed(each) for each in tests])
+            points = np.concatenate([_pointed(one, each)[1] for each in tests])
             groups = draw.test.groups if len(tests) == 1 else None
             found = leaning(tied_says, independent_says, labels, points, groups)
     return found
 
 
-def _broken(one: _Candidate, draw: Draw, full: Any) -> list[BrokenTie]:
-    natural = draw.test.labels, one.pointed(draw.test), draw.test.groups
-    found = []
+def _broken(one: TiedProperty, draw: Draw, full: Any) -> list[BrokenTie]:
+    natural, found = _pointed(one, draw.test), []
     for name, challenge in draw.challenges.items():
         rows = challenge.rows
         if challenge.collected != "adversarially" and len(rows):
-            right = [full.predict(rows.features) == rows.labels]
-            found.append(broken_tie(name, natural, (rows.labels, one.pointed(rows), rows.groups), right))
+            found.append(broken_tie(name, natural, _pointed(one, rows), _right([full], rows)))
     return [each for each in found if each is not None]
 
 
-def _skill(draw: Draw) -> Skill | None:
-    everything, test = np.ones(len(draw.train), bool), draw.test
-    classes = int(draw.train.labels.max()) + 1
+def _skill(draw: Draw, models: Sequence[Any]) -> Skill | None:
+    test, classes = draw.test, int(draw.train.labels.max()) + 1
     by_chance = 100 * (1 - 1 / classes)
     found, falls = [], []
-    for make in MAKES:
-        model = _fit(make(), draw.train, everything)
+    for model in models:
         if not _learnt(model, test):
             continue
-        right = _right([model], test)
-        over = label_mean_interval(right, [np.full(len(test), 1 / classes)], test.labels, test.groups)
+        over = label_mean_interval(_right([model], test), [np.full(len(test), 1 / classes)], test.labels, test.groups)
         found.append((over.difference / by_chance, over.low / by_chance, type(model).__name__))
         for challenge in draw.challenges.values():
-            rows = challenge.rows
-            if challenge.collected != "adversarially" and len(rows) >= FEWEST_ROWS:
-                there = (_right([model], rows), rows.labels, rows.groups)
-                falls.append(fall_interval((right, test.labels, test.groups), there))
+            if challenge.collected != "adversarially" and len(challenge.rows) >= FEWEST_ROWS:
+                falls.append(_fall(model, test, challenge.rows))
     if not found:
         return None
-    alone = [property_skill(one.pointed(test), test.labels, classes) for one in _candidates(draw)]
+    alone = [property_skill(_pointed(one, test)[1], test.labels, classes) for one in _candidates(draw)]
     holds = None if not falls else not any(one.difference >= LEAST_NAMED and one.low > 0 for one in falls)
     skill, low, name = max(found)
     return Skill(name, skill, low, max(alone, default=0.0), holds)

@@ -221,6 +221,12 @@ def crossed_interval(
     return _interval(side(right[0], sizes), side(right[1], sizes), len(sizes), effective_groups(sizes), confidence)
 
 
+def label_weights(labels: np.ndarray) -> np.ndarray:
+    """Return the weight of each row, float64, with which a mean over rows is the mean over gold labels."""
+    sizes = np.bincount(labels)
+    return np.asarray(len(labels) / (np.count_nonzero(sizes) * sizes[labels]))
+
+
 def label_mean_interval(
     first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None, *, fewest: int = 1
 ) -> CrossedInterval:
@@ -229,11 +235,9 @@ def label_mean_interval(
     `labels`: gold label per row, int. With K labels, a row of one with n of the N rows weighs N / (K n). Labels with
     under `fewest` rows are left out, unless all have fewer.
     """
-    sizes = np.bincount(labels)
-    often = sizes[labels] >= fewest
+    often = np.bincount(labels)[labels] >= fewest
     used = often if often.any() else np.ones(len(labels), dtype=bool)
-    own = sizes[labels[used]]
-    weights = len(own) / (np.unique(labels[used]).size * own)
+    weights = label_weights(labels[used])
     here, there = ([one[used] * weights for one in side] for side in (first, second))
     return crossed_interval(here, there, None if groups is None else groups[used])
 

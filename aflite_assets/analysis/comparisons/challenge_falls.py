@@ -6,15 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, group_codes
+from aflite_assets.analysis.intervals import CrossedInterval, contrast_interval, group_codes, label_weights
+from aflite_assets.analysis.rules.leaning import LEAST_NAMED
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import headline_set
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.tidy import TidyTable
-
-LEAST_NAMED = 5.0
-"""Points: a fall that is less is not named."""
 
 ALIKE = 0.99
 """Share of the rows of two paired sets from which an evaluator that is right on both, or wrong, cannot tell them."""
@@ -111,6 +109,5 @@ def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
 
 def _weighed(right: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
     """Multiply right answers so that their mean over rows is the mean over gold labels."""
-    sizes = np.bincount(labels)
-    weights = len(labels) / (np.count_nonzero(sizes) * sizes[labels])
+    weights = label_weights(labels)
     return [one * weights for one in right]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.challenge_falls import LEAST_NAMED, challenge_falls
+from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
 from aflite_assets.analysis.inputs.leanings import LeaningInputs, TrainSetName
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CONFIDENCE, holm, label_mean_interval
+from aflite_assets.analysis.intervals import CONFIDENCE, group_codes, holm, label_mean_interval
 from aflite_assets.analysis.rules.dataset_verdict import Skill
 from aflite_assets.analysis.rules.leaning import (
     FEWEST_CARRIERS,
@@ -19,9 +19,9 @@ from aflite_assets.analysis.rules.leaning import (
     PropertyLeaning,
     WhyUntold,
     broken_tie,
+    constructed_test,
     leaning,
     property_skill,
-    tie_strengths,
 )
 from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.groups import headline_set
@@ -112,7 +112,7 @@ def _record(
 
 def _tested(data: BenchmarkData, of: LeaningInputs) -> _Tested:
     """Test on the first natural test set, and if carriers are few there on challenge sets of the same classes too."""
-    natural = headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
+    natural = _natural_set(data, of)
     if natural is None or not len(natural.labels):
         return _Tested(Leaning(0), why="no test set")
     found, why = Leaning(0), _why_untrained(of)
@@ -130,6 +130,10 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> _Tested:
     return _Tested(found, min(1.0, tests * p_value), (evaluator, test_set, points))
 
 
+def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
+    return headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
+
+
 def _why_untrained(of: LeaningInputs) -> WhyUntold | None:
     if of.trained:
         return None
@@ -140,23 +144,17 @@ def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) ->
     """Return p-values of leaning on constructed challenge sets that break the tie, with evaluator, set and points.
 
     Whoever made such a set took the property out or turned it round, as an edit of the rows would. Every evaluator that
-    can judge is asked, as one may do without a property, or not see it, on which others lean. Where rows of the set
-    have values that point to a class, what counts is what rows lose that contradict it; elsewhere the fall of accuracy.
+    can judge is asked, as one may do without a property, or not see it, on which others lean.
     """
-    sets = {one.name: one for one in data.test_sets if one.collected == "constructed" and one.name in of.pointed}
+    sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
     for fall in challenge_falls(data):
-        one = sets.get(fall.test_set)
-        if one is None or one.label_names != natural.label_names:
+        if (one := sets.get(fall.test_set)) is None:
             continue
         there = one.labels, of.pointed[one.name], one.groups
-        tie = broken_tie(one.name, here, there, trained_right(data, fall.evaluator, "full", "", one))
-        if tie is not None:
-            points, p_value = tie.loss.difference, tie.p_value
-        else:
-            points = fall.fall
-            p_value = max(tie_strengths(here, there)[2], fall.p_value)
-        found.append((p_value if points >= LEAST_NAMED else 1.0, fall.evaluator, fall.test_set, points))
+        right = trained_right(data, fall.evaluator, "full", "", one)
+        if (test := constructed_test(here, there, right, (fall.fall, fall.p_value))) is not None:
+            found.append((test[1], fall.evaluator, fall.test_set, test[0]))
     return found
 
 
@@ -186,7 +184,7 @@ def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
         return None
     codes, start = [], 0
     for one in tests:
-        own = np.arange(len(one.labels)) if one.groups is None else np.unique(one.groups, return_inverse=True)[1]
+        own = group_codes(one.groups, len(one.labels))
         codes.append(own + start)
         start += int(own.max(initial=-1)) + 1
     return np.concatenate(codes)
@@ -194,7 +192,7 @@ def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
 
 def _broken_ties(data: BenchmarkData, of: LeaningInputs) -> list[BrokenTie]:
     """Return what each challenge set says of the tie; adversarial sets say nothing, since models fail there anyway."""
-    natural = headline_set(one for one in data.test_sets if not one.challenge and one.name in of.pointed)
+    natural = _natural_set(data, of)
     sets = [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
     found = []
     for one in sets if natural is not None else ():

@@ -7,25 +7,13 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.analysis.tidy import TidyTable
+
 TrainSetName = Literal["tied", "independent"]
 """Random rows, which keep the tie, or as many of each class in which the property goes with no class."""
 
 TRAIN_SETS: tuple[TrainSetName, ...] = ("tied", "independent")
 
-CANDIDATES = pa.schema(
-    [
-        ("candidate", pa.int64()),
-        ("kind", pa.string()),
-        ("name", pa.string()),
-        ("word", pa.string()),
-        ("reason", pa.string()),
-        ("values", pa.list_(pa.string())),
-        ("points_to", pa.list_(pa.string())),
-        ("rows", pa.list_(pa.int64())),
-        ("p_value", pa.float64()),
-        ("overlap", pa.float64()),
-    ]
-)
 SETS = pa.schema([("candidate", pa.int64()), ("name", pa.string()), ("training", pa.int64()), ("row_id", pa.int64())])
 POINTED = pa.schema(
     [("candidate", pa.int64()), ("test_set", pa.string()), ("row_id", pa.int64()), ("points_to", pa.int64())]
@@ -53,6 +41,9 @@ class Candidate:
     overlap: float
 
 
+CANDIDATES = TidyTable("candidates", Candidate)
+
+
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
     """What is known of a candidate.
@@ -73,9 +64,3 @@ class LeaningInputs:
         """Whether both train sets have two trainings or more."""
         counts = {name: {len(each) for (own, _), each in self.predicted.items() if own == name} for name in TRAIN_SETS}
         return all(counted and min(counted) >= 2 for counted in counts.values())
-
-
-def read_candidates(table: pa.Table) -> tuple[Candidate, ...]:
-    """Return the published candidates in their order."""
-    lists = ("values", "points_to", "rows")
-    return tuple(Candidate(**{**row, **{name: tuple(row[name]) for name in lists}}) for row in table.to_pylist())

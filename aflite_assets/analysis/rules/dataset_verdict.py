@@ -167,7 +167,7 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        set of which nothing is declared a gain alone is not enough: rows that a model got wrong favour any other.
     7. cannot_tell: no deciding comparison had enough rows, groups or seeds.
     8. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
-       no candidate property by itself comes near it.
+       no candidate property by itself comes near it; models lean on none, not even on a topic word.
     9. learnable_no_shortcut_shown.
     """
     code, lacking = _rule(evidence)
@@ -195,7 +195,8 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
     lacking = () if judged else next(filter(None, map(shortfalls, evidence.comparisons)), ())
     if lacking:
         return "cannot_tell", lacking
-    return "easy" if evidence.skill is not None and evidence.skill.shows_easy else "learnable_no_shortcut_shown", ()
+    easy = evidence.skill is not None and evidence.skill.shows_easy and not any(one.leans for one in evidence.leanings)
+    return "easy" if easy else "learnable_no_shortcut_shown", ()
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:

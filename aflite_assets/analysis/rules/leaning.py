@@ -22,6 +22,9 @@ FEWEST_CARRIERS = 30
 FEWEST_IN_CLASS = 5
 """A gold class with fewer carriers, or fewer other rows, is left out of the pull to a class."""
 
+LEAST_NAMED = 5.0
+"""Points: a fall on a challenge set, or a loss there, that is less is not named."""
+
 NOWHERE = -1
 """The class that a value without a tie points to."""
 
@@ -160,6 +163,23 @@ def broken_tie(
     nothing = [np.zeros(len(labels))] * len(right)
     loss = crossed_interval([len(labels) * weights * one for one in right], nothing, groups)
     return BrokenTie(test_set, *tie_strengths(natural, challenge), loss)
+
+
+def constructed_test(
+    natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray], fall: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return points that a challenge set costs models for a property that it was made without, and the p-value of none.
+
+    Where rows there have values that point to a class, what counts is what rows lose that contradict it (`broken_tie`);
+    elsewhere the `fall` of accuracy, in points with its p-value. Costs under `LEAST_NAMED` are none. None where the tie
+    is not surely broken: such a set shows nothing of the property.
+    """
+    broken_p = tie_strengths(natural, challenge)[2]
+    if broken_p > 1 - CONFIDENCE:
+        return None
+    tie = broken_tie("", natural, challenge, right)
+    points, p_value = fall if tie is None else (tie.loss.difference, _one_sided(tie.loss))
+    return points, max(broken_p, p_value) if points >= LEAST_NAMED else 1.0
 
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:

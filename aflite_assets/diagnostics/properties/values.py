@@ -28,17 +28,26 @@ Reason = Literal["declared", "artefact"]
 MISSING = "none"
 """The value of a row that lacks an attribute."""
 
-_TYPOGRAPHY: Mapping[str, re.Pattern[str]] = {
-    "ends without a full stop": re.compile(r"[^.\s]\s*\Z"),
-    "two blanks in a row": re.compile(r"\S[ \t]{2,}\S"),
-    "blank at the beginning or end": re.compile(r"\A\s|\s\Z"),
-    "begins with a small letter": re.compile(r"\A\W*[a-z]"),
-    "no small letter": re.compile(r"\A[^a-z]*[A-Z][^a-z]*\Z"),
-    "line break": re.compile(r"\S\s*\n\s*\S"),
-    "markup": re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]+;"),
-    "exclamation mark": re.compile(r"!"),
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]+;")
+
+
+def _begins_small(text: str) -> bool:
+    first = next(filter(str.isalnum, text), "")
+    return first.islower()
+
+
+# plain string functions, since dataset text is hostile: patterns that backtrack take minutes on long runs of blanks
+_TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
+    "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
+    "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),
+    "blank at the beginning or end": lambda text: text != text.strip(),
+    "begins with a small letter": _begins_small,
+    "no small letter": str.isupper,
+    "line break": lambda text: "\n" in text.strip(),
+    "markup": lambda text: _MARKUP.search(text) is not None,
+    "exclamation mark": lambda text: "!" in text,
 }
-"""What is said of a text's typography by name, and where it is found."""
+"""Names of what may be seen in a text's typography, and whether a text has it."""
 
 _IDENTIFIER = re.compile(
     r"(?:\A|[_\W])(?:id|ids|uid|uuid|guid|index|row|record|serial|number|no|nr|position)(?:\Z|[_\W])"
@@ -147,12 +156,12 @@ def _text_columns(rows: Examples) -> list[Literal["text", "text_pair"]]:
 
 def _typography(train: Examples) -> Iterator[Property]:
     for column in _text_columns(train):
-        for name, pattern in _TYPOGRAPHY.items():
+        for name, has in _TYPOGRAPHY.items():
 
             def read(
-                rows: Examples, column: Literal["text", "text_pair"] = column, pattern: re.Pattern[str] = pattern
+                rows: Examples, column: Literal["text", "text_pair"] = column, has: Callable[[str], bool] = has
             ) -> np.ndarray:
-                return _yes_no([pattern.search(text or "") is not None for text in rows.texts(column)])
+                return _yes_no([has(text or "") for text in rows.texts(column)])
 
             yield Property("typography", f"{name} ({column})", read, "artefact")
 
@@ -176,7 +185,8 @@ def _words(train: Examples) -> Iterator[Property]:
     shape = (len(train), len(present.vocabulary))
     matrix = csc_array((np.ones(len(present.words)), (present.rows, present.words)), shape=shape)
     sure = label_ties(matrix, train.labels, train.groups).p_values * len(present.vocabulary) <= 0.05
-    shares = np.stack([np.asarray(matrix[train.labels == label].mean(axis=0)).ravel() for label in _classes(train)])
+    each = (matrix[train.labels == label].mean(axis=0) for label in np.unique(train.labels))
+    shares = np.stack([np.asarray(one).ravel() for one in each])
     apart = np.where(sure, shares.max(axis=0) - shares.min(axis=0), 0.0)
     for column in _text_columns(train):
         own = np.array([name == column for name, _ in present.vocabulary])
@@ -188,10 +198,6 @@ def _words(train: Examples) -> Iterator[Property]:
             return _yes_no([word in WORD.findall((text or "").lower()) for text in rows.texts(column)])
 
         yield Property("word" if len(_text_columns(train)) > 1 else "topic word", column, read, word=word)
-
-
-def _classes(train: Examples) -> np.ndarray:
-    return np.unique(train.labels)
 
 
 def _yes_no(present: Sequence[bool]) -> np.ndarray:

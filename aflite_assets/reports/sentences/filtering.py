@@ -117,14 +117,11 @@ def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
 def cue_text(cue: Cue) -> str:
     """A cue with its share of the removed rows, in one sentence or two, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
-    verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
-    shares = f"{verb} {removed} % of the removed rows and {expected} % of as many random ones"
     if cue.label_name is None or cue.class_share is None:
-        return f"{cue_name(cue)} {shares}"
-    if cue.kind == "length":
-        shares = f"Of the removed rows {removed} % are of that length and class, of as many random ones {expected} %"
-        return f"{cue_name(cue)}, {class_text(cue)}. {shares}"
-    return f"{cue_name(cue)}, {class_text(cue)}. It {shares}"
+        verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
+        return f"{cue_name(cue)} {verb} {removed} % of the removed rows and {expected} % of as many random ones"
+    shares = f"{removed} % have it and a class that it goes with, of as many random ones {expected} %"
+    return f"{cue_name(cue)}, {class_text(cue)}. Of the removed rows {shares}"
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:

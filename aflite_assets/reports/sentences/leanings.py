@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.reports.tables.cells import property_name
-from aflite_assets.text import count, listed, percent, short, signed_points
+from aflite_assets.text import listed, percent, short, signed_points
 
 _LONGEST = 40
 _MOST_NAMED = 2
@@ -47,9 +47,10 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 def untold_text(leanings: Sequence[PropertyLeaning]) -> str:
     """Say of which candidates it cannot be told whether models lean on them; empty if of none."""
-    untold = [one for one in leanings if one.why is not None]
     return ". ".join(
-        f"Whether models lean on {property_name(one)} cannot be told: {_WHY[one.why]}" for one in untold if one.why
+        f"Whether models lean on {property_name(one)} cannot be told: {_WHY[one.why]}"
+        for one in leanings
+        if one.why is not None
     )
 
 
@@ -60,26 +61,23 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
         f"“{evaluator}” is right on the same rows of “{short(first, _LONGEST)}” and “{short(second, _LONGEST)}”"
         for evaluator, first, second in sorted(pairs)
     ]
-    more = f" and so are {count(len(texts) - _MOST_NAMED)} more" if len(texts) > _MOST_NAMED else ""
-    return f"{listed(texts[:_MOST_NAMED])}{more}, so it cannot tell them apart" if texts else ""
+    return f"{listed(texts, _MOST_NAMED)}, so it cannot tell them apart" if texts else ""
 
 
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the falls on challenge sets, the largest of each set: empty if there is none to name."""
-    largest: dict[str, ChallengeFall] = {}
-    for one in sorted(falls, key=lambda each: -each.fall):
-        if one.named:
-            largest.setdefault(one.test_set, one)
-    if not largest:
+    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is to be named."""
+    named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
+    if not named:
         return ""
+    first = named[0]
     parts = [
-        f"{percent(one.challenge)} % on “{short(one.test_set, _LONGEST)}” ([{signed_points(-one.high)}, "
-        f"{signed_points(-one.low)}] points)"
-        for one in largest.values()
+        f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({signed_points(-one.fall)} points, "
+        f"95 % [{signed_points(-one.high)}, {signed_points(-one.low)}])"
+        for one in named
+        if one.evaluator == first.evaluator
     ]
-    first = next(iter(largest.values()))
-    start = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
-    more = f" and falls on {count(len(parts) - _MOST_NAMED)} more" if len(parts) > _MOST_NAMED else ""
+    natural = f"{percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
     return (
-        f"{start} and on {listed(parts[:_MOST_NAMED])}{more}: another source, harder rows, other labels or a shortcut"
+        f"“{first.evaluator}” is right on {natural}, but on {listed(parts, _MOST_NAMED)}: another source, harder rows, "
+        "other labels or a shortcut"
     )

@@ -35,7 +35,7 @@ _OPENINGS: dict[Code, str] = {
     "shortcut_found_mixed": "Shortcut found, and filtering helps on one set and harms on another",
     "shortcut_found_harms": "Shortcut found, and filtering harms",
     "shortcut_found": "Shortcut found",
-    "leans_on": "Models lean on a property",
+    "leans_on": "A shortcut or the task",
     "helps_no_shortcut_named": "Filtering helps, no shortcut named",
     "easy": "Easy, no shortcut shown",
     "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
@@ -141,8 +141,8 @@ class _Words:
         """Say what shows that the task is learnt."""
         skill = self.verdict.evidence.skill
         assert skill is not None  # the code rests on it
-        learnt = f"“{skill.evaluator}” has {percent(skill.skill)} % of the way from chance to always right"
-        return f"{learnt} and does not fall on challenge sets, and models lean on no property that was tested."
+        learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
+        return f"{learnt} and does not fall on challenge sets. {self.explained()}"
 
     def shown_all_the_same(self) -> str:
         """Say what is shown though the bias shows nothing: a gain."""
@@ -163,19 +163,29 @@ class _Words:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
         cue = self.one.giveaway
         if cue is None:
-            return f"{self.fallen()}No property that was tested explains it{self.tested()}."
+            return f"{self.fallen()}{self.explained()}"
         doubt = f"if {'one of them' if cue.alike else 'it'} should not matter, it is a shortcut."
         return f"{self.fallen()}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def fallen(self) -> str:
         """The challenge sets on which models fall, which an easy task would not explain."""
-        names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
-        return f"But models fall on {listed(list(names), _MOST_NAMED)}. " if names else ""
+        names = self.fallen_sets()
+        return f"But models fall on {names}. " if names else ""
 
-    def tested(self) -> str:
-        """The candidates on which leaning was tested, in brackets; empty if there were none."""
-        names = [property_name(one) for one in self.verdict.evidence.leanings]
-        return f" ({listed(names, _MOST_NAMED)})" if names else ""
+    def fallen_sets(self) -> str:
+        """The names of these sets; empty if there are none."""
+        names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
+        return listed(list(names), _MOST_NAMED)
+
+    def explained(self) -> str:
+        """Whether a property that was tested explains it: a topic word, none of them, or none could be tested."""
+        tested = [one for one in self.verdict.evidence.leanings if one.leans is not None]
+        if not tested:
+            return "No property was tested that might explain it."
+        if leant := [property_name(one) for one in tested if one.leans]:
+            return f"Models lean on {listed(leant, _MOST_NAMED)}, which may be the task itself."
+        names = listed([property_name(one) for one in tested], _MOST_NAMED)
+        return f"No property that was tested explains it ({names})."
 
     def helps(self) -> str:
         """State what the deciding comparisons show together."""
@@ -315,8 +325,7 @@ class _Words:
             return "all rows. Nothing was removed, so there is no other train set to compare."
         if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
-        if code == "learnable_no_shortcut_shown" and (fallen := self.fallen()):
-            where = fallen.removeprefix("But models fall on ").removesuffix(". ")
+        if code == "learnable_no_shortcut_shown" and (where := self.fallen_sets()):
             return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."

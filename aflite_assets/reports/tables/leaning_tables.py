@@ -37,8 +37,10 @@ def _verdict_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
     if not one.leans:
         return TableCell("not shown", kind="text")
     reasons = {"declared": "declared irrelevant", "artefact": "artefact by nature", None: ""}
-    why = reasons[one.reason] or (f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else "")
-    return TableCell("leans: shortcut" if one.shortcut else "leans", (why,) if why else (), kind="text")
+    why = [reasons[one.reason] or (f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else "")]
+    if one.fallen_on is not None and one.fall is not None:
+        why.append(f"costs {signed_points(one.fall)} points on {short(one.fallen_on, _LONGEST)}")
+    return TableCell("leans: shortcut" if one.shortcut else "leans", tuple(filter(None, why)), kind="text")
 
 
 LEANING_TABLE = TableSpec(
@@ -47,6 +49,7 @@ LEANING_TABLE = TableSpec(
     {"property": lambda facts, one: cells.property_name(one)},
     (
         Cells(LEANINGS, "points to", _points_cell),
+        Cells(LEANINGS, "evaluator", cells.field("evaluator", str)),
         Cells(LEANINGS, "test rows of other classes", lambda facts, one: TableCell(count(one.carriers))),
         Cells(LEANINGS, Heading("pull", ("points",)), _pull_cell),
         Cells(LEANINGS, Heading("pull without the tie", ("points",)), _untied_cell),

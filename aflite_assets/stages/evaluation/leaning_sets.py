@@ -4,14 +4,14 @@ Of each candidate it publishes rows in which it goes with no class, as many rows
 it points to on every test row. `evaluator_models` trains one evaluator on these sets; `analysis` judges.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.leanings import CANDIDATES, POINTED, SETS, TrainSetName
+from aflite_assets.analysis.inputs.leanings import CANDIDATES, POINTED, SETS, Candidate, TrainSetName
 from aflite_assets.analysis.intervals import holm
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
@@ -30,7 +30,7 @@ MOST_CANDIDATES = 3
 """Properties that models are trained for."""
 
 TRAININGS = 3
-"""Trainings on either set; with two, an interval of a difference is too wide to show any."""
+"""Trainings on either set; two leave one degree of freedom between them, and intervals are then very wide."""
 
 LEAST_TIE = 0.02
 """Share of the rows that must go for the property to go with no class; a weaker tie is no candidate."""
@@ -75,7 +75,7 @@ class LeaningSetsInputs(StageInputs):
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class TiedProperty:
     """A property that goes with the label on train rows, its values there (text) and how it goes with it."""
 
     number: int
@@ -101,19 +101,16 @@ def run(
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
     sets = [_train_sets(one, full, settings.seed, most_rows=most_rows) for one in found]
     tests = test_examples(raw, inputs.challenge_sets)
-    pq.write_table(_candidate_table(found, full.label_names), draft.path / "candidates.parquet")
+    described = CANDIDATES.to_arrow([_candidate(one, full.label_names) for one in found])
+    pq.write_table(described, draft.path / "candidates.parquet")
     pq.write_table(pa.concat_tables([SETS.empty_table(), *sets]), draft.path / "train_sets.parquet")
     points = [_pointed_table(one, name, rows) for one in found for name, rows in tests.items()]
     pq.write_table(pa.concat_tables([POINTED.empty_table(), *points]), draft.path / "pointed.parquet")
     return {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
 
 
-def candidates(full: Examples, settings: LeaningSetsSettings) -> tuple[Candidate, ...]:
-    """Return the properties that surely go with the label (Holm, 5 %): declared ones and artefacts first, then by tie.
-
-    Of typography, and of lengths, the one that goes with the label most is taken, and of properties that point to the
-    same class on nearly all rows the first.
-    """
+def candidates(full: Examples, settings: LeaningSetsSettings) -> tuple[TiedProperty, ...]:
+    """Return the candidates among the properties of the rows of full, chosen by `strongest_ties`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
     tied = []
@@ -121,19 +118,29 @@ def candidates(full: Examples, settings: LeaningSetsSettings) -> tuple[Candidate
         values = one.values(full)
         if values is not None:
             tied.append((one, values, learn_tie(values, full.labels, full.groups)))
+    return strongest_ties(tied)
+
+
+def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
+    """Return the properties that surely go with the label (Holm, 5 %): declared ones and artefacts first, then by tie.
+
+    Of typography, and of lengths, the one that goes with the label most is taken, and of properties that point to the
+    same class on nearly all rows the first; `MOST_CANDIDATES` at most. `tied`: each property with its values on train
+    rows, as text, and its tie.
+    """
     adjusted = holm([tie.p_value for *_, tie in tied])
     sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]
     order = {"declared": 0, "artefact": 1, None: 2}
     sure.sort(key=lambda each: (order[each[0].reason], each[2].overlap))
-    taken: list[Candidate] = []
+    taken: list[TiedProperty] = []
     for each in sure:
-        found = Candidate(len(taken), *each)
+        found = TiedProperty(len(taken), *each)
         if len(taken) < MOST_CANDIDATES and not any(_alike(found, other) for other in taken):
             taken.append(found)
     return tuple(taken)
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
+def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Whether both are lengths or typography, or point to the same class on nearly all rows where either points."""
     if one.of.kind == other.of.kind and one.of.kind in ("length", "typography"):
         return True
@@ -152,7 +159,7 @@ def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int 
     return min(full, allowed)
 
 
-def _train_sets(one: Candidate, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
+def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
     """Draw the sets of every training; none if so few rows are left that nothing can be learnt from them."""
     rows = one.tie.overlap * len(full)
     tables = [SETS.empty_table()]
@@ -171,27 +178,14 @@ def _set_table(number: int, name: TrainSetName, training: int, row_ids: np.ndarr
     return pa.table({**columns, "row_id": np.sort(row_ids)}, schema=SETS)
 
 
-def _candidate_table(found: tuple[Candidate, ...], label_names: tuple[str, ...]) -> pa.Table:
-    return pa.Table.from_pylist(list(_candidate_rows(found, label_names)), schema=CANDIDATES)
+def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
+    points_to = tuple(label_names[label] for label in one.tie.points_to.tolist())
+    rows = tuple(int((one.values == value).sum()) for value in one.tie.names)
+    named = one.number, one.of.kind, one.of.name, one.of.word, one.of.reason
+    return Candidate(*named, one.tie.names, points_to, rows, one.p_value, one.tie.overlap)
 
 
-def _candidate_rows(found: tuple[Candidate, ...], label_names: tuple[str, ...]) -> Iterator[dict[str, object]]:
-    for one in found:
-        yield {
-            "candidate": one.number,
-            "kind": one.of.kind,
-            "name": one.of.name,
-            "word": one.of.word,
-            "reason": one.of.reason,
-            "values": list(one.tie.names),
-            "points_to": [label_names[label] for label in one.tie.points_to.tolist()],
-            "rows": [int((one.values == value).sum()) for value in one.tie.names],
-            "p_value": one.p_value,
-            "overlap": one.tie.overlap,
-        }
-
-
-def _pointed_table(one: Candidate, test_set: str, rows: Examples) -> pa.Table:
+def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
     """The class that each row's value points to; nothing of a test set that lacks the property."""
     values = one.of.values(rows)
     if values is None:
@@ -200,4 +194,4 @@ def _pointed_table(one: Candidate, test_set: str, rows: Examples) -> pa.Table:
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage("leaning_sets", "1", LeaningSetsSettings, LeaningSetsInputs, run)
+LEANING_SETS = Stage("leaning_sets", "2", LeaningSetsSettings, LeaningSetsInputs, run)

@@ -2,8 +2,9 @@
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -216,13 +217,11 @@ def full_rows(
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     """Every control of every representation."""
     table = pq.read_table(result.file("sets.parquet"))
-    keys = ["representation", "name", "seed", "split"]
     controls = []
-    for key in table.group_by(keys, use_threads=False).aggregate([]).to_pylist():
-        chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
-        weights = table["weight"].filter(chosen) if "weight" in table.column_names else None
+    for key, rows in by_keys(table, "representation", "name", "seed", "split"):
+        weights = rows["weight"] if "weight" in rows.column_names else None
         known = None if weights is None or weights.null_count else weights.to_numpy()
-        controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy(), weights=known))
+        controls.append(ControlSet(**key, row_ids=rows["row_id"].to_numpy(), weights=known))
     return controls
 
 
@@ -231,11 +230,14 @@ def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
     if not (result.path / FORGETTABLE_SETS_FILE).is_file():
         return []
     table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
-    sets = []
-    for key in table.group_by(["weak_model", "name", "seed"], use_threads=False).aggregate([]).to_pylist():
-        chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
-        sets.append(ForgettableSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy()))
-    return sets
+    groups = by_keys(table, "weak_model", "name", "seed")
+    return [ForgettableSet(**key, row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
+
+
+def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[dict[str, Any], pa.Table]]:
+    """Return the values of `columns` that stand together in a row, in their order, with the rows that have them."""
+    for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_pylist():
+        yield key, table.filter(functools.reduce(pc.and_, (_equal(table[name], value) for name, value in key.items())))
 
 
 def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:

@@ -1,6 +1,5 @@
 """The train sets that evaluators are compared on: full, filtered, the filter at earlier sizes, and controls."""
 
-import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from aflite_assets.algorithm import FilterSettings
 from aflite_assets.analysis.train_sets import leaning_set
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, kept_rows
+from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, by_keys, kept_rows
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm.tally import Tally
@@ -212,10 +211,9 @@ def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
     """Train sets that ask whether models lean on a property, by training, from 0."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
-    for key in table.group_by(["candidate", "name", "training"], use_threads=False).aggregate([]).to_pylist():
-        chosen = functools.reduce(pc.and_, (pc.equal(table[column], value) for column, value in key.items()))
+    for key, rows in by_keys(table, "candidate", "name", "training"):
         name = leaning_set(key["name"], key["candidate"])
-        found.setdefault(key["training"], []).append(TrainSet(name, None, table["row_id"].filter(chosen).to_numpy()))
+        found.setdefault(key["training"], []).append(TrainSet(name, None, rows["row_id"].to_numpy()))
     return found
 
 

@@ -65,6 +65,9 @@ def test_a_declared_property_that_a_constructed_set_lacks_is_leant_on_if_models_
     assert falls[found.evaluator].named
     assert (found.fallen_on, found.fall) == (clean.name, falls[found.evaluator].fall)
     assert (found.carriers, found.pull, found.leans, found.shortcut) == (0, None, True, True)
+    kept = replace(one, pointed={natural.name: natural.labels, clean.name: clean.labels})
+    (few,) = property_leanings(replace(planted, test_sets=(natural, clean), leanings=(kept,)))
+    assert (few.why, few.leans) == ("few carriers", None)  # models fall there, but not for want of the property
     unknown = replace(one, of=replace(one.of, reason=None))
     (open_,) = property_leanings(replace(planted, test_sets=(natural, clean), leanings=(unknown,)))
     assert (open_.why, open_.leans) == ("few carriers", None)

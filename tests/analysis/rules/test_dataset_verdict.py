@@ -115,6 +115,8 @@ def test_the_shortcut_goes_before_what_models_merely_lean_on() -> None:
 def test_a_word_of_a_single_text_may_be_the_task() -> None:
     topic = replace(LEANS, kind="topic word", word="film")
     assert dataset_verdict(replace(evidence(), leanings=(topic,))).code == "learnable_no_shortcut_shown"
+    easy = Skill("svm", 0.5, 0.2, 0.0, True)
+    assert dataset_verdict(replace(evidence(), leanings=(topic,), skill=easy)).code == "learnable_no_shortcut_shown"
     assert dataset_verdict(replace(evidence(), leanings=(topic, LEANS))).evidence.leaning == LEANS
     misleading = replace(topic, broken_on="hard")
     assert dataset_verdict(replace(evidence(), leanings=(misleading,))).code == "shortcut_found"

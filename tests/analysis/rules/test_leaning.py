@@ -7,6 +7,7 @@ from aflite_assets.analysis.rules.leaning import (
     NOWHERE,
     Leaning,
     broken_tie,
+    constructed_test,
     leaning,
     property_skill,
     pull_weights,
@@ -107,6 +108,21 @@ def test_a_challenge_set_breaks_a_tie_and_models_lose_there() -> None:
     assert same is not None
     assert same.p_value > 0.99
     assert broken_tie("agrees", (labels, pointed, None), (there, there, None), right) is None
+
+
+def test_a_constructed_set_tells_only_where_it_surely_breaks_the_tie() -> None:
+    _, labels, pointed = drawn(3)
+    _, there, reversed_ = drawn(4, agrees=0.2)
+    natural, nothing = (labels, pointed, None), np.full(ROWS, NOWHERE)
+    right = [there == np.where(np.arange(ROWS) % 2 == 0, reversed_, there)] * 3
+    lost = constructed_test(natural, (there, reversed_, None), right, (0.0, 1.0))
+    assert lost is not None
+    assert lost[0] == pytest.approx(50, abs=6)
+    assert lost[1] < 1e-6
+    taken_out = constructed_test(natural, (there, nothing, None), right, (5.0, 0.01))
+    assert taken_out == (5.0, 0.01)
+    assert constructed_test(natural, (there, nothing, None), right, (4.99, 0.01)) == (4.99, 1.0)
+    assert constructed_test(natural, natural, right, (30.0, 0.0)) is None
 
 
 def test_ties_are_compared_between_groups_of_rows() -> None:

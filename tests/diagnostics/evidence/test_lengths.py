@@ -99,7 +99,7 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
     assert longest.class_shares == pytest.approx((1 - longest.class_share, longest.class_share))
     assert longest.share_kept == pytest.approx(0.42, abs=0.08)
     assert cue_text(longest).startswith(f"the number of words of text_pair ({longest.value}), with yes in ")
-    assert "% are of that length and class, of as many random ones " in cue_text(longest)
+    assert "% have it and a class that it goes with, of as many random ones " in cue_text(longest)
 
 
 def test_lengths_that_say_nothing_about_the_class_are_rarely_shown(make_examples: MakeExamples) -> None:

@@ -184,7 +184,7 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     assert {text.lower() for text in page.locator("#rows-list mark").all_inner_texts()} == {"dogs"}
     marked = page.locator("#rows-list li:has(mark)").first
     marked.locator("summary").click()
-    assert "“dogs” of text_pair is in 31.3 % of the removed rows" in " ".join(
+    assert "“dogs” of text_pair: 31.3 % of the removed rows have it" in " ".join(
         marked.locator(".row-detail").inner_text().split()
     )
     page.select_option("select[name=suspected]", "yes")

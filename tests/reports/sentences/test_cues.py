@@ -30,8 +30,8 @@ def _read(*rows: dict[str, object]) -> tuple[Cue, ...]:
 def test_marks_in_words() -> None:
     (word,) = _read({})
     assert cue_text(word) == (
-        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows. It marks 40.0 % of the removed "
-        "rows and 20.0 % of as many random ones"
+        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows. Of the removed rows 40.0 % "
+        "have it and a class that it goes with, of as many random ones 20.0 %"
     )
     assert cue_name(replace(word, kind="attribute", name="mark", value="right")) == "mark = right"
     alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)

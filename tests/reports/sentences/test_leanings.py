@@ -58,13 +58,16 @@ def test_the_reader_is_told_how_to_declare_it() -> None:
     assert "irrelevant" not in judgement_text(replace(PLACE, kind="word", word="not"))
 
 
-def test_only_sure_and_large_falls_are_named_the_largest_of_each_set() -> None:
+def test_sure_and_large_falls_of_the_evaluator_that_falls_furthest_are_named() -> None:
     fall = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001)
-    more = replace(fall, evaluator="net", challenge=0.82, fall=8.0)
+    # another evaluator with an accuracy of its own, which must not be read as svm's
+    other = replace(fall, evaluator="net", natural=0.7, test_set="swapped", challenge=0.61, fall=9.0)
+    second = replace(fall, test_set="hard", challenge=0.84, fall=6.0, low=2.0, high=10.0)
     small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
-    assert falls_text([fall, more, small, unsure]) == (
-        "“svm” is right on 90.0 % of “test” and on 80.0 % on “clean” ([\N{MINUS SIGN}14.0, "
-        "\N{MINUS SIGN}6.0] points): another source, harder rows, other labels or a shortcut"
+    assert falls_text([other, fall, second, small, unsure]) == (
+        "“svm” is right on 90.0 % of “test”, but on 80.0 % of “clean” (\N{MINUS SIGN}10.0 points, 95 % "
+        "[\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” (\N{MINUS SIGN}6.0 points, 95 % "
+        "[\N{MINUS SIGN}10.0, \N{MINUS SIGN}2.0]): another source, harder rows, other labels or a shortcut"
     )
     assert falls_text([small, unsure]) == ""
 
@@ -81,7 +84,7 @@ def test_sets_that_cannot_be_told_apart_are_named_once() -> None:
 def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:
     text = verdict_text(replace(started(planted), leanings=(leaning_inputs(planted, reason=None),)), "roberta")
     assert text.code == "leans_on"
-    assert text.sentence.startswith("Models lean on a property: models lean on the attribute mark: “linear” follows it")
+    assert text.sentence.startswith("A shortcut or the task: models lean on the attribute mark: “linear” follows it")
     assert (
         "Whether they should is yours to say: if not, add `irrelevant: [mark]` to the file. Trained on filtered "
         "instead of random, “linear” gains 11.0 points on “hans”." in text.sentence

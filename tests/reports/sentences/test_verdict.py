@@ -144,7 +144,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "points on “hans”."
     )
     beside, removed, costs, gains, use = (detail.text for detail in text.details)
-    assert beside.startswith("Beside the filter: “linear” is right on 78.0 % of “test” and on 55.0 % on “hans” ([")
+    assert beside.startswith("Beside the filter: “linear” is right on 78.0 % of “test”, but on 55.0 % of “hans” (")
     assert removed == (
         "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes: the word "
         "“not” of text_pair (500 rows, 20.0 % kept)."
@@ -259,7 +259,7 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     assert text.code == "learnable_no_shortcut_shown"
     assert text.sentence.endswith("500 rows: if it should not matter, it is a shortcut.")
     rarer = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.85)), "roberta")
-    assert rarer.sentence.endswith("No property that was tested explains it.")
+    assert rarer.sentence.endswith("No property was tested that might explain it.")
     pure = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.99)), "roberta")
     assert pure.sentence.endswith(
         "But look at the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows: if it should not "

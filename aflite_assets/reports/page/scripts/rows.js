@@ -217,9 +217,9 @@
         seen[piece[0]] = true;
         var word = said(piece), fact = word && word.said[String(filtering)];
         if (!fact) { return; }
-        names.push("“" + word.word + "” of " + word.column + " is in " + percent(fact.shares[0]) + " of the removed rows and would be in " +
-          percent(fact.shares[1]) + " of as many random ones" +
-          (fact.label === null ? "" : "; it goes with " + fact.label) + ".");
+        names.push("“" + word.word + "” of " + word.column + ": " + percent(fact.shares[0]) + " of the removed rows have it and a class that it goes with" +
+          (fact.label === null ? "" : " (most often " + fact.label + ")") + ", and of as many random ones " +
+          percent(fact.shares[1]) + ".");
       });
     });
     return names;

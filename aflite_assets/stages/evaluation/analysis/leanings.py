@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.leanings import TRAIN_SETS, LeaningInputs, TrainSetName, read_candidates
+from aflite_assets.analysis.inputs.leanings import CANDIDATES, TRAIN_SETS, LeaningInputs, TrainSetName
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.accuracy import match_predictions
 from aflite_assets.analysis.train_sets import leaning_set
@@ -18,7 +18,7 @@ def read_leanings(
     result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet]
 ) -> tuple[LeaningInputs, ...]:
     """Return every candidate of `leaning_sets` with what is known of it; `cells` are those of the whole grid."""
-    found = read_candidates(pq.read_table(result.file("candidates.parquet")))
+    found = CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
     pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
     by_row = [one for one in tested if one.unit == "row"]
     drawn = set(sets["candidate"].unique().to_pylist())

@@ -4,7 +4,6 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -221,7 +220,7 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     for key, rows in by_keys(table, "representation", "name", "seed", "split"):
         weights = rows["weight"] if "weight" in rows.column_names else None
         known = None if weights is None or weights.null_count else weights.to_numpy()
-        controls.append(ControlSet(**key, row_ids=rows["row_id"].to_numpy(), weights=known))
+        controls.append(ControlSet(**key.as_py(), row_ids=rows["row_id"].to_numpy(), weights=known))
     return controls
 
 
@@ -231,13 +230,14 @@ def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
         return []
     table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
     groups = by_keys(table, "weak_model", "name", "seed")
-    return [ForgettableSet(**key, row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
+    return [ForgettableSet(**key.as_py(), row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
 
 
-def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[dict[str, Any], pa.Table]]:
+def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[pa.StructScalar, pa.Table]]:
     """Return the values of `columns` that stand together in a row, in their order, with the rows that have them."""
-    for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_pylist():
-        yield key, table.filter(functools.reduce(pc.and_, (_equal(table[name], value) for name, value in key.items())))
+    for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_struct_array():
+        same = (_equal(table[name], value) for name, value in key.as_py().items())
+        yield key, table.filter(functools.reduce(pc.and_, same))
 
 
 def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:

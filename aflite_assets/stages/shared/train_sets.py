@@ -212,8 +212,8 @@ def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):
-        name = leaning_set(key["name"], key["candidate"])
-        found.setdefault(key["training"], []).append(TrainSet(name, None, rows["row_id"].to_numpy()))
+        name = leaning_set(key["name"].as_py(), key["candidate"].as_py())
+        found.setdefault(key["training"].as_py(), []).append(TrainSet(name, None, rows["row_id"].to_numpy()))
     return found
 
 

@@ -9,7 +9,7 @@ all rows, on the filtered rows and on three random sets of the same class sizes.
 pool and on the challenge sets, as these are declared. Properties that go with the label are candidates of leaning, as
 in a report: the RBF machine is trained on rows without the tie, and on as many others. The code that a report runs
 gives the verdict. Printed per kind: the share of false codes with its 95 % upper bound (Clopper and
-Pearson), the share of right ones, and each code's share.
+Pearson), the share of right ones, and how often each code was given. With `--output` more draws are added later.
 """
 
 import argparse
@@ -65,14 +65,28 @@ SEEDS, PARTITIONS, PASSES = 3, 16, 20
 MAKES: tuple[Callable[[], Any], ...] = (SVC, lambda: KNeighborsClassifier(15))
 
 
+class _Model:
+    """A fitted model, and what it has predicted of the rows of a draw, which are there as long as it is."""
+
+    def __init__(self, model: Any, train: Rows, chosen: np.ndarray) -> None:
+        self.fitted = model.fit(train.features[chosen], train.labels[chosen])
+        self.name = type(model).__name__
+        self._predicted: dict[int, np.ndarray] = {}
+
+    def predict(self, rows: Rows) -> np.ndarray:
+        if id(rows) not in self._predicted:
+            self._predicted[id(rows)] = self.fitted.predict(rows.features)
+        return self._predicted[id(rows)]
+
+
 def verdict_code(kind: Kind, seed: int) -> str:
     """Return the code of one draw of a kind."""
     rng = np.random.default_rng([seed, *kind.name.encode()])
     draw = kind.draw(rng)
     kept, excess = _filter(kind, draw.train, seed, rng)
-    comparisons = _comparisons(draw, kept, rng)
+    models = [_Model(make(), draw.train, np.ones(len(draw.train), bool)) for make in MAKES]
+    comparisons = _comparisons(draw, kept, models, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
-    models = [_fit(make(), draw.train, np.ones(len(draw.train), bool)) for make in MAKES]
     evidence = VerdictEvidence(excess, tuple(comparisons), _leanings(draw, models, rng), _skill(draw, models))
     return dataset_verdict(evidence).code
 
@@ -95,20 +109,20 @@ def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tup
     return kept, bias_excess(first[0], train.labels, chance, train.groups)
 
 
-def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list[Comparison]:
+def _comparisons(draw: Draw, kept: np.ndarray, models: Sequence[_Model], rng: np.random.Generator) -> list[Comparison]:
     train = draw.train
     drawn = [random_rows(train.labels, kept, rng) for _ in range(SEEDS)]
     named, claims = [], []
-    everything = np.ones(len(train), bool)
-    alike = _fit(LogisticRegression(max_iter=300), train, everything)  # of the filter's make: it may not judge
-    for make in MAKES:
-        full, filtered, *matched = (_fit(make(), train, chosen) for chosen in (everything, kept, *drawn))
+    # of the filter's make: it may not judge
+    alike = _Model(LogisticRegression(max_iter=300), train, np.ones(len(train), bool))
+    for make, full in zip(MAKES, models, strict=True):
         if not _learnt(full, draw.test):
             continue
+        filtered, *matched = (_Model(make(), train, chosen) for chosen in (kept, *drawn))
         for name, challenge in draw.challenges.items():
             if challenge.collected != "adversarially":
                 claims.append(_claim(challenge, draw.test, (full, alike), [filtered] * SEEDS, matched))
-                named.append((type(full).__name__, name, len(challenge.rows)))
+                named.append((full.name, name, len(challenge.rows)))
     verdicts = judge(claims, smallest_effect=1.0)
     found = []
     for (evaluator, name, rows), claim, verdict in zip(named, claims, verdicts, strict=True):
@@ -121,7 +135,7 @@ def _comparisons(draw: Draw, kept: np.ndarray, rng: np.random.Generator) -> list
 
 
 def _claim(
-    challenge: Challenge, natural: Rows, models: Sequence[Any], first: Sequence[Any], second: Sequence[Any]
+    challenge: Challenge, natural: Rows, models: Sequence[_Model], first: Sequence[_Model], second: Sequence[_Model]
 ) -> Claim:
     rows = challenge.rows
     weights = np.ones(len(rows)), np.ones(len(natural))
@@ -144,29 +158,25 @@ def _claim(
     return Claim(interval, len(rows), "deciding", None, by_label, contrast, needs_contrast=needed)
 
 
-def _fit(model: Any, train: Rows, chosen: np.ndarray) -> Any:
-    return model.fit(train.features[chosen], train.labels[chosen])
+def _right(models: Sequence[_Model], rows: Rows) -> list[np.ndarray]:
+    return [one.predict(rows) == rows.labels for one in models]
 
 
-def _right(models: Sequence[Any], rows: Rows) -> list[np.ndarray]:
-    known: dict[int, np.ndarray] = {}
-    return [known.setdefault(id(one), one.predict(rows.features) == rows.labels) for one in models]
-
-
-def _learnt(model: Any, rows: Rows) -> bool:
+def _learnt(model: _Model, rows: Rows) -> bool:
     """Whether the model surely beats the largest class, as an evaluator must that judges."""
     always = [rows.labels == np.bincount(rows.labels).argmax()]
-    return crossed_interval([model.predict(rows.features) == rows.labels], always, rows.groups).low > 0
+    return crossed_interval(_right([model], rows), always, rows.groups).low > 0
 
 
-def _margins(model: Any, rows: Rows) -> np.ndarray:
+def _margins(model: _Model, rows: Rows) -> np.ndarray:
     """Score of the own class less the highest other one."""
-    if not isinstance(model, SVC):
-        scores = model.predict_proba(rows.features)
+    fitted = model.fitted
+    if not isinstance(fitted, SVC):
+        scores = fitted.predict_proba(rows.features)
     else:
-        scores = model.decision_function(rows.features)
+        scores = fitted.decision_function(rows.features)
         scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
-    place = np.searchsorted(model.classes_, rows.labels)
+    place = np.searchsorted(fitted.classes_, rows.labels)
     others = scores.astype(np.float64)
     own = others[np.arange(len(rows)), place]
     others[np.arange(len(rows)), place] = -np.inf
@@ -201,7 +211,7 @@ def _pointed(one: TiedProperty, rows: Rows) -> Pointed:
     return rows.labels, pointed(_values(one.of, rows), one.tie), rows.groups
 
 
-def _leanings(draw: Draw, models: Sequence[Any], rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
+def _leanings(draw: Draw, models: Sequence[_Model], rng: np.random.Generator) -> tuple[PropertyLeaning, ...]:
     found = _candidates(draw)
     tests = [_leaning(one, draw, rng) for one in found]
     broken = [_broken(one, draw, models[0]) for one in found]
@@ -230,7 +240,7 @@ def _combined(trained: float | None, made: Sequence[float]) -> float | None:
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[Any]) -> list[float]:
+def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[_Model]) -> list[float]:
     natural, found = _pointed(one, draw.test), []
     for challenge in draw.challenges.values():
         rows = challenge.rows
@@ -241,25 +251,26 @@ def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[Any]) -> lis
     return found
 
 
-def _fall(model: Any, natural: Rows, rows: Rows) -> CrossedInterval:
+def _fall(model: _Model, natural: Rows, rows: Rows) -> CrossedInterval:
     here, there = ((_right([model], one), one.labels, one.groups) for one in (natural, rows))
     return fall_interval(here, there)
 
 
 def _leaning(one: TiedProperty, draw: Draw, rng: np.random.Generator) -> Leaning:
     train = draw.train
-    models: dict[str, list[Any]] = {"tied": [], "independent": []}
+    models: dict[str, list[_Model]] = {"tied": [], "independent": []}
     for _ in range(TRAININGS):
         independent = independent_rows(one.values, train.labels, one.tie, rng)
         tied = random_rows(train.labels, independent, rng)
         for name, rows in (("independent", independent), ("tied", tied)):
-            models[name].append(_fit(SVC(), train, rows))
+            models[name].append(_Model(SVC(), train, rows))
     found = Leaning(0)
     others = [each.rows for each in draw.challenges.values() if each.collected != "adversarially" and len(each.rows)]
     for tests in ([draw.test], [draw.test, *others]):
         if found.carriers < FEWEST_CARRIERS:
-            features = np.concatenate([each.features for each in tests])
-            tied_says, independent_says = ([each.predict(features) for each in models[name]] for name in models)
+            tied_says, independent_says = (
+                [np.concatenate([each.predict(rows) for rows in tests]) for each in models[name]] for name in models
+            )
             labels = np.concatenate([each.labels for each in tests])
             points = np.concatenate([_pointed(one, each)[1] for each in tests])
             groups = draw.test.groups if len(tests) == 1 else None
@@ -267,7 +278,7 @@ def _leaning(one: TiedProperty, draw: Draw, rng: np.random.Generator) -> Leaning
     return found
 
 
-def _broken(one: TiedProperty, draw: Draw, full: Any) -> list[BrokenTie]:
+def _broken(one: TiedProperty, draw: Draw, full: _Model) -> list[BrokenTie]:
     natural, found = _pointed(one, draw.test), []
     for name, challenge in draw.challenges.items():
         rows = challenge.rows
@@ -276,7 +287,7 @@ def _broken(one: TiedProperty, draw: Draw, full: Any) -> list[BrokenTie]:
     return [each for each in found if each is not None]
 
 
-def _skill(draw: Draw, models: Sequence[Any]) -> Skill | None:
+def _skill(draw: Draw, models: Sequence[_Model]) -> Skill | None:
     test, classes = draw.test, int(draw.train.labels.max()) + 1
     by_chance = 100 * (1 - 1 / classes)
     found, falls = [], []
@@ -284,7 +295,7 @@ def _skill(draw: Draw, models: Sequence[Any]) -> Skill | None:
         if not _learnt(model, test):
             continue
         over = label_mean_interval(_right([model], test), [np.full(len(test), 1 / classes)], test.labels, test.groups)
-        found.append((over.difference / by_chance, over.low / by_chance, type(model).__name__))
+        found.append((over.difference / by_chance, over.low / by_chance, model.name))
         for challenge in draw.challenges.values():
             if challenge.collected != "adversarially" and len(challenge.rows) >= FEWEST_ROWS:
                 falls.append(_fall(model, test, challenge.rows))
@@ -308,6 +319,15 @@ def upper_bound(events: int, draws: int) -> float:
     return 1.0 if events == draws else float(beta.ppf(0.975, events + 1, draws - events))
 
 
+def _line(kind: Kind, codes: Counter[str]) -> str:
+    draws = codes.total()
+    false = sum(number for code, number in codes.items() if code in kind.refused & (FOUND | HELPS))
+    right = sum(number for code, number in codes.items() if code in kind.expected)
+    listed = ", ".join(f"{code} {number}" for code, number in codes.most_common())
+    false_text = f"false {false / draws:6.1%} (at most {upper_bound(false, draws):.1%})"
+    return f"{kind.name:58s} {kind.truth:8s} {draws:4d} draws  {false_text}  right {right / draws:6.1%}  ({listed})"
+
+
 def main() -> int:
     """Print a line per kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -315,27 +335,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--kind", nargs="+", help="only the kinds whose name begins with one of these")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, help="counts of codes; draws that are counted there are not made again")
     given = parser.parse_args()
-    results: dict[str, dict[str, float]] = {}
+    counted = json.loads(given.output.read_text("utf-8")) if given.output and given.output.is_file() else {}
     with ProcessPoolExecutor(given.processes) as pool:
         for kind in KINDS:
             if given.kind and not kind.name.startswith(tuple(given.kind)):
                 continue
-            started = perf_counter()
-            starts = range(0, given.draws, 10)
+            started, codes = perf_counter(), Counter[str](counted.get(kind.name, {}))
+            starts = range(codes.total(), given.draws, 10)
             parts = [(kind.name, given.seed + one, min(10, given.draws - one)) for one in starts]
-            codes = sum(pool.map(_codes, parts), Counter[str]())
-            false = sum(number for code, number in codes.items() if code in kind.refused & (FOUND | HELPS))
-            right = sum(number for code, number in codes.items() if code in kind.expected)
-            results[kind.name] = {code: number / given.draws for code, number in codes.most_common()}
-            listed = ", ".join(f"{code} {share:.1%}" for code, share in results[kind.name].items())
-            false_text = f"false {false / given.draws:6.1%} (at most {upper_bound(false, given.draws):.1%})"
-            line = f"{kind.name:52s} {kind.truth:8s} {false_text}  right {right / given.draws:6.1%}"
-            sys.stdout.write(f"{line}  ({listed}; {perf_counter() - started:.0f} s)\n")
+            codes = sum(pool.map(_codes, parts), codes)
+            counted[kind.name] = dict(codes.most_common())
+            sys.stdout.write(f"{_line(kind, codes)} {perf_counter() - started:.0f} s\n")
             sys.stdout.flush()
-    if given.output is not None:
-        given.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            if given.output is not None:
+                given.output.write_text(json.dumps(counted, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -83,6 +83,27 @@ def new_panels(
     return figure, panels
 
 
+def draw_bars(
+    axes: "Axes",
+    low: np.ndarray,
+    high: np.ndarray,
+    height: np.ndarray,
+    *,
+    bottom: np.ndarray | float = 0.0,
+    **style: Any,
+) -> None:
+    """Draw bars from `low` to `high` as one collection, which is drawn much faster than an artist for each.
+
+    `style`: of the collection. The limits of the axes are not moved.
+    """
+    from matplotlib.collections import PolyCollection
+
+    under = np.broadcast_to(bottom, low.shape)
+    corners = (low, under), (high, under), (high, under + height), (low, under + height)
+    vertices = np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
+    axes.add_collection(PolyCollection(list(vertices), edgecolors="white", **style), autolim=False)
+
+
 def whole_ticks(axes: "Axes") -> None:
     """Put ticks at whole numbers of the horizontal axis only, which counts iterations."""
     from matplotlib.ticker import MaxNLocator

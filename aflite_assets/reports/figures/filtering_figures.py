@@ -112,9 +112,10 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
     """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
-    style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.6}
-    axes.bar(low, removed, color=ORANGE, hatch="///", label=f"removed ({removed.sum():,})", **style)
-    axes.bar(low, kept, bottom=removed, color=BLUE, label=f"kept ({kept.sum():,})", **style)
+    of_removed: dict[str, Any] = {"facecolors": ORANGE, "hatch": "///", "label": f"removed ({removed.sum():,})"}
+    drawing.draw_bars(axes, low, high, removed, linewidths=0.6, **of_removed)
+    of_kept = {"facecolors": BLUE, "label": f"kept ({kept.sum():,})"}
+    drawing.draw_bars(axes, low, high, kept, bottom=removed, linewidths=0.6, **of_kept)
     axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
     axes.set_ylim(0, 1.08 * max(1, (kept + removed).max()))
     axes.yaxis.set_major_formatter(drawing.THOUSANDS)
@@ -149,12 +150,11 @@ def evenly(number: int, most: int) -> list[int]:
 def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
     """Draw one iteration, and return the height of the highest bar in per cent."""
     low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
-    style: dict[str, Any] = {"width": high - low, "align": "edge", "edgecolor": "white", "linewidth": 0.4}
     scale = 100 / max(rows.sum(), 1)
     stays = scale * (rows - removed)
-    axes.bar(low, stays, color=BLUE, label="stays", **style)
-    style |= {"color": ORANGE, "hatch": "////", "label": "removed in this iteration"}
-    axes.bar(low, scale * removed, bottom=stays, **style)
+    drawing.draw_bars(axes, low, high, stays, linewidths=0.4, facecolors=BLUE, label="stays")
+    of_removed: dict[str, Any] = {"facecolors": ORANGE, "hatch": "////", "label": "removed in this iteration"}
+    drawing.draw_bars(axes, low, high, scale * removed, bottom=stays, linewidths=0.4, **of_removed)
     if threshold is not None:
         axes.axvline(threshold, color=VERMILION, ls="--", lw=1.4, label=f"threshold {threshold:g}")
     axes.set(xlim=(0, 1), xticks=(0, 0.5, 1), xticklabels=("0", "0.5", "1"))

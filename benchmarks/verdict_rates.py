@@ -29,7 +29,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
+from aflite_assets.algorithm import FilterSettings, FilterState, filter_dataset, score_permuted
 from aflite_assets.analysis.comparisons.challenge_falls import fall_interval
 from aflite_assets.analysis.comparisons.natural_contrast import stratum_weights
 from aflite_assets.analysis.intervals import (
@@ -96,17 +96,19 @@ def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tup
     target = round(rows * kind.filter_to)
     settings = FilterSettings(target_size=target, train_size=rows // 10, slice_size=rows // 10, n_partitions=PARTITIONS)
     data: dict[str, Any] = {"settings": settings, "seed": seed, "groups": train.groups}
-    first: list[np.ndarray] = []
+    first: list[FilterState] = []
     result = filter_dataset(
         train.features,
         train.labels,
-        on_iteration=lambda _, state: first.append(state.predictability) if not first else None,
+        on_iteration=lambda _, state: first.append(state) if not first else None,
         **data,
     )
     chance = score_permuted(train.features, train.labels, passes=PASSES, **data)
     kept = np.zeros(rows, dtype=bool)
     kept[rng.choice(rows, target, replace=False) if kind.random_filter else result.kept_rows] = True
-    return kept, bias_excess(first[0], train.labels, chance, train.groups)
+    probability = first[0].label_probability
+    excess = bias_excess(first[0].predictability, train.labels, chance, train.groups, label_probability=probability)
+    return kept, excess
 
 
 def _comparisons(draw: Draw, kept: np.ndarray, models: Sequence[_Model], rng: np.random.Generator) -> list[Comparison]:

@@ -57,7 +57,7 @@ def template_pairs(*, train: int, test: int, warmup: float | str, epochs: int = 
         "source": {"format": "template_nli", "splits": {"train": train, "test": test}, "planted_share": 0.6, "seed": 0},
         "warmup": {"size": warmup},
         "representations": {"small": SMALL_TRANSFORMER | {"epochs": epochs}},
-        "filter": {"n_partitions": 4, **filtering},
+        "filter": {"n_partitions": 4, "stop_at_chance": False, **filtering},
         "evaluators": LINEAR,
         "seeds": [0],
     }

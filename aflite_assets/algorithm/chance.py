@@ -71,8 +71,9 @@ def score_permuted(
     small = _of_share(settings, len(chosen) / len(pool))
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
-    bias, class_bias = np.empty(passes), np.full((passes, len(classes)), np.nan)
-    moved = np.empty(passes)
+    bias, moved = np.empty(passes), np.empty(passes)
+    class_bias, class_probability = np.full((2, passes, len(classes)), np.nan)
+    has_probabilities = False
     for number in range(passes):
         permuted = permute_labels(own, own_groups, rng)
         scores = score_rows(
@@ -86,8 +87,12 @@ def score_permuted(
         )
         bias[number] = scores.representation_bias
         class_bias[number] = class_means(scores.predictability, permuted, classes)
+        if scores.label_probability is not None:
+            has_probabilities = True
+            class_probability[number] = class_means(scores.label_probability, permuted, classes)
         moved[number] = share_moved(own, permuted)
-    return ChanceScores(bias, class_bias, len(chosen), float(moved.mean()))
+    probability = class_probability if has_probabilities else None
+    return ChanceScores(bias, class_bias, len(chosen), float(moved.mean()), probability)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
@@ -160,12 +165,12 @@ def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
     return float((labels != permuted).mean()) / free if len(shares) > 1 else 1.0
 
 
-def class_means(predictability: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Mean predictability of the scored rows of each class, float64, NaN without one."""
-    scored = ~np.isnan(predictability)
+def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Mean of the rows of each class that have a value, float64, NaN without one."""
+    scored = ~np.isnan(values)
     codes = np.searchsorted(classes, labels[scored])
     rows = np.bincount(codes, minlength=len(classes))
-    sums = np.bincount(codes, predictability[scored].astype(np.float64), minlength=len(classes))
+    sums = np.bincount(codes, values[scored].astype(np.float64), minlength=len(classes))
     return np.divide(sums, rows, out=np.full(len(classes), np.nan), where=rows > 0)
 
 

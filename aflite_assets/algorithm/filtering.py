@@ -13,7 +13,7 @@ from aflite_assets.algorithm.chance import score_permuted
 from aflite_assets.algorithm.drawing import Partitions, draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
 from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
-from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, StopReason
+from aflite_assets.algorithm.records import FilterResult, FilterState, IsLearnt, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
 from aflite_assets.algorithm.selection import (
     NOTHING,
@@ -50,6 +50,7 @@ def filter_dataset(
     on_iteration: Callable[[IterationRecord, FilterState], None] | None = None,
     resume: FilterState | None = None,
     scorers: Scorers | None = None,
+    is_learnt: IsLearnt | None = None,
 ) -> FilterResult:
     """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
@@ -83,6 +84,8 @@ def filter_dataset(
         on_iteration: gets record and state of each iteration, the last pass included; without it a bar is shown.
         resume: a state given to `on_iteration` in a run on the same inputs, settings and seed, for the same bits.
         scorers: where partitions are scored instead of here, for the same bits (`spreading`); small jobs stay here.
+        is_learnt: asked once, after the first pass, with predictability and label probability of every row as `Scores`
+            has them. If it answers False, nothing is removed, and the run ends with that pass. Not in the papers.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
@@ -91,7 +94,7 @@ def filter_dataset(
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
     inputs = check_inputs(features, labels, memory_limit=memory_limit, **given)
-    run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
+    run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities, is_learnt)
     return _filtered(run, device, on_iteration, resume, scorers)
 
 
@@ -104,6 +107,7 @@ class _Run:
     seed: int
     memory_limit: int
     keep_probabilities: bool
+    is_learnt: IsLearnt | None
 
     def hash(self) -> str:
         return fingerprint(
@@ -225,7 +229,8 @@ def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState,
     vocabulary = run.vocabulary(among)
     chance_bias = _chance_bias(run, state, pool, tally, device)
     at_chance = chance_bias is not None and mean_score(tally.scores[pool.trainable]) <= chance_bias
-    removal = NOTHING if at_chance else _choose(run, state, pool, among, vocabulary)
+    stopped = _stopped_by_chance(run, state, tally, at_chance=at_chance)
+    removal = NOTHING if at_chance or stopped is not None else _choose(run, state, pool, among, vocabulary)
     scored_removed = rows_cut(
         run.candidates(pool.scored_only, tally),
         removal.cut,
@@ -238,8 +243,7 @@ def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState,
     if vocabulary is not None:
         record = replace(record, distinct_words=vocabulary.distinct_words, words_per_row=vocabulary.words_per_row)
     removed = np.union1d(removal.rows, scored_removed)
-    stopped = StopReason.CHANCE if at_chance and _was_at_chance(state) else _stop_reason(removal)
-    advanced = _advanced(state, tally, record, removed, stopped)
+    advanced = _advanced(state, tally, record, removed, stopped or _stop_reason(removal))
     labels, shares = _instead(run, state, tally)
     if vocabulary is not None:
         advanced = _with_words(advanced, among, vocabulary, removal)
@@ -282,8 +286,11 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
     ).largest
 
 
-def _was_at_chance(state: FilterState) -> bool:
-    return bool(state.iterations) and state.iterations[-1].at_chance
+def _stopped_by_chance(run: _Run, state: FilterState, tally: Tally, *, at_chance: bool) -> StopReason | None:
+    if not state.iterations:
+        unlearnt = run.is_learnt is not None and not run.is_learnt(tally.scores, tally.label_probability)
+        return StopReason.NOTHING_LEARNT if unlearnt else None
+    return StopReason.CHANCE if at_chance and state.iterations[-1].at_chance else None
 
 
 def _choose(run: _Run, state: FilterState, pool: Partitions, among: Candidates, vocabulary: Vocabulary | None) -> Slice:

@@ -3,7 +3,7 @@
 Plain records; how they are computed is in scoring.py and filtering.py. Keeping a state is the caller's business.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, get_type_hints
@@ -23,6 +23,8 @@ class StopReason(Enum):
     """Fewer rows than the slice had a predictability at or over the threshold; with "gumbel", none had."""
     CHANCE = "chance"
     """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
+    NOTHING_LEARNT = "nothing_learnt"
+    """What `filter_dataset` was given as `is_learnt` answered False after the first pass, so nothing was removed."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Scores:
     probabilities: np.ndarray | None = None
 
 
+IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
+"""From predictability and label probability (None without one) of the first pass: whether the classifiers learnt."""
+
 LEAST_MOVED = 0.5
 """Least share of labels that permutations must move, relative to a free permutation, to show what chance gives."""
 
@@ -55,7 +60,8 @@ class ChanceScores:
     """What passes over permuted labels score: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
 
     `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
-    labels that occur; NaN for a class without a scored row. `rows`: how many rows each pass had. `moved`: the mean
+    labels that occur; NaN for a class without a scored row. `class_probability`: the same of the rows' label
+    probabilities; None if the classifier has none. `rows`: how many rows each pass had. `moved`: the mean
     share of rows that a pass gave another label, over that of a free permutation (`chance.share_moved`); under
     `LEAST_MOVED` the groups hold the labels in place, and the passes say nothing about chance.
     """
@@ -64,6 +70,7 @@ class ChanceScores:
     class_bias: np.ndarray
     rows: int
     moved: float = 1.0
+    class_probability: np.ndarray | None = None
 
     @property
     def labels_moved(self) -> bool:

@@ -49,11 +49,18 @@ class FilterSpec(StrictSpec):
     classifier: Literal["logistic", "linear_svm", "both"] = "logistic"
     inverse_regularization: float = Field(1.0, gt=0)
     remove: Literal["rows", "groups"] = "rows"
-    stop_at_chance: bool = Field(
-        False,
-        description="end after two passes in a row with no more bias than permuted labels give, and remove nothing in "
-        "such a pass (not in the papers)",
-        exclude_if=lambda stops: not stops,  # so that results which it does not concern are found again
+    stop_at_chance: bool | None = Field(
+        None,
+        description="default: remove nothing where the first pass's classifiers learnt nothing beyond class shares; "
+        "true: end, too, after two passes in a row with no more bias than permuted labels give, and remove nothing in "
+        "such a pass; false: neither, as in the papers",
+        exclude_if=lambda stops: stops is None,  # so that results which it does not concern are found again
+    )
+    preset: Literal["paper"] | None = Field(
+        None,
+        description="paper: no default that the papers do not have, which is stop_at_chance: false, and exact copies "
+        "of a row are removed one by one",
+        exclude_if=lambda preset: preset is None,  # so that results which it does not concern are found again
     )
     rank: Ranking = Field(
         "predictability",
@@ -89,6 +96,24 @@ class FilterSpec(StrictSpec):
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
+
+    @property
+    def asks_whether_learnt(self) -> bool:
+        """Whether nothing is removed if the first pass's classifiers learnt nothing."""
+        return self.preset is None and self.stop_at_chance is not False
+
+    @property
+    def keeps_copies_together(self) -> bool:
+        """Whether exact copies of a row are removed together."""
+        return self.preset is None
+
+    @model_validator(mode="after")
+    def _preset_fits(self) -> Self:
+        if self.preset == "paper" and self.stop_at_chance:
+            raise ValueError(
+                "preset is paper, but stop_at_chance is true, which is not in the papers; leave one of them out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _rankings_fit(self) -> Self:

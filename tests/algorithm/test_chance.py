@@ -1,11 +1,13 @@
 """Passes over permuted labels, and the loop that stops where its bias is no more than theirs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aflite_assets.algorithm import FilterSettings, InvalidInputError, StopReason, filter_dataset, score_rows
+from aflite_assets.algorithm import FilterSettings, InvalidInputError, IsLearnt, StopReason, filter_dataset, score_rows
 from aflite_assets.algorithm.chance import permute_labels, score_permuted, share_moved, size_bins
 
 SETTINGS = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8)
@@ -182,6 +184,53 @@ def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
     )
     assert resumed.iterations == result.iterations
     assert resumed.stop_reason is StopReason.CHANCE
+
+
+def test_what_is_not_learnt_is_kept_whole_and_asked_once() -> None:
+    features, labels = noise()
+    settings = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, threshold=0.0)
+    asked: list[tuple[np.ndarray, np.ndarray | None]] = []
+
+    def answer(learnt: bool) -> IsLearnt:
+        return lambda *scores: asked.append(scores) or learnt  # type: ignore[func-returns-value]
+
+    states = []
+    result = filter_dataset(
+        features,
+        labels,
+        settings=settings,
+        seed=0,
+        is_learnt=answer(False),
+        on_iteration=lambda _, state: states.append(state),
+    )
+    assert (result.stop_reason, len(result.kept_rows)) == (StopReason.NOTHING_LEARNT, 600)
+    assert [record.removed for record in result.iterations] == [0]
+    resumed = filter_dataset(
+        features, labels, settings=settings, seed=0, resume=type(states[0]).from_arrays(states[0].to_arrays())
+    )
+    assert resumed.stop_reason is StopReason.NOTHING_LEARNT
+    learnt, plain = (
+        filter_dataset(features, labels, settings=settings, seed=0, is_learnt=one) for one in (answer(True), None)
+    )
+    assert learnt.kept_rows.tolist() == plain.kept_rows.tolist()
+    assert len(asked) == 2  # once per run, however many passes
+    predictability, probability = asked[0]
+    assert probability is not None
+    first = score_rows(features, labels, settings=settings, seed=0)
+    np.testing.assert_array_equal(predictability.astype(np.float32), first.predictability)
+    np.testing.assert_array_equal(probability, first.label_probability)
+
+
+def test_passes_give_the_probabilities_of_each_class_their_mean() -> None:
+    features, labels = noise(share=0.8)
+    settings = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8)
+    chance = score_permuted(features, labels, settings=settings, seed=0)
+    assert chance.class_probability is not None
+    shares = np.bincount(labels) / len(labels)
+    assert chance.class_probability.mean(axis=0) == pytest.approx(shares, abs=0.02)
+    assert chance.class_probability.mean() == pytest.approx(0.5, abs=0.01)
+    machine = replace(settings, classifier="linear_svm")
+    assert score_permuted(features, labels, settings=machine, seed=0, passes=1).class_probability is None
 
 
 def test_stop_at_chance_is_yes_or_no() -> None:

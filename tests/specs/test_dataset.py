@@ -115,6 +115,18 @@ def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
     _refuses(spec_content | PAIRS, "Input should be 'predictability' or 'vocabulary'", filter={"rank": "length"})
 
 
+def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) -> None:
+    ours, paper, never = (
+        DatasetSpec.model_validate(spec_content | {"filter": settings}).filter
+        for settings in ({}, {"preset": "paper"}, {"stop_at_chance": False})
+    )
+    assert (ours.asks_whether_learnt, ours.keeps_copies_together) == (True, True)
+    assert (paper.asks_whether_learnt, paper.keeps_copies_together) == (False, False)
+    assert (never.asks_whether_learnt, never.keeps_copies_together) == (False, True)
+    message = "preset is paper, but stop_at_chance is true, which is not in the papers; leave one of them out"
+    _refuses(spec_content, message, filter={"preset": "paper", "stop_at_chance": True})
+
+
 def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:
     digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
     spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})

@@ -63,7 +63,7 @@ def _content(folder: Path, form: str) -> dict[str, Any]:
         "source": _write(folder, form),
         "warmup": {"size": 40},
         "representations": {"small": SMALL_TRANSFORMER},
-        "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1},
+        "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
         "evaluators": LINEAR,
         "seeds": [0],
     }

@@ -45,12 +45,11 @@ def noise(rows: int, seed: int, *, shares: tuple[float, float] = (0.5, 0.5)) -> 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.425, 0.575)])
 def test_random_labels_are_nothing_found_and_kept_whole(tmp_path: Path, shares: tuple[float, float]) -> None:
     tables = {split: noise(rows, seed, shares=shares) for seed, (split, rows) in enumerate(ROWS.items())}
-    filtering = {"target_size": 0.4, "train_size": 0.1, "slice_size": 0.1, "n_partitions": 16, "stop_at_chance": True}
-    report, summaries = report_of(tmp_path, tables, columns={"features": "features"}, filter=filtering)
+    report, summaries = report_of(tmp_path, tables, columns={"features": "features"})
     assert report["verdict"]["code"] == "nothing_found"
     assert report["verdict"]["sentence"].startswith("Nothing found: linear classifiers predict ")
     assert report["verdict"]["details"][0].startswith("Removed: nothing; filtered is the whole set of 2,400 train rows")
-    assert summaries["filtered_sets"]["given"]["stop_reason"] == "CHANCE"
+    assert summaries["filtered_sets"]["given"]["stop_reason"] == "NOTHING_LEARNT"
     assert summaries["filtered_sets"]["given"]["kept"] == ROWS
     assert {cell["train_set"] for cell in report["cells"]} == {"full"}
 
@@ -72,9 +71,27 @@ def test_a_hypothesis_without_signal_is_nothing_found_though_one_class_goes(tmp_
         columns={"text": "premise", "text_pair": "hypothesis"},
         warmup={"size": 300},
         representations={"hypothesis": encoder},
+        filter={"target_size": 0.4, "train_size": 0.1, "slice_size": 0.1, "n_partitions": 16, "preset": "paper"},
     )
     assert report["verdict"]["code"] == "nothing_found"
     assert sum(summaries["filtered_sets"]["hypothesis"]["kept"].values()) < 2_700
+
+
+def test_a_rare_class_is_learnt_though_hardly_a_row_is_given_it(tmp_path: Path) -> None:
+    """Of classes of 95 and 5 % classifiers predict the larger one nearly always, whatever they learnt."""
+    tables = {}
+    for seed, (split, rows) in enumerate(ROWS.items()):
+        rng = np.random.default_rng(seed)
+        labels = (rng.random(rows) < 0.05).astype(np.int64)
+        features = rng.normal(size=(rows, 3)) + 1.2 * labels[:, None] * np.eye(3)[0]
+        tables[split] = pa.table({"features": features.tolist(), "label": labels})
+    report, summaries = report_of(tmp_path, tables, columns={"features": "features"})
+    bias = report["verdict"]["evidence"]["bias"]
+    assert bias["rows"]["high"] < 2
+    assert bias["probabilities"]["low"] > 2
+    assert bias["probabilities"]["shuffled_labels"] == pytest.approx(0.5, abs=0.01)
+    assert report["verdict"]["code"] == "learnable_no_shortcut_shown"
+    assert summaries["filtered_sets"]["given"]["stop_reason"] != "NOTHING_LEARNT"
 
 
 def marked(rows: int, seed: int, *, share: float, right: float) -> pa.Table:

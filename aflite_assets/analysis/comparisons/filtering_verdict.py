@@ -202,7 +202,8 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
         return None
     scores = filtered.first_scores["predictability"].take(places.filter(scored)).to_numpy()
     groups = pool["group"].to_numpy() if "group" in pool.column_names else None
-    return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups)
+    probability = pool["label_probability"].to_numpy() if filtered.chance.class_probability is not None else None
+    return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups, label_probability=probability)
 
 
 def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, ...]:

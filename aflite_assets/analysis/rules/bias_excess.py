@@ -36,20 +36,40 @@ class BiasExcess:
     """Over all rows, and as the mean over classes, in which a class's size and how often it is predicted cancel out.
 
     `labels_moved`: whether permutations moved enough labels to show what chance gives (`ChanceScores.labels_moved`).
+    `probabilities`: of the probabilities that the rows' own labels were given, as the mean over classes; None if the
+    classifier has none. Such a mean is over 1/C, for C classes, just if a little of these probabilities, mixed into
+    class shares, lowers the held-out log loss of class shares: it is the slope there.
     """
 
     rows: Excess
     classes: Excess
     labels_moved: bool = True
+    probabilities: Excess | None = None
+
+    @property
+    def learnt(self) -> Excess:
+        """The excess that shows best whether anything was learnt beyond class shares."""
+        return self.classes if self.probabilities is None else self.probabilities
+
+    @property
+    def is_learnt(self) -> bool:
+        """Whether the classifiers surely learnt something beyond class shares."""
+        return self.learnt.low > 0
 
 
 def bias_excess(
-    predictability: np.ndarray, labels: np.ndarray, chance: ChanceScores, groups: np.ndarray | None = None
+    predictability: np.ndarray,
+    labels: np.ndarray,
+    chance: ChanceScores,
+    groups: np.ndarray | None = None,
+    *,
+    label_probability: np.ndarray | None = None,
 ) -> BiasExcess:
     """Return the starting bias less the mean of the passes over permuted labels.
 
     `predictability`: float in [0, 1], one per row that entered the first iteration, NaN if never held out; `labels`:
-    int64; `groups`: codes of rows that belong together, None if every row is its own.
+    int64; `groups`: codes of rows that belong together, None if every row is its own. `label_probability`: float in
+    [0, 1], beside `predictability`, the mean held-out probability of the row's label.
 
     With m the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K that of the
     passes: the difference is m - mean b, its variance max(V, W) + W / K. V is the variance between groups of rows,
@@ -72,10 +92,18 @@ def bias_excess(
     apart = scores - _chance_of_classes(chance, mean)[codes]
     by_rows = (apart - apart.mean()) / len(scores)
     by_classes = (scores - means[codes]) / (len(means) * sizes[codes])
+    probabilities = None
+    if label_probability is not None and chance.class_probability is not None:
+        given = label_probability[scored].astype(np.float64)
+        of_class = np.bincount(codes, given) / sizes
+        influences = (given - of_class[codes]) / (len(of_class) * sizes[codes])
+        by_chance = np.nanmean(chance.class_probability, axis=1)
+        probabilities = _excess(float(of_class.mean()), by_chance, influences, own, share)
     return BiasExcess(
         _excess(mean, chance.bias, by_rows, own, share),
         _excess(class_mean, np.nanmean(chance.class_bias, axis=1), by_classes, own, share),
         chance.labels_moved,
+        probabilities,
     )
 
 

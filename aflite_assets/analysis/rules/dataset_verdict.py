@@ -162,13 +162,15 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        of the starting bias over chance is wider than 5 points, and reaches under 2 points.
     4. nothing_found: its upper end is under 2 points.
     5. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
-       left.
-    6. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
+       left. Neither holds where probabilities show that 2 points or more were surely learnt (`BiasExcess.learnt`): of
+       classes of 95 and 5 % hardly a prediction changes, whatever is learnt.
+    6. cannot_tell: nothing was surely learnt beyond class shares.
+    7. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
        set of which nothing is declared a gain alone is not enough: rows that a model got wrong favour any other.
-    7. cannot_tell: no deciding comparison had enough rows, groups or seeds.
-    8. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
+    8. cannot_tell: no deciding comparison had enough rows, groups or seeds.
+    9. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
        no candidate property by itself comes near it; models lean on none, not even on a topic word.
-    9. learnable_no_shortcut_shown.
+    10. learnable_no_shortcut_shown.
     """
     code, lacking = _rule(evidence)
     return DatasetVerdict(code, lacking, evidence)
@@ -185,10 +187,13 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
         return "cannot_tell", ()
     if bias.rows.width > WIDEST and bias.rows.low < LEAST:
         return "cannot_tell", (_wider_than_needed(bias.rows),)
-    if bias.rows.high < LEAST:
+    well_learnt = bias.is_learnt and bias.learnt.difference >= LEAST
+    if bias.rows.high < LEAST and not well_learnt:
         return "nothing_found", ()
-    if bias.classes.high < LEAST:
+    if bias.classes.high < LEAST and not well_learnt:
         return "class_balance_only", ()
+    if not bias.is_learnt:
+        return "cannot_tell", ()
     if evidence.effect == "helps" and any(one.constructed for one in evidence.gains):
         return "helps_no_shortcut_named", ()
     judged = any(one.verdict.side is not None for one in evidence.comparisons)

@@ -132,10 +132,20 @@ class _Words:
             return f"{self.helps()}. What those challenge rows change is not among the properties that were tested."
         if verdict.shortfalls:
             return self.lacking(bias.rows)
+        if self.is_unlearnt:
+            given = f"On average over classes a row's label gets {percent(bias.learnt.bias)} %"
+            beside = f"{given}, and with shuffled labels {percent(bias.learnt.shuffled_labels)} %."
+            return f"this encoder learnt nothing beyond class shares. {beside}{besides}"
         effect = "" if self.effect is None else f" {self.helps()}."
         if verdict.code == "easy":
             return f"{beside_chance} {self.easy()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
+
+    @property
+    def is_unlearnt(self) -> bool:
+        """Whether the verdict is that the encoder learnt nothing beyond class shares."""
+        verdict, bias = self.verdict, self.verdict.evidence.bias
+        return verdict.code == "cannot_tell" and not verdict.shortfalls and bias is not None and bias.labels_moved
 
     def easy(self) -> str:
         """Say what shows that the task is learnt."""
@@ -319,6 +329,8 @@ class _Words:
         if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")
             return f"all rows. Against as many random rows, {gains}." if gains else "all rows."
+        if self.is_unlearnt:
+            return "all rows. Train the encoder longer or on more warm-up rows, or take another one."
         if code in _USES:
             return _USES[code]
         if self.filtering.kept_rows == self.filtering.train_rows:

@@ -27,6 +27,7 @@ STOP_REASONS = {
     "target_size": "the target size was reached",
     "threshold": "too few rows were still predictable enough to go",
     "chance": "its rows were no more predictable than with shuffled labels",
+    "nothing_learnt": "its classifiers learnt nothing beyond class shares, and nothing is removed then",
 }
 
 GLOSSARY = {

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IsLearnt, IterationRecord
+from aflite_assets.analysis.rules.bias_excess import bias_excess
 from aflite_assets.cluster import Cluster
 from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
@@ -132,6 +133,7 @@ class FilterInputs:
         device: DeviceSettings,
         resume: FilterState | None,
         on_iteration: Callable[[IterationRecord, FilterState], None],
+        is_learnt: IsLearnt | None = None,
         keep_probabilities: bool = False,
         cluster: Cluster,
         log: Callable[[str], None],
@@ -152,6 +154,7 @@ class FilterInputs:
                 resume=resume,
                 memory_limit=MEMORY_LIMIT,
                 scorers=scorers,
+                is_learnt=is_learnt,
             )
 
     def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
@@ -175,6 +178,26 @@ class FilterInputs:
             "score_only": self.score_only if self.score_only.any() else None,
             "device": device.device,
         }
+
+    def learnt_test(self, chance: ChanceScores) -> IsLearnt:
+        """Return the test of whether the first pass's classifiers learnt anything beyond class shares.
+
+        As in the verdict (`rules.bias_excess`), of the rows that are trained on. If permutations hardly move the labels
+        of these groups, the test cannot be made, and the answer is True.
+        """
+        pool, groups = ~self.score_only, self.groups
+
+        def is_learnt(predictability: np.ndarray, label_probability: np.ndarray | None) -> bool:
+            excess = bias_excess(
+                predictability[pool],
+                self.labels[pool],
+                chance,
+                None if groups is None else groups[pool],
+                label_probability=None if label_probability is None else label_probability[pool],
+            )
+            return excess.is_learnt or not excess.labels_moved
+
+        return is_learnt
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
         """What the rows of the pool score with permuted labels."""

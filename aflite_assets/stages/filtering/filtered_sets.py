@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
+from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IsLearnt, IterationRecord
 from aflite_assets.array_files import ArrayFileError, read_arrays
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
@@ -82,7 +82,7 @@ def run(
         if settings.filter_seeds > 1:
             fields["filter_seeds"] = settings.filter_seeds
         row_ids = read_rows(embedded)["row_id"].to_numpy()
-        copies = copy_codes(inputs.raw_dataset, row_ids)
+        copies = copy_codes(inputs.raw_dataset, row_ids) if spec.keeps_copies_together else None
         if copies is not None:
             fields["copies"] = hashlib.sha256(copies.tobytes()).hexdigest()
         words = None if all_words is None or rank != "vocabulary" else all_words.of_rows(row_ids)
@@ -133,10 +133,13 @@ def _filter(
             progress.log(_line(name, record))
             run.log_metrics(_metrics(record), step=record.iteration)
 
+        chance = given.chance(settings.seed, device=context.device)
+        is_learnt = given.learnt_test(chance) if spec.asks_whether_learnt else None
         result = given.run(
             settings.seed,
             device=context.device,
             resume=resume,
+            is_learnt=is_learnt,
             on_iteration=on_iteration,
             keep_probabilities=suspects is None and given.suspects_labels,
             cluster=context.cluster,
@@ -145,7 +148,6 @@ def _filter(
         if result.probabilities is not None:
             suspects = given.suspects(result.probabilities, frozenset())
         checkpoint.publish_scores(part.path / "scores")
-        chance = given.chance(settings.seed, device=context.device)
         run.log_metrics({"chance_bias": float(chance.bias.mean())})
         if suspects is not None:
             pq.write_table(suspects, part.path / LABEL_ERRORS)
@@ -156,7 +158,8 @@ def _filter(
             summary["quarantined"] = len(quarantined_ids(suspects))
         if settings.filter_seeds > 1:
             seeds = range(settings.seed + 1, settings.seed + settings.filter_seeds)
-            further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
+            again = partial(_run_again, name, given, is_learnt, part.scratch, context=context)
+            further = [again(seed) for seed in seeds]
             summary |= _several_runs([given.kept(result), *further], given, part.path, run)
     return summary
 
@@ -181,7 +184,9 @@ def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tra
     return {"filter_runs": len(kept), "kept_train_rows": kept_train_rows, "kept_jaccard": jaccard}
 
 
-def _run_again(name: str, given: FilterInputs, seed: int, scratch: Path, *, context: StageContext) -> np.ndarray:
+def _run_again(
+    name: str, given: FilterInputs, is_learnt: IsLearnt | None, scratch: Path, seed: int, *, context: StageContext
+) -> np.ndarray:
     """What another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
     folder = scratch / f"seed-{seed}"
     folder.mkdir(exist_ok=True)
@@ -190,6 +195,7 @@ def _run_again(name: str, given: FilterInputs, seed: int, scratch: Path, *, cont
         seed,
         device=context.device,
         resume=checkpoint.load(),
+        is_learnt=is_learnt,
         on_iteration=lambda record, state: checkpoint.save(record, state, given.row_ids),
         cluster=context.cluster,
         log=context.progress.log,
@@ -364,15 +370,19 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
             "warnings": warnings,
             "settings": {**result.settings.as_dict(), "evaluation_rows": dict(policies)},
             "seed": result.seed,
-            "chance": vars(chance) | {"bias": chance.bias.tolist(), "class_bias": _plain(chance.class_bias)},
+            "chance": {name: _plain(each) for name, each in vars(chance).items()},
         },
     )
     return warnings
 
 
-def _plain(values: np.ndarray) -> list[list[float | None]]:
-    """As JSON has it, None for NaN."""
-    return [[None if np.isnan(value) else value for value in row] for row in values.tolist()]
+def _plain(values: object) -> object:
+    """As JSON has it, arrays as lists with None for NaN."""
+    if not isinstance(values, np.ndarray):
+        return values
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return plain.tolist()
 
 
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
@@ -418,4 +428,4 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 
 
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
-FILTERED_SETS = Stage("filtered_sets", "11", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)
+FILTERED_SETS = Stage("filtered_sets", "12", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)

@@ -26,7 +26,7 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
     iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
     warnings, chance = outcome["warnings"], outcome["chance"]
     # null, for a class without a score, becomes NaN
-    bias, class_bias = (np.array(chance[name], dtype=np.float64) for name in ("bias", "class_bias"))
+    passes = {name: np.array(each, dtype=np.float64) for name, each in chance.items() if isinstance(each, list)}
     return FilteredSet(
         representation,
         iterations=iterations,
@@ -36,7 +36,7 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
         settings={**outcome["settings"], "seed": outcome["seed"]},
         runs=part.summary.get("filter_runs", 1),
         kept_jaccard=part.summary.get("kept_jaccard"),
-        chance=ChanceScores(**chance | {"bias": bias, "class_bias": class_bias}),
+        chance=ChanceScores(**chance | passes),
         first_scores=next((table for iteration, table in score_files(part) if iteration == 0), None),
     )
 

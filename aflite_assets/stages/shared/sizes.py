@@ -176,7 +176,7 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         classifier=spec.classifier,
         inverse_regularization=spec.inverse_regularization,
         remove=spec.remove,
-        stop_at_chance=spec.stop_at_chance,
+        stop_at_chance=bool(spec.stop_at_chance),
         ranking=spec.rank,
     )
     try:

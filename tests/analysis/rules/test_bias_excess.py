@@ -29,6 +29,24 @@ def test_the_mean_over_classes_ignores_how_often_each_is_predicted() -> None:
     assert excess.classes.difference == pytest.approx(0.0)
 
 
+def test_probabilities_show_what_was_learnt_where_predictions_do_not() -> None:
+    labels = np.repeat([0, 1], [950, 50])
+    always_first = (labels == 0).astype(np.float64)
+    given = np.where(labels == 0, 0.96, 0.2) + np.tile([-0.01, 0.01], 500)
+    passes = ChanceScores(
+        np.full(20, 0.95), np.tile([1.0, 0.0], (20, 1)), 1_000, class_probability=np.tile([0.95, 0.05], (20, 1))
+    )
+    excess = bias_excess(always_first, labels, passes, label_probability=given)
+    assert excess.probabilities is not None
+    assert excess.learnt == excess.probabilities
+    assert (excess.probabilities.bias, excess.probabilities.shuffled_labels) == pytest.approx((0.58, 0.5))
+    error = 0.01 / 2 * (1 / 950 + 1 / 50) ** 0.5  # of the mean of two class means, each of rows 0.01 away
+    assert excess.probabilities.width == pytest.approx(2 * 1.962 * 100 * error, rel=0.01)
+    assert (excess.classes.difference, excess.is_learnt) == (pytest.approx(0.0), True)
+    without = bias_excess(always_first, labels, passes)
+    assert (without.probabilities, without.learnt, without.is_learnt) == (None, without.classes, False)
+
+
 def test_what_class_shares_give_takes_no_width() -> None:
     labels = np.repeat([0, 1], [575, 425])
     always_first = (labels == 0).astype(np.float64)

@@ -69,6 +69,25 @@ def test_what_only_class_shares_explain_is_class_balance() -> None:
     assert dataset_verdict(evidence(8, 11, classes=excess(-1, 1.5))).code == "class_balance_only"
 
 
+def test_what_probabilities_show_to_be_learnt_is_not_nothing() -> None:
+    unseen = BiasExcess(excess(-1, 1.5), excess(-1, 1.5))
+    for learnt, code in (
+        (excess(1.0, 3.0), "learnable_no_shortcut_shown"),
+        (excess(1.0, 2.9), "nothing_found"),  # an estimate of under two points
+        (excess(-0.1, 5.0), "nothing_found"),
+    ):
+        assert dataset_verdict(VerdictEvidence(replace(unseen, probabilities=learnt), ())).code == code
+    by_class = BiasExcess(excess(8, 11), excess(-1, 1.5), probabilities=excess(1.0, 3.0))
+    assert dataset_verdict(VerdictEvidence(by_class, ())).code == "learnable_no_shortcut_shown"
+
+
+def test_an_encoder_that_learnt_nothing_beyond_class_shares_cannot_tell() -> None:
+    unlearnt = BiasExcess(excess(8, 11), excess(1, 3), probabilities=excess(-0.5, 0.4))
+    verdict = dataset_verdict(VerdictEvidence(unlearnt, (GAIN,)))
+    assert (verdict.code, verdict.shortfalls) == ("cannot_tell", ())
+    assert dataset_verdict(replace(verdict.evidence, leanings=(SHORTCUT,))).code == "shortcut_found_helps"
+
+
 def test_groups_that_hold_the_labels_in_place_cannot_tell() -> None:
     held = replace(evidence(), bias=BiasExcess(excess(8, 11), excess(8, 11), labels_moved=False))
     assert dataset_verdict(held).code == "cannot_tell"

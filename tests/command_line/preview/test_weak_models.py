@@ -27,7 +27,7 @@ PAIRS: dict[str, Any] = {
     "labels": ["entailment", "neutral", "contradiction"],
     "warmup": {"size": 30},
     "representations": {"net": NET},
-    "filter": {"target_size": 0.5, "slice_size": 0.3, "n_partitions": 4, "threshold": 0.0},
+    "filter": {"target_size": 0.5, "slice_size": 0.3, "n_partitions": 4, "threshold": 0.0, "stop_at_chance": False},
     "forgettables": {
         "bow": {"model": BAG, "seeds": [0, 1], "balance": False, "alone": True},
         "own": {"evaluator": "net", "balance": False},

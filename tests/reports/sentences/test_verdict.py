@@ -420,28 +420,6 @@ def test_all_that_is_lacking_is_named(planted: BenchmarkData) -> None:
     )
 
 
-def test_groups_that_hold_their_labels_are_no_basis(planted: BenchmarkData) -> None:
-    data = started(planted)
-    (filtered,) = data.filtered
-    assert filtered.chance is not None
-    held = replace(filtered, chance=replace(filtered.chance, moved=0.4))
-    text = verdict_text(with_cues(replace(data, filtered=(held,)), WORD), "roberta")
-    assert text.sentence == (
-        "Cannot tell: groups of similar sizes share labels, so shuffling moves too few labels to show what chance "
-        "gives."
-    )
-
-
-def test_a_wide_interval_says_how_many_rows_would_do(planted: BenchmarkData) -> None:
-    data = started(planted, bias=0.38)
-    filtered = data.filtered[0]
-    few = replace(filtered, rows=filtered.rows.slice(0, 100))
-    text = verdict_text(replace(data, filtered=(few,)), "roberta")
-    assert text.code == "cannot_tell"
-    assert text.sentence.startswith("Cannot tell: of 100 rows linear classifiers predict ")
-    assert text.sentence.endswith(" rows would settle it.")
-
-
 def test_results_without_chance_say_so(planted: BenchmarkData) -> None:
     assert starting_excess(planted.filtered[0]) is None
     assert "materialise filtered_sets again" in verdict_text(planted, "roberta").sentence

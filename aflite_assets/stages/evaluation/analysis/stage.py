@@ -200,4 +200,4 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     }
 
 
-ANALYSIS = Stage("analysis", "4", AnalysisSettings, AnalysisInputs, run)
+ANALYSIS = Stage("analysis", "5", AnalysisSettings, AnalysisInputs, run)

@@ -167,6 +167,7 @@ def test_a_run_shows_its_log_live_and_is_cancelled_by_a_click(dagster_server: Da
         page.goto(f"/runs/{newest['runId']}")
         page.get_by_text(re.compile("a test")).first.wait_for()
         page.locator("button", has_text="Terminate").first.click()
+        page.get_by_text("Do you wish to continue?").wait_for()  # else the last button is the page's own, now disabled
         page.locator("button", has_text="Terminate").last.click()
         page.get_by_text("Canceled", exact=True).first.wait_for()
     ended = dagster_server.wait_until(lambda: _ended(dagster_server), seconds=60, what="the run ends")

@@ -4,13 +4,14 @@ Filtering itself is in filtering.py; what a verdict makes of these passes is the
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import check_inputs, check_run
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
-from aflite_assets.algorithm.records import ChanceScores
+from aflite_assets.algorithm.records import ChanceScores, Scores
 from aflite_assets.algorithm.scoring import score_rows
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
@@ -71,28 +72,25 @@ def score_permuted(
     small = _of_share(settings, len(chosen) / len(pool))
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
-    bias, moved = np.empty(passes), np.empty(passes)
-    class_bias, class_probability = np.full((2, passes, len(classes)), np.nan)
-    has_probabilities = False
-    for number in range(passes):
-        permuted = permute_labels(own, own_groups, rng)
-        scores = score_rows(
-            matrix,
-            permuted,
-            settings=small,
-            seed=int(rng.integers(2**63)),
-            groups=own_groups,
-            device=device,
-            memory_limit=memory_limit,
-        )
-        bias[number] = scores.representation_bias
-        class_bias[number] = class_means(scores.predictability, permuted, classes)
-        if scores.label_probability is not None:
-            has_probabilities = True
-            class_probability[number] = class_means(scores.label_probability, permuted, classes)
-        moved[number] = share_moved(own, permuted)
-    probability = class_probability if has_probabilities else None
-    return ChanceScores(bias, class_bias, len(chosen), float(moved.mean()), probability)
+    given: dict[str, Any] = {"settings": small, "groups": own_groups, "device": device, "memory_limit": memory_limit}
+    made = [_permuted_pass(matrix, permute_labels(own, own_groups, rng), rng, **given) for _ in range(passes)]
+    probabilities = [
+        class_means(p, labels, classes) for labels, one in made if (p := one.label_probability) is not None
+    ]
+    return ChanceScores(
+        np.array([one.representation_bias for _, one in made]),
+        np.stack([class_means(one.predictability, labels, classes) for labels, one in made]),
+        len(chosen),
+        float(np.mean([share_moved(own, labels) for labels, _ in made])),
+        np.stack(probabilities) if probabilities else None,
+    )
+
+
+def _permuted_pass(
+    features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
+) -> tuple[np.ndarray, Scores]:
+    """The permuted labels, and what one pass with them scores."""
+    return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:

@@ -84,8 +84,7 @@ def filter_dataset(
         on_iteration: gets record and state of each iteration, the last pass included; without it a bar is shown.
         resume: a state given to `on_iteration` in a run on the same inputs, settings and seed, for the same bits.
         scorers: where partitions are scored instead of here, for the same bits (`spreading`); small jobs stay here.
-        is_learnt: asked once, after the first pass, with predictability and label probability of every row as `Scores`
-            has them. If it answers False, nothing is removed, and the run ends with that pass. Not in the papers.
+        is_learnt: asked once, of the first pass. If it answers False, that pass ends the run, and nothing is removed.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
@@ -287,6 +286,7 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
 
 
 def _stopped_by_chance(run: _Run, state: FilterState, tally: Tally, *, at_chance: bool) -> StopReason | None:
+    """Why the run ends with this pass, which removes nothing, for want of anything to find; None if it goes on."""
     if not state.iterations:
         unlearnt = run.is_learnt is not None and not run.is_learnt(tally.scores, tally.label_probability)
         return StopReason.NOTHING_LEARNT if unlearnt else None

@@ -49,7 +49,8 @@ class Scores:
 
 
 IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
-"""From predictability and label probability (None without one) of the first pass: whether the classifiers learnt."""
+"""Whether classifiers learnt, from predictability and label probability of every row as `Scores` has them (not in the
+papers)."""
 
 LEAST_MOVED = 0.5
 """Least share of labels that permutations must move, relative to a free permutation, to show what chance gives."""

@@ -74,7 +74,8 @@ def bias_excess(
     With m the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K that of the
     passes: the difference is m - mean b, its variance max(V, W) + W / K. V is the variance between groups of rows,
     G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score less the
-    passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c). W is
+    passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c), with
+    p_i the row's score, or the probability that its label was given. W is
     the variance of b, in proportion if the passes had a sample of the rows. The larger of V and W counts, since
     classifiers trained on the same rows err together. t quantiles at the number of groups of equal size less one.
     """
@@ -85,23 +86,23 @@ def bias_excess(
         )
     scores = predictability[scored].astype(np.float64)
     _, codes, sizes = np.unique(labels[scored], return_inverse=True, return_counts=True)
-    means = np.bincount(codes, scores) / sizes
     own = group_codes(None if groups is None else groups[scored], len(scores))
     share = min(1.0, chance.rows / len(scores))
-    mean, class_mean = float(scores.mean()), float(means.mean())
+    mean = float(scores.mean())
     apart = scores - _chance_of_classes(chance, mean)[codes]
     by_rows = (apart - apart.mean()) / len(scores)
-    by_classes = (scores - means[codes]) / (len(means) * sizes[codes])
+
+    def of_classes(values: np.ndarray, by_chance: np.ndarray) -> Excess:
+        means = np.bincount(codes, values) / sizes
+        influences = (values - means[codes]) / (len(means) * sizes[codes])
+        return _excess(float(means.mean()), np.nanmean(by_chance, axis=1), influences, own, share)
+
     probabilities = None
     if label_probability is not None and chance.class_probability is not None:
-        given = label_probability[scored].astype(np.float64)
-        of_class = np.bincount(codes, given) / sizes
-        influences = (given - of_class[codes]) / (len(of_class) * sizes[codes])
-        by_chance = np.nanmean(chance.class_probability, axis=1)
-        probabilities = _excess(float(of_class.mean()), by_chance, influences, own, share)
+        probabilities = of_classes(label_probability[scored].astype(np.float64), chance.class_probability)
     return BiasExcess(
         _excess(mean, chance.bias, by_rows, own, share),
-        _excess(class_mean, np.nanmean(chance.class_bias, axis=1), by_classes, own, share),
+        of_classes(scores, chance.class_bias),
         chance.labels_moved,
         probabilities,
     )

@@ -36,7 +36,7 @@ def _begins_small(text: str) -> bool:
     return first.islower()
 
 
-# plain string functions, since dataset text is hostile: patterns that backtrack take minutes on long runs of blanks
+# String functions, since dataset text is hostile: patterns that backtrack take minutes on a long run of line breaks.
 _TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
     "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),

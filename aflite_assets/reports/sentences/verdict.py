@@ -330,7 +330,7 @@ class _Words:
             gains = self.changes("gains")
             return f"all rows. Against as many random rows, {gains}." if gains else "all rows."
         if self.is_unlearnt:
-            return "all rows. Train the encoder longer or on more warm-up rows, or take another one."
+            return "all rows. Train the encoder longer or on more warm-up rows, or take other features."
         if code in _USES:
             return _USES[code]
         if self.filtering.kept_rows == self.filtering.train_rows:

@@ -20,7 +20,16 @@ from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCu
 from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
-from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION, Picture
+from aflite_assets.reports.figures.drawing import (
+    BLUE,
+    GREEN,
+    MAX_BYTES,
+    ORANGE,
+    VERMILION,
+    Picture,
+    draw_bars,
+    new_axes,
+)
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
 from tests.planted_reports import rendered_page, report_document, report_inputs
 
@@ -194,6 +203,18 @@ def test_scores_of_any_number_of_iterations(iterations: int) -> None:
     drawn = pixels(figures_filtering.scores_by_iteration(bins, {"threshold": 0.75}).png)
     for colour in (BLUE, ORANGE, VERMILION):
         assert has_colour(drawn, colour) == (iterations > 0)
+
+
+def test_bars_are_one_collection_from_low_to_high_over_their_bottom() -> None:
+    _, axes = new_axes()
+    before = axes.axis()
+    low, high, height, bottom = (np.array(each) for each in ([0.0, 0.5], [0.5, 1.0], [2.0, 3.0], [1.0, 4.0]))
+    draw_bars(axes, low, high, height, bottom=bottom, facecolors=BLUE, label="kept")
+    (bars,) = axes.collections
+    extents = [list(path.get_extents().extents) for path in bars.get_paths()]
+    assert extents == [[0.0, 1.0, 0.5, 3.0], [0.5, 4.0, 1.0, 7.0]]
+    assert axes.get_legend_handles_labels()[1] == ["kept"]
+    assert axes.axis() == before
 
 
 @pytest.mark.parametrize(("iterations", "chosen"), [(0, []), (3, [0, 1, 2]), (15, [0, 2, 4, 6, 8, 10, 12, 14])])

@@ -24,7 +24,7 @@ def test_an_encoder_that_learnt_nothing_is_named_first(planted: BenchmarkData) -
         "Cannot tell: this encoder learnt nothing beyond class shares. On average over classes a row's label gets "
         "33.0 %, and with shuffled labels 33.3 %."
     )
-    advice = "Use: all rows. Train the encoder longer or on more warm-up rows, or take another one."
+    advice = "Use: all rows. Train the encoder longer or on more warm-up rows, or take other features."
     assert text.details[-1].text == advice
 
 

@@ -1,12 +1,15 @@
 """Exchanged columns of texts and labels are suspected, in data that are read and in data that are refused."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 
 from aflite_assets.data.raw_table.swapped import seem_swapped
-from aflite_assets.data.raw_table.table import RawTable
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table
 from aflite_assets.errors import DataError
+from aflite_assets.specs.columns import ColumnsSpec
 
 Build = Callable[..., RawTable]
 EXCHANGED = {"text": ["this is spam", "this is not", "hello", "bye"], "label": ["spam", "ham", "ham", "spam"]}
@@ -36,6 +39,21 @@ def test_more_texts_than_classes_can_be_are_found_too(build: Build) -> None:
     many = {"text": [f"a text, the {n}th" for n in range(1_001)], "label": [("a", "b")[n % 2] for n in range(1_001)]}
     with pytest.raises(DataError, match=r"looks like ids, free text .*; columns.text and columns.label seem to be"):
         build({"train": many}, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pa.array([datetime(2026, 1, 2, tzinfo=UTC)] * 4, pa.timestamp("ns", "Nowhere/X")),
+        pa.Array.from_buffers(pa.string(), 4, pa.array([b"\xff", b"\xfe", b"\xff", b"\xfe"]).buffers()),
+    ],
+    ids=["unknown time zone", "no UTF-8"],
+)
+def test_texts_that_cannot_be_read_do_not_hide_why_labels_were_refused(texts: pa.Array) -> None:
+    table = pa.table({"text": texts, "label": ["yes", "no", "yes", "no"]})
+    columns = ColumnsSpec(text="text", label="label")
+    with pytest.raises(DataError, match=r"label 'no' \(2 rows\) is no class of labels \['0', '1'\]"):
+        build_raw_table({"train": table}, columns=columns, label_names=("0", "1"), unlabelled=(), limit=None, seed=0)
 
 
 def test_other_mistakes_with_labels_have_no_such_hint(build: Build) -> None:

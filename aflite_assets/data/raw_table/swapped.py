@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.data.raw_table.labels import LabelNames, label_text, label_texts
 from aflite_assets.errors import DataError
@@ -45,16 +44,10 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
     """The values of a column, as labels are compared; nothing for lists, and for values that cannot be read."""
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
-    # Arrow finds no distinct values of extension types, such as UUIDs.
-    distinct = [one if isinstance(one.type, pa.BaseExtensionType) else pc.unique(one) for one in columns]
     try:
-        return {value for column in distinct for value in label_texts(_chunked(column)) if value is not None}
+        return {value for column in columns for value in label_texts(column) if value is not None}
     except DataError:  # the reason why the labels were refused is the one to be told
         return set()
-
-
-def _chunked(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
 def _values(names: LabelNames) -> set[str | None]:

@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, FilterState, filter_dataset, score_permuted
-from aflite_assets.analysis.comparisons.challenge_falls import fall_interval
+from aflite_assets.analysis.comparisons.falls import fall_interval
 from aflite_assets.analysis.comparisons.natural_contrast import stratum_weights
 from aflite_assets.analysis.intervals import (
     CrossedInterval,

@@ -1,30 +1,34 @@
-"""All numbers of one report: facts, tidy tables, evidence, verdicts; computed here once, read by everything that shows.
+"""All numbers of one report: facts, tidy tables, evidence, verdicts; computed once, written as files and read back.
 
 What computes a table stands in the module of its subject, with its `TidyTable` and the dataclass of its rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from aflite_assets.analysis import filtering, forgettables
-from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, challenge_falls
-from aflite_assets.analysis.comparisons.differences import DIFFERENCES
-from aflite_assets.analysis.comparisons.falls import FALLS, Fall, fall_terms
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Lack, deciding_lack, differences
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, Fall, challenge_falls, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.leanings import LEANINGS, property_leanings
-from aflite_assets.analysis.comparisons.paired import Lack, deciding_lack, differences
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, Training
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, EvidenceTable, Training
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
 from aflite_assets.analysis.scores.judges import Judging, judging
-from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.analysis.tidy import TidyTable, record_of, to_json
 from aflite_assets.checks import CheckOutcome
+from aflite_assets.errors import DataError
 
 _Record = TypeVar("_Record")
 
@@ -106,4 +110,66 @@ def analyse(data: BenchmarkData) -> Analysis:
         judging=judging(data),
         undecided=deciding_lack(data),
         checks=data.checks,
+    )
+
+
+TABLES_FOLDER, EVIDENCE_FOLDER = "tables", "evidence"
+EVIDENCE_FILE = "evidence.json"
+
+FILES: Mapping[str, str] = {one.name: f"{one.name}.json" for one in fields(Analysis) if one.name != "tables"} | {
+    "verdicts": "verdict.json"
+}
+"""The file of each part of an analysis except its tables."""
+
+
+def write_analysis(analysis: Analysis, folder: Path) -> None:
+    """Write every part into an existing folder: `tables/<name>.parquet` and the `FILES`."""
+    (folder / TABLES_FOLDER).mkdir()
+    for table, _ in TABLES:
+        pq.write_table(table.to_arrow(analysis.of(table)), folder / TABLES_FOLDER / f"{table.name}.parquet")
+    for name, file in FILES.items():
+        text = json.dumps(to_json(getattr(analysis, name)), indent=1, allow_nan=False)
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+def read_analysis(folder: Path) -> Analysis:
+    """Read what `write_analysis` wrote.
+
+    Raises DataError if another version of this code wrote it.
+    """
+    try:
+        return _read(folder)
+    except (ValidationError, FileNotFoundError) as error:
+        raise DataError(
+            f"{folder} was written by another version ({str(error).splitlines()[0]}); materialise analysis again"
+        ) from error
+
+
+def _read(folder: Path) -> Analysis:
+    hints = get_type_hints(Analysis)
+    parts: dict[str, Any] = {
+        name: TypeAdapter(hints[name]).validate_json((folder / file).read_bytes()) for name, file in FILES.items()
+    }
+    tables = {
+        table.name: table.from_arrow(pq.read_table(folder / TABLES_FOLDER / f"{table.name}.parquet"))
+        for table, _ in TABLES
+    }
+    return Analysis(tables=tables, **parts)
+
+
+def write_evidence(evidence: Sequence[EvidenceTable], folder: Path) -> None:
+    """Write each table of statistics as `evidence/<number>.parquet`, and their titles and captions."""
+    (folder / EVIDENCE_FOLDER).mkdir()
+    for number, one in enumerate(evidence):
+        pq.write_table(one.table, folder / EVIDENCE_FOLDER / f"{number:02d}.parquet")
+    titles = [{"title": one.title, "caption": one.caption} for one in evidence]
+    (folder / EVIDENCE_FILE).write_text(json.dumps(titles, indent=1), encoding="utf-8")
+
+
+def read_evidence(folder: Path) -> tuple[EvidenceTable, ...]:
+    """Read what `write_evidence` wrote."""
+    titles = json.loads((folder / EVIDENCE_FILE).read_text(encoding="utf-8"))
+    return tuple(
+        EvidenceTable(**one, table=pq.read_table(folder / EVIDENCE_FOLDER / f"{number:02d}.parquet"))
+        for number, one in enumerate(titles)
     )

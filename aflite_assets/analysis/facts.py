@@ -10,8 +10,8 @@ import numpy as np
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
 from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, DatasetRecord, FilteredSet, TestSet, Unit
+from aflite_assets.analysis.scores.accuracies import train_rows
 from aflite_assets.analysis.scores.accuracy import ranked_sets
-from aflite_assets.analysis.scores.groups import cell_groups, control, train_rows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
 from aflite_assets.analysis.tidy import record_of
@@ -30,12 +30,11 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class TestSetFacts:
-    """One test set: `rows` are its rows or questions (`unit`), as `inputs.records.TestSet` says.
+    """One `TestSet`: `rows` and `groups` are numbers, and the classes of `class_map` names.
 
     `filtered_rows`: by representation the rows that the filter kept, of splits that it filtered. `ranked`: whether
     top-5 accuracies are known. `own_laws`: representations with test rows of their own for other train sets than
-    filtered. `groups`: their number, None if every row is its own. `class_map`: the set's class that each class of the
-    dataset counts as, None for none; None if both have the same classes.
+    filtered.
     """
 
     __test__ = False  # no test class
@@ -68,10 +67,9 @@ class TestSetFacts:
 class FilteringFacts(FilterOutcome):
     """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is judged against.
 
-    `train_questions`: of how many questions the train rows are answers, or None if they are no answers. `train_sets`:
-    those that its tables show, in their order, each with the distinct numbers of rows that evaluators were trained on.
-    `cutoffs`: the cut-off score of each iteration, None if nothing was removed by one. `splits` of all its rows,
-    `rows_left_alone` of splits that did not take part, and rows with a `suspected_labels`.
+    `train_questions`: of how many questions the train rows are answers, or None. `train_sets`: those that its tables
+    show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off score of each
+    iteration, or None. `rows_left_alone`: rows of splits that took no part; `suspected_labels`: rows with such a label.
     """
 
     settings: Mapping[str, object]
@@ -97,15 +95,13 @@ class WeakTrainingFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFacts(DatasetRecord):
-    """What a report says of a dataset, its test sets, filterings and evaluators.
+    """What a report says of a dataset, its test sets, filterings and evaluators; `evaluators` as in `BenchmarkData`.
 
-    `evaluators` in the order of their first cell, `plain_evaluators` and `judging_evaluators` as in `BenchmarkData`.
     `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
-    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, and `sample_stop` the rule
-    that chose it; None if all train rows were. `split_questions`: the number of questions that the rows of each split
-    are answers of; empty if rows are no answers. `phases`: evaluators that go on with rows of weak models; by weak
-    model `untrained_weak_models` why it was not trained; `trained_alone`: evaluators that were trained on forgettable
-    rows alone.
+    and `split_questions` the number of questions by split; None and empty if rows are no answers. `sample_rows`: of the
+    sample that was filtered, and `sample_stop` the rule that chose it; None if all train rows were. `phases`:
+    evaluators that go on with rows of weak models; by weak model `untrained_weak_models` why it was not trained;
+    `trained_alone`: evaluators that were trained on forgettable rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -178,22 +174,19 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
     """Return the facts of a test set; `label_names` are the dataset's, `ranked` if top-5 accuracies are known."""
+    mapped = [one.label_names[to] if to >= 0 else None for to in ([] if one.class_map is None else one.class_map)]
     return record_of(
         TestSetFacts,
         one,
         rows=len(one.row_ids),
         groups=None if one.groups is None else len(np.unique(one.groups)),
-        class_map=None if one.class_map is None else _class_names(one.class_map, one.label_names, label_names),
+        class_map=None if one.class_map is None else dict(zip(label_names, mapped, strict=True)),
         category_columns=tuple(one.categories),
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
         parts=_parts(one) if one.challenge else (),
         ranked=ranked,
         own_laws=tuple(dict.fromkeys(name for name, train_set in one.own_kept if train_set != "filtered")),
     )
-
-
-def _class_names(class_map: np.ndarray, own: tuple[str, ...], dataset: tuple[str, ...]) -> dict[str, str | None]:
-    return {name: own[to] if to >= 0 else None for name, to in zip(dataset, class_map.tolist(), strict=True)}
 
 
 def _parts(one: TestSet) -> tuple[PartFacts, ...]:
@@ -208,13 +201,13 @@ def _parts(one: TestSet) -> tuple[PartFacts, ...]:
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     facts = data.row_facts.get(one.representation)
     sizes: dict[str, set[int]] = {}
-    for _, train_set, cells in cell_groups(data, one.representation):
+    for _, train_set, cells in data.cell_groups(one.representation):
         sizes.setdefault(train_set, set()).update(train_rows(cells))
     return record_of(
         FilteringFacts,
         one,
         filter_outcome(one),
-        control=control(data, one.representation),
+        control=data.control(one.representation),
         train_questions=questions_of(data, one.train["row_id"].to_numpy()),
         cutoffs=tuple(row.cutoff for row in filter_table(one)),
         splits=tuple(one.rows["split"].unique().to_pylist()),
@@ -229,6 +222,5 @@ def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, 
     times, found = Counter(one.weak_model for one in learnt), []
     for one in learnt:
         name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"
-        sets = None if one.sets is None else tuple(one.sets)
-        found.append(WeakTrainingFacts(name, one.weak_model, one.seed, sets))
+        found.append(record_of(WeakTrainingFacts, one, name=name, sets=None if one.sets is None else tuple(one.sets)))
     return tuple(found)

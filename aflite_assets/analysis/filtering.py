@@ -65,9 +65,8 @@ class ClassShare:
 def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
     """Yield the share of each class in each iteration, in their order."""
     iterations = sorted(filtered.iterations["iteration"].to_pylist())
-    for iteration, shares in zip(iterations, _class_shares(filtered, iterations, classes).tolist(), strict=True):
-        for label, share in enumerate(shares):
-            yield ClassShare(filtered.representation, iteration, label, share)
+    for (row, label), share in np.ndenumerate(_class_shares(filtered, iterations, classes)):
+        yield ClassShare(filtered.representation, iterations[row], label, float(share))
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
@@ -164,10 +163,8 @@ def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval,
 class FilterOutcome:
     """Train rows that a filtering kept, why it stopped, and the representation bias before and after.
 
-    `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
-    least, by_chance, in [0, 1]). `bias`: representation bias in the first and in the last of its `passes`;
-    `largest_class`: the share of the largest class among the rows of the pool that entered the last pass. Both lie in
-    [0, 1], and are None if there was no pass.
+    `train_rows` entered it and `kept_rows` of them stayed. `runs`, `kept_jaccard`: as in `FilteredSet`. `bias` in the
+    first and in the last of its `passes`, and the `largest_class` of the last one: as in `FilterRow`; None without any.
     """
 
     representation: str
@@ -199,8 +196,7 @@ def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
 class StillPredicted:
     """Kept train rows by their predictability in the last pass, which scored them and removed nothing.
 
-    `rows`: all of them. `every_time`: those of predictability 1. `over`: those at or over `threshold`. `unscored`:
-    those that were never held out.
+    `every_time`: those of predictability 1; `over`: those at or over `threshold`; `unscored`: those never held out.
     """
 
     rows: int

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,9 @@ def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
     """Yield a row per weak model and class, in the dataset's order."""
-    for name, one in data.forgettables.models.items():
-        for label in data.label_names:
-            if label in one.by_class:
-                yield ForgettableClass(name, label, **one.by_class[label])
+    for (name, one), label in product(data.forgettables.models.items(), data.label_names):
+        if label in one.by_class:
+            yield ForgettableClass(name, label, **one.by_class[label])
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
@@ -154,11 +154,11 @@ def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     for name in (*forgettables.starts, *forgettables.phases):
-        by_seed = []
-        for cell in forgettables.cells_of(name):
-            means = [[rows.mean() for one in kind for rows in finished_rows([cell], one)] for kind in kinds]
-            if all(means):
-                by_seed.append(np.mean([np.mean(kind) for kind in means]))
+        cells = forgettables.cells_of(name)
+        means = [
+            [[row.mean() for one in kind for row in finished_rows([cell], one)] for kind in kinds] for cell in cells
+        ]
+        by_seed = [np.mean([np.mean(kind) for kind in each]) for each in means if all(each)]
         if by_seed:
             deviation = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
             yield PhaseAverage(name, float(np.mean(by_seed)), deviation)

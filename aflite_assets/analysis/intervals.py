@@ -151,7 +151,8 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
     own = [one.accuracies.shape[-1] - 1 for one in both_sides]
     if min(own) < 1:
         return Spread(between, np.full_like(between, group_degrees))
-    common = scale * sum(_training_by_group(one) for one in both_sides)
+    apart = [one.shifts - one.shifts.mean(axis=-2, keepdims=True) for one in both_sides]
+    common = scale * sum((each**2).sum(axis=(-2, -1)) / (n * (n + 1)) for each, n in zip(apart, own, strict=True))
     each = [one.accuracies.var(axis=-1, ddof=1) / one.accuracies.shape[-1] for one in both_sides]
     trainings = each[0] + each[1]
     bounds = [_raise(degrees) * variance for degrees, variance in zip(own, each, strict=True)]
@@ -175,12 +176,6 @@ def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.nd
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
-def _training_by_group(one: Side) -> np.ndarray:
-    trainings = one.shifts.shape[-2]
-    apart = one.shifts - one.shifts.mean(axis=-2, keepdims=True)
-    return np.asarray((apart**2).sum(axis=(-2, -1)) / (trainings * (trainings - 1)))
-
-
 def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
     """Their ratio, `without` if nothing varies."""
     nothing = np.asarray(below) <= 0
@@ -195,17 +190,19 @@ def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) ->
 
 
 def crossed_interval(
-    first: Trainings, second: Trainings, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
+    first: Trainings, second: Trainings | None, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
     """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
     side for G effective groups: the share of groups on which they may still differ (no event in G trials, two-sided
     95 %; Clopper and Pearson 1934, Biometrika 26:404).
-    `groups`: codes, one per row; None if every row is its own. The interval is that of `crossed_spread` with t
-    quantiles, within [-100, 100] points, which are its ends if the rows are one group. An InvalidInputError is raised
-    if a side has no training, there is no row, or lengths differ.
+    `second`: None stands for as many trainings that are nowhere right. `groups`: codes, one per row; None if every row
+    is its own. The interval is that of `crossed_spread` with t quantiles, within [-100, 100] points, which are its ends
+    if the rows are one group. An InvalidInputError is raised if a side has no training, there is no row, or lengths
+    differ.
     """
+    second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
     if not first or not second or len(lengths) != 1 or not lengths[0]:
         raise InvalidInputError(
@@ -247,7 +244,7 @@ def paired_interval(first: Trainings, second: Trainings, groups: np.ndarray | No
     if len(first) != len(second):
         raise InvalidInputError(f"pairs need as many trainings on both sides, got {len(first)} and {len(second)}")
     gaps = [np.asarray(one, dtype=np.float64) - other for one, other in zip(first, second, strict=True)]
-    return crossed_interval(gaps, [np.zeros_like(gap) for gap in gaps], groups)
+    return crossed_interval(gaps, None, groups)
 
 
 def chosen_interval(

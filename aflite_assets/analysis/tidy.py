@@ -1,4 +1,4 @@
-"""Tidy tables: a row per number, described by a record type, as Arrow and back; the tables are declared elsewhere.
+"""Records as plain JSON and as tidy tables: a row per number, described by a record type, as Arrow and back.
 
 A table's columns are the fields of its record, in their order and with their types, so that what computes numbers, what
 is published as Parquet and what reads it back cannot drift apart.
@@ -7,10 +7,13 @@ is published as Parquet and what reads it back cannot drift apart.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pyarrow as pa
+from pydantic_core import to_jsonable_python
 
 from aflite_assets.errors import DataError, InvalidInputError
 
@@ -107,3 +110,25 @@ def _arrow_type(hint: object, where: str) -> pa.DataType:
     if hint in _TYPES:
         return _TYPES[hint]
     raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")
+
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+def to_json(value: object) -> JsonValue:
+    """Return the value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
+
+    Raises InvalidInputError if there is none.
+    """
+    return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
+
+
+def _plain(value: object) -> object:
+    match value:
+        case np.generic() | np.ndarray():
+            return value.tolist()
+        case Mapping():
+            return dict(value)
+        case PurePath():
+            return str(value)
+    raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import pytest
 
-from aflite_assets.analysis.json_values import to_json
+from aflite_assets.analysis.tidy import to_json
 from aflite_assets.errors import InvalidInputError
 
 

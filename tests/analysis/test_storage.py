@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
+from aflite_assets.analysis.analysis import FILES, TABLES, Analysis, analyse, read_analysis, write_analysis
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import write_predictions
-from aflite_assets.analysis.storage import FILES, read_analysis, write_analysis
+from aflite_assets.analysis.tidy import to_json
 from aflite_assets.errors import DataError
 from tests.analysis.rows.test_predictions import examples_of
 

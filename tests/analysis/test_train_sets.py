@@ -4,7 +4,6 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
-from aflite_assets.analysis.scores.groups import cell_groups
 from aflite_assets.analysis.train_sets import (
     TRAIN_SETS,
     compared_pairs,
@@ -66,8 +65,8 @@ def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, m
     extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass_model"))
     data = make_by_hand(cells=(*by_hand.cells, *extra))
     order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
-    assert [train_set for _, train_set, _ in cell_groups(data, "a")] == order * 2
-    assert [train_set for _, train_set, _ in cell_groups(data, "b")] == order[:3] * 2
+    assert [train_set for _, train_set, _ in data.cell_groups("a")] == order * 2
+    assert [train_set for _, train_set, _ in data.cell_groups("b")] == order[:3] * 2
     assert [row.headings[0] for row in ZERO_SHOT.tables(analyse(data))[0].rows if not row.apart] == order
 
 

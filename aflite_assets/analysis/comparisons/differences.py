@@ -1,15 +1,25 @@
-"""A difference between trainings on the same test rows: its record, which is a row of a tidy table, and its claim."""
+"""All differences of a report: which trainings are compared, and which of them decide whether filtering helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
 from typing import Any, Literal
 
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import Trainings, crossed_interval, label_mean_interval
-from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Bar, Claim, Family, Side, judge
-from aflite_assets.analysis.scores.accuracies import TestedOn
+import numpy as np
+
+from aflite_assets.analysis import intervals
+from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.intervals import CrossedInterval, Trainings
+from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, FEWEST_RUNS, Bar, Claim, Family, Side, judge
+from aflite_assets.analysis.scores import subsets
+from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
+from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
+from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import Part, Subset
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
 
 Comparison = Literal["control", "transfer", "second phase", "ranking", "sample", "means"]
 
@@ -18,13 +28,8 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 class Difference(Part):
     """Accuracy of one side minus that of the other, in points, with its 95 % interval and its verdict.
 
-    `comparison`: "control" has filtered, or weighted, against its control and other rows of its size; "transfer" the
-    same of evaluators fine-tuned on challenge sets; "second phase" evaluators that went on against what they started
-    from or went on with; "ranking" filtered sets of two rankings; "sample" full against its sample; "means" the plain
-    difference of two `accuracies`, without an interval. The first side is `evaluator` trained on `train_set` of
-    `representation`, tested on the `tested_on` rows of a test set or the part that `column`, `category` and `label`
-    name; the other is `against_evaluator` trained on `against` of `against_representation`, tested on the
-    `against_tested_on` rows, each None if it is the same. `top`: as in `Place`. `seeds`, `seeds_against`: finished
+    docs/analysis.md describes the comparisons and columns. The first side is a `Place`; the other differs from it in
+    `against` and the columns `against_*`, which are None if they are the same. `seeds`, `seeds_against`: finished
     trainings. Without a result on either side all numbers are None. `groups` to `counts_training`: as in
     `CrossedInterval`; `side` to `simultaneous_low`: as in `Verdict`. `label_mean` with its bounds: on a challenge set
     the same difference as mean over gold labels. `beyond_natural` with its p-value: by how much a deciding difference
@@ -92,21 +97,8 @@ def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
-def numbers_of(claim: Claim, *, show_label_means: bool = False) -> dict[str, Any]:
-    """Return the columns that a claim fills, with or without the mean over gold labels."""
-    numbers = {} if claim.interval is None else vars(claim.interval)
-    columns = {name: value for name, value in numbers.items() if name != "trainings"}
-    if show_label_means and (by_label := claim.label_mean) is not None:
-        columns |= {"label_mean": by_label.difference, "label_mean_low": by_label.low, "label_mean_high": by_label.high}
-    if claim.contrast is not None:
-        columns |= {"beyond_natural": claim.contrast.difference, "beyond_natural_p": claim.contrast.p_value}
-    return columns
-
-
-def family_of(part: Subset, *, deciding: bool = False) -> Family:
-    """Return what a difference on these rows is judged with."""
-    if deciding:
-        return "deciding"
+def family_of(part: Subset) -> Family:
+    """Return what a difference on these rows is judged with if it is not deciding."""
     return "whole sets" if part.whole else "parts of sets"
 
 
@@ -119,23 +111,249 @@ def claim_on(
     labels: natural sets are drawn as the train rows are, and questions have no labels. Gold labels with fewer than
     `FEWEST_ROWS` rows are left out of it, unless all have fewer.
     """
-    rows, family, chosen = int(part.mask.sum()), family_of(part, deciding=deciding), part.mask
+    rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
         return Claim(None, rows, family, bar)
     here, there = ([right[chosen] for right in side] for side in (first, second))
     groups = None if test.groups is None else test.groups[chosen]
-    weighed = test.challenge and test.unit == "row"
-    by_label = label_mean_interval(here, there, test.labels[chosen], groups, fewest=FEWEST_ROWS) if weighed else None
-    return Claim(crossed_interval(here, there, groups), rows, family, bar, by_label)
+    by_label = None
+    if test.challenge and test.unit == "row":
+        by_label = intervals.label_mean_interval(here, there, test.labels[chosen], groups, fewest=FEWEST_ROWS)
+    return Claim(intervals.crossed_interval(here, there, groups), rows, family, bar, by_label)
 
 
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
     """Return the differences with the numbers of their claims and their verdicts, which are given together."""
-    pairs = list(compared)
+    pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
-    return tuple(
-        replace(one, **numbers_of(claim, show_label_means=show_label_means), **vars(verdict))
-        for (one, claim), verdict in zip(pairs, verdicts, strict=True)
+    for (one, claim), verdict in zip(pairs, verdicts, strict=True):
+        columns: dict[str, float] = {}
+        if show_label_means and (mean := claim.label_mean) is not None:
+            columns = {"label_mean": mean.difference, "label_mean_low": mean.low, "label_mean_high": mean.high}
+        if claim.contrast is not None:
+            columns |= {"beyond_natural": claim.contrast.difference, "beyond_natural_p": claim.contrast.p_value}
+        found.append(record_of(Difference, one, claim.interval, verdict, **columns))
+    return tuple(found)
+
+
+Lack = Literal[
+    "set not available", "no challenge set", "collected adversarially", "same make", "nothing learnt", "not trained"
+]
+
+
+def differences(data: BenchmarkData) -> Iterator[Difference]:
+    """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
+    yield from paired_differences(data)
+    yield from _transfer(data)
+    for compared in (_second_phases, _rankings, _sample_costs):
+        yield from judged(data, compared(data))
+    yield from _means(data)
+
+
+@lru_cache(maxsize=1)
+def deciding_lack(data: BenchmarkData) -> Lack | None:
+    """Return why no comparison can decide whether filtering helps, or None if there is at least one that can.
+
+    Deciding are the whole challenge sets that were not collected adversarially, for evaluators that learnt something
+    (`judges.Judging.judges`) and are of another make than the filter's model. The dataset's file and the trainings on
+    full fix them before filtered rows are looked at.
+    """
+    challenges = [one for one in data.test_sets if one.challenge]
+    if not challenges:
+        return "set not available" if data.missing_sets else "no challenge set"
+    if all(one.collected == "adversarially" for one in challenges):
+        return "collected adversarially"
+    if not data.plain_evaluators:
+        return "not trained"
+    judges = judging(data).judges
+    if not judges:
+        return "nothing learnt"
+    return None if any(may_decide(data, name, one) for name in judges for one in data.representations) else "same make"
+
+
+def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
+    """Return True if the evaluator learnt something and is of another make than this filter's model."""
+    found = judging(data)
+    return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
+
+
+@lru_cache(maxsize=1)
+def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
+    """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
+
+    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. If
+    the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
+    from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
+    verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
+    """
+    found = (one for name in data.representations for one in _paired(data, name))
+    return judged(data, found, show_label_means=True)
+
+
+def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Difference, Claim]]:
+    pairs = _pairs(data.train_sets_of(representation))
+    for evaluator, (pair, barred), test_set in product(data.evaluators, pairs.items(), data.test_sets):
+        first, second = (trained_right(data, evaluator, name, representation, test_set) for name in pair)
+        train_set, against = pair
+        other: dict[str, Any] = {"against": against, "seeds": len(first), "seeds_against": len(second)}
+        whole = Place(representation, evaluator, train_set, **rows_of(test_set))
+        is_control = barred is None
+        is_judged = is_control and train_set == "filtered" and test_set.challenge
+        decides = is_judged and may_decide(data, evaluator, representation) and evaluator in data.plain_evaluators
+        for place, part in _tested(whole, test_set, by_part=is_control):
+            one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
+            bar = barred or ("took part in the filter" if test_set.pooled else None)
+            if test_set.collected == "adversarially":
+                bar = bar or "collected adversarially"
+            if 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS:
+                bar = bar or "few filter runs"
+            if place.tested_on == "filtered":
+                # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
+                bar = bar or "chosen by the filter"
+            claim = claim_on(first, second, test_set, part, bar, deciding=decides and part.whole)
+            if claim.family == "deciding" and claim.interval is not None:
+                contrast = natural_contrast(data, place, against, test_set)
+                claim = replace(claim, contrast=contrast, needs_contrast=test_set.collected is None)
+            yield one, claim
+
+
+def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
+    """Map the compared train sets to the reason why they support no verdict; None for one with its control."""
+    pairs: dict[tuple[str, str], Bar | None] = {
+        (name, against): None if against == control_of(name, names) else "not the control"
+        for name, against in compared_pairs(names)
+        if against not in ("full", "sampled")
+    }
+    weights = [("weighted", against) for against in (unweighted(names), control_of("filtered", names))]
+    return pairs | {pair: "about weights" for pair in weights if set(pair) <= set(names)}
+
+
+def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple[Place, Subset]]:
+    """Yield the compared rows, the whole set first."""
+    for part in subsets.compared_parts(test_set) if by_part else [subsets.whole_set(test_set)]:
+        yield whole._replace(**rows_of(test_set, part)), part
+    if whole.representation in test_set.kept:
+        yield whole._replace(tested_on="filtered"), Subset(None, None, None, test_set.kept[str(whole.representation)])
+
+
+def _transfer(data: BenchmarkData) -> Iterator[Difference]:
+    """Compare evaluators fine-tuned on challenge sets, and what they start from, on the sets of their stages."""
+    tests = {one.name: one for one in data.test_sets if one.challenge}
+    tuned = [
+        (name, one.start, tests[each]) for name, one in data.fine_tuned.items() for each in one.sets if each in tests
+    ]
+    compared = dict.fromkeys((evaluator, test_set) for *both, test_set in tuned for evaluator in both)
+    for representation, (evaluator, test_set) in product(data.representations, compared):
+        for pair in compared_pairs(data.train_sets_of(representation)):
+            cells = (data.cells_of(evaluator, name, representation) for name in pair)
+            first, second = (finished_rows(each, test_set) for each in cells)
+            claim = claim_on(first, second, test_set, subsets.whole_set(test_set))
+            place = Place(representation, evaluator, pair[0], test_set.name)
+            other = {"against": pair[1], "test_rows": claim.test_rows}
+            yield record_of(Difference, place, claim.interval, comparison="transfer", **other)
+
+
+def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare every second phase with its start, and with random rows if such a phase was trained.
+
+    Those against random rows are judged, because a second phase on any rows changes a model. The first phase on
+    forgettable rows is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
+    """
+    forgettables = data.forgettables
+    controls = {name: forgettables.control_of(name) for name in forgettables.phases}
+    on_forgettable = [name for name, one in forgettables.phases.items() if one.set_name == "forgettable"]
+    primary = next((name for name in on_forgettable if controls[name] is not None), None)
+    challenge = next((one.name for one in data.test_sets if one.challenge), None)
+    for name, phase in forgettables.phases.items():
+        others = dict.fromkeys(filter(None, (phase.start, controls[name])))
+        tested = [(test_set, part) for test_set in data.test_sets for part in subsets.compared_parts(test_set)]
+        for against, (test_set, part) in product(others, tested):
+            sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
+            rows = int(part.mask.sum())
+            one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
+            is_control = against == controls[name]
+            alone = one.whole and is_control and (name, test_set.name) == (primary, challenge)
+            interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
+            bar: Bar | None = None if is_control else "not the control"
+            yield one, Claim(interval, rows, "deciding" if alone else family_of(part), bar)
+
+
+def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
+    """Pair trainings by their seeds, which share the first phase; None without two finished ones."""
+    first, second = (
+        {cell.seed: rows[part.mask] for cell in side if isinstance(rows := correct_rows(cell, test_set), np.ndarray)}
+        for side in (cells, others)
     )
+    seeds = [seed for seed in first if seed in second]
+    if not seeds or not part.mask.any():
+        return None
+    groups = None if test_set.groups is None else test_set.groups[part.mask]
+    return intervals.paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
+
+
+def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare two rankings by every evaluator, at every size, on every test set and category."""
+    for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
+        names = (pair.representation, pair.against)
+        mine = [cell for cell in data.cells if cell.representation in names and cell.evaluator == evaluator]
+        train_sets = in_order(cell.train_set for cell in mine if is_filtered_set(cell.train_set))
+        for train_set, test_set in product(train_sets, data.test_sets):
+            first, second = (trained_right(data, evaluator, train_set, name, test_set) for name in names)
+            cells = (data.cells_of(evaluator, train_set, name) for name in names)
+            seeds = zip(("seeds", "seeds_against"), (len(finished_rows(each, test_set)) for each in cells), strict=True)
+            other: dict[str, Any] = {"against_representation": pair.against, "against": train_set, **dict(seeds)}
+            for part in (subsets.whole_set(test_set), *subsets.category_parts(test_set)):
+                place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
+                claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
+                yield Difference(comparison="ranking", **place._asdict(), test_rows=claim.test_rows, **other), claim
+
+
+def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
+    """Compare full with sampled, for every evaluator trained on both, on whole test sets."""
+    if data.sample_curve is None:
+        return
+    names, representation = ("full", "sampled"), data.representations[0]
+    for evaluator, test_set in product(data.plain_evaluators, data.test_sets):
+        full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)
+        bar: Bar | None = "took part in the filter" if test_set.pooled else None
+        claim = claim_on(full, sampled, test_set, subsets.whole_set(test_set), bar)
+        if claim.interval is not None:
+            place = Place(representation, evaluator, "full", **rows_of(test_set))._asdict()
+            yield Difference(comparison="sample", **place, against="sampled"), claim
+
+
+def _means(data: BenchmarkData) -> Iterator[Difference]:
+    """Yield the differences of two means that are both in the table of scores."""
+    scores = score_table(data)
+    for first, second in _compared_places(data):
+        if first in scores and second in scores:
+            yield Difference(
+                comparison="means",
+                **first._asdict(),
+                against=second.train_set,
+                against_tested_on=None if first.tested_on == second.tested_on else second.tested_on,
+                test_rows=scores[first].test_rows,
+                difference=points(scores[first], scores[second]),
+            )
+
+
+def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
+    """Yield full rows with filtered ones, full with filtered, each on its own rows, and pairs on challenge sets."""
+    for place in score_table(data):
+        if place.tested_on == "filtered" and place.top == 1:
+            yield place._replace(tested_on="full"), place
+    for test_set, name in product([one for one in data.test_sets if not one.challenge], data.representations):
+        tested_on: TestedOn = "filtered" if name in test_set.kept else "full"
+        for evaluator, top in product(data.plain_evaluators, (1, TOP)):
+            there = Place(name, evaluator, "filtered", test_set.name, tested_on, top=top)
+            yield there._replace(train_set="full", tested_on="full"), there
+    parts = [(one, part) for one in data.test_sets if one.challenge for part in subsets.zero_shot_subsets(one)]
+    for name in data.representations:
+        pairs = compared_pairs(data.train_sets_of(name))
+        for evaluator, pair, (test_set, part) in product(data.plain_evaluators, pairs, parts):
+            first, second = (Place(name, evaluator, each, **rows_of(test_set, part)) for each in pair)
+            yield first, second
+            if part.whole:
+                yield first._replace(top=TOP), second._replace(top=TOP)

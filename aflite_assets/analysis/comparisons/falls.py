@@ -1,17 +1,21 @@
-"""Falls and rises in accuracy from full to filtered, as terms that add up, each with its interval."""
+"""Falls in accuracy: from full to filtered, as terms that add up, and from natural to challenge rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
+from aflite_assets.analysis import intervals
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
+from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, label_weights
+from aflite_assets.analysis.rules.leaning import LEAST_NAMED
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracy import trained_right
-from aflite_assets.analysis.scores.groups import control, headline_set
-from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.scores.judges import judging
+from aflite_assets.analysis.scores.subsets import headline_set
+from aflite_assets.analysis.tidy import TidyTable, record_of
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
@@ -63,26 +67,116 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 
 
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Iterator[FallTerm]:
-    rows, where = test_set.kept[representation], (representation, evaluator, test_set.name)
-    path = list(dict.fromkeys(("full", "random", control(data, representation), "filtered")))
+    rows = test_set.kept[representation]
+    where: dict[str, Any] = {"representation": representation, "evaluator": evaluator, "test_set": test_set.name}
+    path = list(dict.fromkeys(("full", "random", data.control(representation), "filtered")))
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     kept = {name: [right[rows] for right in each] for name, each in trained.items()}
     groups = None if test_set.groups is None else test_set.groups[rows]
     confidence = 1 - (1 - CONFIDENCE) / len(path)
     full = trained["full"] if rows.any() else []
-    choice = chosen_interval(full, rows, test_set.groups, confidence=confidence) if full else None
-    yield FallTerm(*where, "start", "full", _mean(trained["full"]))
-    yield FallTerm(*where, "test rows", "full", *_numbers(choice))
+    choice = intervals.chosen_interval(full, rows, test_set.groups, confidence=confidence) if full else None
+    yield FallTerm(**where, change="start", after="full", accuracy=_mean(trained["full"]))
+    yield record_of(FallTerm, choice, **where, change="test rows", after="full")
     for before, after in pairwise(path):
         complete = kept[before] and kept[after] and rows.any()
-        change = crossed_interval(kept[before], kept[after], groups, confidence=confidence) if complete else None
-        yield FallTerm(*where, _CHANGES.get(after, "class sizes"), after, *_numbers(change))
-    yield FallTerm(*where, "end", "filtered", _mean(kept["filtered"]))
-
-
-def _numbers(change: CrossedInterval | None) -> tuple[Any, ...]:
-    return (None, change.difference, change.low, change.high, change.counts_training) if change is not None else ()
+        sides = kept[before], kept[after], groups
+        gap = intervals.crossed_interval(*sides, confidence=confidence) if complete else None
+        yield record_of(FallTerm, gap, **where, change=_CHANGES.get(after, "class sizes"), after=after)
+    yield FallTerm(**where, change="end", after="filtered", accuracy=_mean(kept["filtered"]))
 
 
 def _mean(trained: list[np.ndarray]) -> float | None:
     return float(np.mean([rows.mean() for rows in trained])) if trained and len(trained[0]) else None
+
+
+ALIKE = 0.99
+"""Share of the rows of two paired sets from which an evaluator that is right on both, or wrong, cannot tell them."""
+
+
+@dataclass(frozen=True)
+class ChallengeFall:
+    """How far an evaluator trained on full falls from natural test rows to a challenge set; columns: docs/analysis.md.
+
+    Accuracies are in [0, 1] and means over gold labels; `fall` with its 95 % interval is in points.
+    """
+
+    evaluator: str
+    natural_set: str
+    test_set: str
+    natural: float
+    challenge: float
+    fall: float
+    low: float
+    high: float
+    p_value: float
+    alike: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        """Whether the fall is sure and large enough to be named."""
+        return self.fall >= LEAST_NAMED and self.low > 0
+
+
+CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",))
+
+
+def fair_sets(data: BenchmarkData) -> list[TestSet]:
+    """Return the challenge sets that were not collected adversarially, where models fail because others did."""
+    return [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
+
+
+def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
+    """Return the falls of the evaluators that can judge, those of one evaluator together and the largest first.
+
+    Questions, which have no gold labels to weigh, are left out, and sets that are too small for a verdict.
+    """
+    natural = headline_set(data.test_sets)
+    if natural is None or not _is_enough(natural):
+        return ()
+    sets = [one for one in fair_sets(data) if _is_enough(one)]
+    found: list[ChallengeFall] = []
+    for evaluator in judging(data).judges:
+        before = trained_right(data, evaluator, "full", "", natural)
+        right = {one: trained_right(data, evaluator, "full", "", one) for one in sets}
+        for one, after in right.items() if before else ():
+            if len(after) == len(before):
+                alike = tuple(other.name for other in sets if _is_alike(one, other, after, right[other]))
+                interval = fall_interval((before, natural.labels, natural.groups), (after, one.labels, one.groups))
+                sides = _weighed(before, natural.labels), _weighed(after, one.labels)
+                here, there = (float(np.mean(side)) for side in sides)
+                numbers = {"natural": here, "challenge": there, "fall": interval.difference}
+                place = {"evaluator": evaluator, "natural_set": natural.name, "test_set": one.name}
+                found.append(record_of(ChallengeFall, interval, **place, **numbers, alike=alike))
+    largest: dict[str, float] = {}
+    for each in found:
+        largest[each.evaluator] = max(each.fall, largest.get(each.evaluator, each.fall))
+    return tuple(sorted(found, key=lambda each: (-largest[each.evaluator], each.evaluator, -each.fall)))
+
+
+def _is_enough(one: TestSet) -> bool:
+    groups = len(np.unique(intervals.group_codes(one.groups, len(one.labels))))
+    return one.unit == "row" and len(one.labels) >= FEWEST_ROWS and groups >= FEWEST_GROUPS
+
+
+def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
+    if one is other or not np.array_equal(one.labels, other.labels) or len(first) != len(second):
+        return False
+    return float(np.mean([np.mean(a == b) for a, b in zip(first, second, strict=True)])) >= ALIKE
+
+
+Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
+"""Per training the rows of a test set that it got right, the gold labels, and the groups."""
+
+
+def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
+    """Return the accuracy on natural rows less that on challenge rows, both in the mean over gold labels, in points."""
+    sides = [_weighed(*each[:2]) for each in (natural, challenge)]
+    nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]
+    return intervals.contrast_interval(sides, nothing, (natural[2], challenge[2]))
+
+
+def _weighed(right: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
+    """Multiply right answers so that their mean over rows is the mean over gold labels."""
+    weights = label_weights(labels)
+    return [one * weights for one in right]

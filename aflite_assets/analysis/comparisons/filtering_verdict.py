@@ -2,32 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.analysis.comparisons.differences import Difference, claim_on
+from aflite_assets.analysis.comparisons.differences import Difference, claim_on, paired_differences
 from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.filtering import removed_by_class
 from aflite_assets.analysis.inputs.cues import Cue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.rules import dataset_verdict as rules
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
-from aflite_assets.analysis.rules.dataset_verdict import (
-    Code,
-    Comparison,
-    DatasetVerdict,
-    VerdictEvidence,
-    dataset_verdict,
-)
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict
 from aflite_assets.analysis.rules.verdicts import Shortfall, Side, Verdict, judge, lacking
 from aflite_assets.analysis.scores.accuracy import trained_right
-from aflite_assets.analysis.scores.groups import control, headline_set
 from aflite_assets.analysis.scores.judges import judging
-from aflite_assets.analysis.scores.subsets import whole_set
+from aflite_assets.analysis.scores.subsets import headline_set, whole_set
 from aflite_assets.analysis.tidy import record_of
 
 _GIVES_AWAY = 0.9
@@ -77,11 +70,10 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if none changed by 5 points. `giveaway`: the most frequent mark of removed rows that stands
-    with one class almost alone. `on_natural`: filtered against full on the natural test set of
-    headlines. `on_first`, `on_first_full`: filtered against its control and against full on the challenge set of the
-    deciding comparison that is stated first. All three are None without a result; `against_all_rows` is None without a
-    deciding comparison.
+    None if none changed by 5 points. `giveaway`: the most frequent mark of removed rows that stands with one class
+    almost alone. `on_natural`: filtered against full on the natural test set of headlines. `on_first`, `on_first_full`:
+    filtered against its control and against full on the challenge set of the first deciding comparison. They are None
+    without a result, and `against_all_rows` without a deciding comparison.
     """
 
     representation: str
@@ -97,7 +89,7 @@ class FilteringVerdict:
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
     """Return the verdict on every filtering, the most informative one first and the others in their order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
-    strongest = min(found, key=lambda one: get_args(Code).index(one.verdict.code), default=None)
+    strongest = min(found, key=lambda one: get_args(rules.Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
 
 
@@ -113,7 +105,7 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
         moved_class=_moved_class(filtered, data.label_names),
         giveaway=_giveaway(data.cues.get(name, ())),
         on_natural=trained.stated("full", headline_set(data.test_sets)),
-        on_first=trained.stated(control(data, name), test),
+        on_first=trained.stated(data.control(name), test),
         on_first_full=trained.stated("full", test),
         against_all_rows=_against_all_rows(trained, comparisons) if comparisons else None,
     )
@@ -178,16 +170,22 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
     above = [(gap.low, name, gap.difference) for name, gap, on in trained.judged("full", *won) if on == "above"]
     best = max(above)[1:] if above else None
     worse = [(name, gap.difference) for name, gap, on in trained.judged("full", *others) if on == "below"]
-    has_plain = control(trained.data, trained.representation) != "random"
+    has_plain = trained.data.control(trained.representation) != "random"
     plain = dict.fromkeys((first.test_set, *(best or ())[:1])) if has_plain else {}
     as_good = [name for one in plain for name, _, on in trained.judged("random", one) if on != "above"]
     return AgainstAllRows(side, best, tuple(worse), tuple(as_good))
 
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
-    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`)."""
-    comparisons, leanings = _comparisons(data, filtered.representation), property_leanings(data)
-    return dataset_verdict(VerdictEvidence(starting_excess(filtered), comparisons, leanings, best_skill(data)))
+    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`).
+
+    Of the deciding comparisons that of `report.primary` comes first, then the surest ones.
+    """
+    deciding = [one for one in paired_differences(data) if one.deciding]
+    mine = [one for one in deciding if one.representation == filtered.representation]
+    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, _sureness(one)))
+    shown = tuple(_comparison(data, one) for one in mine), property_leanings(data), best_skill(data)
+    return rules.dataset_verdict(rules.VerdictEvidence(starting_excess(filtered), *shown))
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
@@ -206,27 +204,19 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
     return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups, label_probability=probability)
 
 
-def _comparisons(data: BenchmarkData, representation: str) -> tuple[Comparison, ...]:
-    """Return the deciding comparisons of one filtering: that of `report.primary` first, then the surest ones."""
-    deciding = [one for one in paired_differences(data) if one.deciding]
-    mine = [one for one in deciding if one.representation == representation]
-    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, _sureness(one)))
-    return tuple(_comparison(data, one) for one in mine)
-
-
 def _sureness(one: Difference) -> float:
     return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
 def _comparison(data: BenchmarkData, one: Difference) -> Comparison:
-    by_label = one.label_mean is not None
     test = next(each for each in data.test_sets if each.name == one.test_set)
+    estimate: dict[str, Any] = {}
+    if one.label_mean is not None:
+        estimate = {"difference": one.label_mean, "low": one.label_mean_low, "high": one.label_mean_high}
     return record_of(
         Comparison,
         one,
-        difference=one.label_mean if by_label else one.difference,
-        low=one.label_mean_low if by_label else one.low,
-        high=one.label_mean_high if by_label else one.high,
+        **estimate,
         verdict=record_of(Verdict, one),
         groups=one.effective_groups or 0.0,
         seeds=min(one.seeds or 0, one.seeds_against or 0),

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, Trainings, contrast_interval, group_codes
+from aflite_assets.analysis.scores.accuracies import Place
 from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
-from aflite_assets.analysis.scores.groups import cells_of, headline_set
+from aflite_assets.analysis.scores.subsets import headline_set
 
 BINS = 10
 """Bins of difficulty per class, with equal numbers of challenge rows."""
@@ -24,8 +24,8 @@ LEAST_OVERLAP = 0.8
 """Share of the challenge set, each gold label weighing the same, whose strata must have such natural rows."""
 
 
-def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> CrossedInterval | None:
-    """Return how far the difference `one` on the challenge set `here` exceeds that on natural rows, in points, or None.
+def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
+    """Return how far `place` exceeds `against` by more on the challenge set `here` than on natural rows, or None.
 
     Natural rows are those of the headlines' test set, outside the filter's pool if there are any, because challenge
     sets are outside it. A challenge set that was constructed is compared with all of them. Any other is compared with
@@ -40,8 +40,8 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
     if there is None or min(_groups(here), _groups(there)) < 2:
         return None
     sides = [
-        [trained_right(data, one.evaluator, train_set, str(one.representation), test) for test in (here, there)]
-        for train_set in one.pair
+        [trained_right(data, place.evaluator, train_set, str(place.representation), test) for test in (here, there)]
+        for train_set in (place.train_set, against)
     ]
     if not all(side[0] and len(side[0]) == len(side[1]) for side in sides):
         return None
@@ -51,7 +51,7 @@ def natural_contrast(data: BenchmarkData, one: Difference, here: TestSet) -> Cro
     known = [each for each in margins.values() if each is not None]
     labels = there.labels if here.class_map is None else here.class_map[there.labels]  # as classes of the challenge set
     weights = [stratum_weights(here.labels, mine, labels, natural) for mine, natural in known]
-    if margins[one.evaluator] is None or any(each is None for each in weights):
+    if margins[place.evaluator] is None or any(each is None for each in weights):
         return None
     found = [weighed_contrast(sides, each, (here, there)) for each in weights if each is not None]
     return min(found, key=lambda contrast: contrast.low)
@@ -69,7 +69,7 @@ def _mean_margins(
     data: BenchmarkData, evaluator: str, tests: tuple[TestSet, TestSet]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Mean over the trainings on full of each row's margin on either set; None without probabilities."""
-    full = cells_of(data, evaluator, "full", None)
+    full = data.cells_of(evaluator, "full", None)
     margins = [[one for cell in full if isinstance(one := gold_margins(cell, test), np.ndarray)] for test in tests]
     return (np.mean(margins[0], axis=0), np.mean(margins[1], axis=0)) if all(margins) else None
 

@@ -14,8 +14,8 @@ class WeakModelFacts:
     `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
     by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
     `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
-    `margins`, per such split: `largest_class`, and `low` and `high` of the interval of the accuracy over it, in points;
-    empty for splits that are too small and for an evaluator's own training.
+    `margins`, per such split that is large enough: `largest_class`, and `low` and `high` of the interval of the accuracy
+    over it, in points; empty for an evaluator's own training.
     """
 
     rows: int

@@ -34,11 +34,8 @@ class LearningCurve:
 
         More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
         non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value
-        reaches the lower end of Wilson's 95 % interval around the last, highest one. A flat curve has its elbow at the
-        smallest size, one that still rises at the largest.
-
-        Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3:
-        the simplest model that cannot be distinguished from the best within the noise) with Wilson's interval for it.
+        reaches the lower end of Wilson's 95 % interval around the last, highest one. Source: the rule of one standard
+        error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval for it.
         """
         from scipy.optimize import isotonic_regression
 
@@ -49,10 +46,9 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class SampleCurve:
-    """How many of the same held-back rows one model got right, by the rows of the sample that it was trained on.
+    """A `LearningCurve` of one model for a growing sample: `right` has a number per size and training.
 
-    `rows`: sizes of the samples, ascending, in the order in which they were tried; `right`: for each size a number per
-    training, as many for all sizes; `largest_class`: held-back rows of the most frequent class; `stop`: the rule.
+    `stop`: the rule that ends growth. Sizes were tried in their order.
     """
 
     rows: tuple[int, ...]
@@ -99,8 +95,7 @@ def chosen_rows(curves: Iterable[LearningCurve]) -> int:
 class CurvePoint:
     """One size of a learning curve: accuracy with Wilson's bounds, whether it is the curve's elbow, and chosen.
 
-    `right` of `held_back_rows` were predicted right; accuracies and `most_frequent_class`, which guessing gets right,
-    lie in [0, 1].
+    Accuracies and `most_frequent_class`, which guessing gets right, lie in [0, 1].
     """
 
     representation: str
@@ -119,8 +114,7 @@ class CurvePoint:
 class SamplePoint:
     """One size of the sample, as a `CurvePoint`: `right` and `accuracy` are means over `repeats` trainings.
 
-    `lowest`, `highest`: accuracies of single trainings. `elbow`: accuracy rises no more than noise after it; `chosen`:
-    it is filtered.
+    `lowest`, `highest`: accuracies of single trainings.
     """
 
     rows: int
@@ -151,8 +145,7 @@ def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
     if curve is None:
         return ()
     means, found = [sum(each) / len(each) for each in curve.right], []
-    points = _points(curve.means, means, curve.chosen)
-    for point, mean, each in zip(points, means, curve.right, strict=True):
+    for point, mean, each in zip(_points(curve.means, means, curve.chosen), means, curve.right, strict=True):
         lowest, highest = (one / curve.held_back_rows for one in (min(each), max(each)))
         found.append(record_of(SamplePoint, point, right=mean, repeats=len(each), lowest=lowest, highest=highest))
     return tuple(found)

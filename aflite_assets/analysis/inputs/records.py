@@ -1,8 +1,9 @@
 """Input records of an analysis: trainings, test and filtered sets, and all that one report shows; no statistics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from aflite_assets.analysis.inputs.leanings import LeaningInputs
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.dataset import Collected
@@ -383,3 +385,22 @@ class BenchmarkData(DatasetRecord):
         """The plain ones that see whole inputs; all plain ones if none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
+
+    def cells_of(self, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
+        """Return the cells of one evaluator and train set, that of a filtering or full, over the seeds."""
+        cells = (cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set))
+        return [cell for cell in cells if cell.representation in (None, representation)]
+
+    def train_sets_of(self, representation: str) -> tuple[str, ...]:
+        """Return the train sets that tables of one filtering show, in their order."""
+        own = (cell.train_set for cell in self.cells if cell.representation in (None, representation))
+        return in_order(["full", "random", "filtered", *own])
+
+    def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
+        """Yield evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
+        for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
+            yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
+
+    def control(self, representation: str) -> str:
+        """Return the train set that filtered is judged against: random_matched if there is a cell of it, or random."""
+        return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
-from aflite_assets.analysis.scores.groups import control
 from aflite_assets.analysis.scores.questions import PICKED
 from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.data.examples import Examples
@@ -126,7 +125,7 @@ def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[
     yield "full", None, "full"
     for name in data.representations:
         tested_on: _TestedOn = "filtered" if name in test_set.kept else "full"
-        pair = ((control(data, name), name, tested_on), ("filtered", name, tested_on))
+        pair = ((data.control(name), name, tested_on), ("filtered", name, tested_on))
         yield from dict.fromkeys((("random", name, "full"), *pair))
 
 

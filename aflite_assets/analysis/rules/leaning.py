@@ -41,10 +41,10 @@ Predictions = Sequence[np.ndarray]
 class Leaning:
     """How predictions are drawn to the class that a property points to; intervals are in points.
 
-    `pull`: by how much more often rows of other classes get the class that their value points to than rows of the same
-    class whose value points elsewhere, trained on rows that keep the tie. `untied`: the same after rows without the
-    tie, and `halved` half of the pull less it. `within`: how much more often rows of a class get it if their value
-    points to it. All are None with fewer than `FEWEST_CARRIERS` test rows (`carriers`) that could be drawn away.
+    `pull`: by how much more often rows of other classes (`carriers`) get the class that their value points to than rows
+    of the same class whose value points elsewhere, trained on rows that keep the tie. `untied`: the same after rows
+    without the tie, and `halved` half of the pull less it. `within`: how much more often rows of a class get it if
+    their value points to it. All are None with fewer than `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -101,26 +101,19 @@ def leaning(
     pointed: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> Leaning:
-    """Compare the pull after rows that keep the tie with that after as many rows of the same classes without it.
+    """Compare the pull of models trained on random rows (`tied`) with that after rows without the tie (`independent`).
 
-    Args:
-        tied: predictions of models trained on random rows.
-        independent: predictions of models trained on rows in which the property goes with no class.
-        labels: gold class of the test rows, int64.
-        pointed: the class that each test row's value points to, or `NOWHERE`.
-        groups: codes of test rows that belong together, or None.
+    `labels`: gold class of each test row, int64; `pointed`: the class that its value points to, or `NOWHERE`; `groups`:
+    codes of test rows that belong together, or None.
     """
     weights, carriers = pull_weights(labels, pointed)
     if carriers < FEWEST_CARRIERS:
         return Leaning(carriers)
     own, _ = pull_weights(labels, pointed, to_own=True)
-    nothing = [np.zeros(len(labels))] * len(tied)
-    pulls = [_weighted(one, weights) for one in tied]
-    rest = [_weighted(one, weights) for one in independent]
-    pull = crossed_interval(pulls, nothing, groups)
-    untied = crossed_interval(rest, [np.zeros(len(labels))] * len(rest), groups)
+    pulls, rest = ([_weighted(one, weights) for one in trained] for trained in (tied, independent))
+    pull, untied = (crossed_interval(each, None, groups) for each in (pulls, rest))
     halved = crossed_interval([one / 2 for one in pulls], rest, groups)
-    within = crossed_interval([_weighted(one, own) for one in tied], nothing, groups)
+    within = crossed_interval([_weighted(one, own) for one in tied], None, groups)
     return Leaning(carriers, pull, untied, halved, within)
 
 
@@ -146,12 +139,7 @@ class BrokenTie:
         return max(self.broken_p, _one_sided(self.loss))
 
 
-def broken_tie(
-    test_set: str,
-    natural: Pointed,
-    challenge: Pointed,
-    right: Sequence[np.ndarray],
-) -> BrokenTie | None:
+def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray]) -> BrokenTie | None:
     """Compare the tie on natural rows with that on a challenge set, and what contradicting rows lose there.
 
     `right`: per training on full which challenge rows it got right. None without rows of both kinds in a class.
@@ -160,8 +148,7 @@ def broken_tie(
     weights = _contradicting_weights(labels, pointed)
     if weights is None:
         return None
-    nothing = [np.zeros(len(labels))] * len(right)
-    loss = crossed_interval([len(labels) * weights * one for one in right], nothing, groups)
+    loss = crossed_interval([len(labels) * weights * one for one in right], None, groups)
     return BrokenTie(test_set, *tie_strengths(natural, challenge), loss)
 
 
@@ -184,9 +171,11 @@ def constructed_test(
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
     """Return the ties on natural and on challenge rows, in points, and the p-value of the second not being halved."""
+    from scipy.special import ndtr
+
     (here, here_error), (there, there_error) = _tie(*natural), _tie(*challenge)
-    error = float(np.hypot(here_error / 2, there_error))
-    return 100 * here, 100 * there, _normal_tail(here / 2 - there, error)
+    gap, error = here / 2 - there, float(np.hypot(here_error / 2, there_error))
+    return 100 * here, 100 * there, float(ndtr(-gap / error)) if error > 0 else float(gap <= 0)
 
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
@@ -204,8 +193,7 @@ def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarra
 
 def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     """Return the tie, in [-1, 1], and its standard error between groups of rows."""
-    weights, targets = np.zeros(len(labels)), np.unique(pointed[pointed != NOWHERE])
-    residuals = np.zeros(len(labels))
+    (weights, residuals), targets = np.zeros((2, len(labels))), np.unique(pointed[pointed != NOWHERE])
     for target in targets:
         for inside, sign in ((labels == target, 1.0), (labels != target, -1.0)):
             if inside.any():
@@ -214,12 +202,6 @@ def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> 
                 residuals[inside] += sign * (has - has.mean()) / inside.sum() / len(targets)
     by_group = np.bincount(group_codes(groups, len(labels)), weights=residuals)
     return float(weights.sum()), float(np.sqrt((by_group**2).sum()))
-
-
-def _normal_tail(gap: float, error: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(-gap / error)) if error > 0 else float(gap <= 0)
 
 
 def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -241,20 +223,12 @@ def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> flo
 
 @dataclass(frozen=True)
 class PropertyLeaning:
-    """A property that goes with the label, and whether models lean on it.
+    """A property that goes with the label, and whether models lean on it; docs/analysis.md describes the columns.
 
-    `kind`, `name` and `word` name it; `values` point to the classes `points_to`, `reason` says why it is no part of the
-    task (declared, artefact, or None). `overlap`, in [0, 1]: the share of train rows that can be kept without the tie.
-    `carriers`: test rows of other classes than their value points to. `pull`, `low`, `high`: in points, how much more
-    often such rows of `evaluator` get that class than rows of the same class whose value points elsewhere; `untied` the
-    same after training without the tie. `fallen_on` and `fall`: of a property that is no part of the task, the
-    constructed challenge set that shows it more surely, since it breaks the tie there, and how many points that costs
-    `evaluator`. `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `why`: what is lacking if it cannot
-    be told.
-
-    `broken_on`: the challenge set that breaks the tie most surely, None if none does; `natural_tie` and
-    `challenge_tie`, in points, how the property tells the label on natural rows and there, `loss` with `loss_low` and
-    `loss_high` by how much accuracy there is lower where it misleads, `broken_p` adjusted for all that were asked.
+    `kind` to `overlap`: as in `Candidate`. `carriers` to `untied`: as in `Leaning`, in points. `fallen_on` and `fall`:
+    the constructed challenge set that shows more surely that `evaluator` leans on it, and how many points that costs.
+    `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `broken_on` to `broken_p`: the `BrokenTie` that
+    is the surest of all that were tested, whose p-value is adjusted for these; None if none is significant.
     """
 
     kind: str

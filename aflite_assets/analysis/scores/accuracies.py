@@ -1,6 +1,6 @@
 """Tidy tables of trainings and scores: trainings, how many rows each got right, and means over the seeds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -10,7 +10,6 @@ import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, Training
 from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, finished_rows, in_top, ranked_sets, score
-from aflite_assets.analysis.scores.groups import cell_groups, train_rows
 from aflite_assets.analysis.scores.subsets import Part, Subset, compared_parts, scored_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of
 
@@ -77,7 +76,7 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
     """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
     on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
     for name in data.representations:
-        for evaluator, train_set, cells in cell_groups(data, name):
+        for evaluator, train_set, cells in data.cell_groups(name):
             tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
             yield ScoredGroup(name, evaluator, train_set, cells, tested)
     wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in compared_parts(one)]
@@ -128,6 +127,11 @@ def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
                         found = vars(score(right, part.mask, test_set.groups)) | place._asdict()
                         scores[place] = Accuracy(**found, train_rows=trained[0], train_rows_most=trained[-1])
     return scores
+
+
+def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
+    """Return each distinct number of train rows over finished seeds, ascending."""
+    return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
 
 
 def points(before: Score | None, after: Score | None) -> float | None:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import effective_rows, wilson_interval
-from aflite_assets.analysis.scores.groups import cells_of
 from aflite_assets.errors import DataError, InvalidInputError
 
 CREDIT = "credit"
@@ -237,7 +236,7 @@ def trained_right(
     common, so that the runs, if there are several, are what varies.
     """
     runs: dict[int, list[Cell]] = {}
-    for place, cell in enumerate(cells_of(data, evaluator, train_set, representation)):
+    for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):
         run = data.filter_runs.get(cell.seed, 0) if train_set == "filtered" and data.filter_runs else place
         runs.setdefault(run, []).append(cell)
     finished = [finished_rows(group, test_set) for group in runs.values()]

@@ -12,7 +12,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, lacking
 from aflite_assets.analysis.scores.accuracy import finished_rows
-from aflite_assets.analysis.scores.groups import control, headline_set
+from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
@@ -178,7 +178,7 @@ def judging(data: BenchmarkData) -> Judging:
     margins = over_largest_class(data.cells, data.test_sets)
     elsewhere = [margins_over_largest(data.cells, one) for one in data.test_sets if one.challenge]
     collapsed = one_answers(data.cells, data.test_sets)
-    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
+    compared = {"full", "filtered", *(data.control(name) for name in data.representations)}
     made_of = same_kind(data.evaluators, data.representations, data.families)
     unfit = {name for name, margin in margins.items() if not margin.beaten}
     unfit |= {one.evaluator for one in collapsed if one.train_set in compared}

@@ -1,5 +1,6 @@
-"""Parts of a test set: the whole set, and those of a challenge set by gold label, category column, and both."""
+"""Rows that a number is about: the headlines' test set, and parts of a set by gold label, category column, and both."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,18 @@ class Subset(Part):
     def name(self) -> PartName:
         """Category column, category and gold label."""
         return self.column, self.category, self.label
+
+
+def headline_split(names: list[str]) -> str | None:
+    """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
+    return next((name for name in ("test", "validation", *names) if name in names), None)
+
+
+def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
+    """Return the natural test set among these that sentences are about, or None if there is none."""
+    natural = {one.name: one for one in test_sets if not one.challenge}
+    name = headline_split(list(natural))
+    return None if name is None else natural[name]
 
 
 def whole_set(test_set: TestSet) -> Subset:

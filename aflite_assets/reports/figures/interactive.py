@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from aflite_assets.analysis.filtering import FilterRow
-from aflite_assets.analysis.json_values import JsonValue, to_json
+from aflite_assets.analysis.tidy import JsonValue, to_json
 
 _EACH_TICKED = 12
 """So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""

@@ -1,8 +1,8 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
-from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.scores.accuracies import TRAININGS
+from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_texts

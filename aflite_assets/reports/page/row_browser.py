@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import threshold_of
-from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import lines_of
+from aflite_assets.analysis.tidy import to_json
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded

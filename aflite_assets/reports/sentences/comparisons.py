@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparis
 from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
-from aflite_assets.analysis.scores.groups import headline_split
+from aflite_assets.analysis.scores.subsets import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
 from aflite_assets.reports.tables.cells import verdict_text

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
+from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.text import listed, percent, short, signed_points

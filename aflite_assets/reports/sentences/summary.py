@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.inputs.cues import PLANTED
 from aflite_assets.analysis.scores.accuracies import TRAININGS

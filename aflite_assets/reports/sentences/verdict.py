@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.differences import Lack
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
-from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
-from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
+from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
 from aflite_assets.reports.sentences.leanings import (
     alike_text,

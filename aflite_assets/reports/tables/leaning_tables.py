@@ -1,6 +1,6 @@
 """The tables of what models do whatever the filter does: properties that they lean on, and falls on challenge sets."""
 
-from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pydantic_core import to_json
 
+from aflite_assets.analysis.analysis import read_analysis, read_evidence
 from aflite_assets.analysis.rows.table import read_row_tables
-from aflite_assets.analysis.storage import read_analysis, read_evidence
 from aflite_assets.checks import failed_lines
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs import ReportInputs

@@ -100,8 +100,7 @@ def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
     if standardised := raw.summary.get("standardised"):
         constant = len(standardised["constant"])
         ending = f"; {constant:,} of them are constant there." if constant else "."
-        columns = f"{standardised['columns']:,} feature columns"
-        notes.append(f"The {columns} were standardised by the train rows{ending}")
+        notes.append(f"The {standardised['columns']:,} feature columns were standardised by the train rows{ending}")
     return tuple(notes)
 
 
@@ -147,7 +146,6 @@ def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
 
 
 def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
-    """The index of `bias_evidence`."""
     return dict(json.loads(result.file("evidence.json").read_text(encoding="utf-8")))
 
 
@@ -179,13 +177,11 @@ def read_removal_cues(
 
     `named`: the source's name of a column of the raw table. `challenges`: sets in which the words shown are counted.
     """
-    return {
-        name: tuple(
-            replace(cue, name=_own_name(cue.kind, cue.name, named))
-            for cue in _counted_elsewhere(read_cues(table), challenges or {})
-        )
-        for name, table in read_by_representation(result, "cues").items()
-    }
+    found = {}
+    for name, table in read_by_representation(result, "cues").items():
+        counted = _counted_elsewhere(read_cues(table), challenges or {})
+        found[name] = tuple(replace(cue, name=_own_name(cue.kind, cue.name, named)) for cue in counted)
+    return found
 
 
 def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
@@ -210,14 +206,12 @@ def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]
 
 def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
     """Return the tables of `bias_evidence`, in their order; `named` as in `read_removal_cues`."""
-    return tuple(
-        EvidenceTable(
-            entry["title"],
-            _MARK.sub(lambda found: named(found[0]), entry["caption"]),
-            _own_columns(pq.read_table(result.file(entry["file"])), named),
-        )
-        for entry in _evidence_index(result)["tables"]
-    )
+    tables = []
+    for entry in _evidence_index(result)["tables"]:
+        caption = _MARK.sub(lambda found: named(found[0]), entry["caption"])
+        table = _own_columns(pq.read_table(result.file(entry["file"])), named)
+        tables.append(EvidenceTable(entry["title"], caption, table))
+    return tuple(tables)
 
 
 _COLUMN = r"(text_pair|text|column \d+)"

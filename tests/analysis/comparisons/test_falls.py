@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.differences import paired_differences
 from aflite_assets.analysis.comparisons.falls import FALLS, falls
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.groups import headline_split
+from aflite_assets.analysis.scores.subsets import headline_split
 
 
 def with_matched(data: BenchmarkData) -> BenchmarkData:

@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.comparisons.differences import Lack
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
-from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.judges import Judging

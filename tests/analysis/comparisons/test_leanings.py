@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aflite_assets.analysis.comparisons.challenge_falls import challenge_falls
+from aflite_assets.analysis.comparisons.falls import challenge_falls
 from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from tests.planted_leanings import leaning_inputs

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from aflite_assets.analysis.comparisons.differences import paired_differences
 from aflite_assets.analysis.comparisons.natural_contrast import BINS, stratum_weights
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 
 

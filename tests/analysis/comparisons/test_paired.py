@@ -7,8 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.paired import deciding_lack, paired_differences
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference, deciding_lack, paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.analysis.scores.subsets import compared_parts
 from tests.planted_comparisons import PARTS, other_cell

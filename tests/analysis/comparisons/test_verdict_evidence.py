@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.differences import paired_differences
 from aflite_assets.analysis.comparisons.filtering_verdict import dataset_verdict_on
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.rules.dataset_verdict import DatasetVerdict
 from aflite_assets.reports.sentences.comparisons import comparison_sentence

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
+from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.reports.sentences.leanings import alike_text, falls_text, judgement_text, leaning_text

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.comparisons.differences import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.sentences.comparisons import comparison_sentence
 from aflite_assets.reports.sentences.summary import cautions, findings, plain_summary

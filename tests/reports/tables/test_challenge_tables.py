@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.comparisons.differences import DIFFERENCES
+from aflite_assets.analysis.comparisons.differences import DIFFERENCES, paired_differences
 from aflite_assets.analysis.comparisons.falls import FALLS
-from aflite_assets.analysis.comparisons.paired import paired_differences
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.reports.page.markdown import tables_markdown

@@ -27,7 +27,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
+from aflite_assets.stages.evaluation.analysis.special_sets import read_forgettables
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets

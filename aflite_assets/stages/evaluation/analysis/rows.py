@@ -33,17 +33,12 @@ def read_row_facts(
     parts: Mapping[str, PublishedResult], evidence: PublishedResult, raw: Examples
 ) -> dict[str, pa.Table]:
     """Return the columns `ROW_FACTS` of each filtered set's rows."""
-    nearest = read_by_representation(evidence, "nearest_kept")
-    return {
-        name: row_facts(
-            pq.read_table(part.file("rows.parquet")),
-            score_files(part),
-            instead=predicted_instead(part),
-            nearest=nearest.get(name),
-            suspects=plausible_label_errors(part, raw),
-        )
-        for name, part in parts.items()
-    }
+    nearest, facts = read_by_representation(evidence, "nearest_kept"), {}
+    for name, part in parts.items():
+        stored = {"instead": predicted_instead(part), "suspects": plausible_label_errors(part, raw)}
+        rows = pq.read_table(part.file("rows.parquet"))
+        facts[name] = row_facts(rows, score_files(part), nearest=nearest.get(name), **stored)
+    return facts
 
 
 def row_facts(
@@ -208,25 +203,23 @@ def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSe
     for evaluator, parts in _full_parts(models).items():
         dynamics = [pq.read_table(path) for part in parts if (path := part.path / "dynamics.parquet").is_file()]
         if dynamics:
-            table, epochs = data_map(dynamics), pc.count_distinct(dynamics[0]["epoch"]).as_py()
-            maps += [
-                DataMap(evaluator, one.representation, len(dynamics), epochs, _with_kept(table, raw, one))
-                for one in filtered
-            ]
-    if not maps and (table := given_map(raw)) is not None:
-        maps = [DataMap(GIVEN, one.representation, 0, 0, _with_kept(table, raw, one), given=True) for one in filtered]
-    return tuple(maps)
+            epochs = pc.count_distinct(dynamics[0]["epoch"]).as_py()
+            maps.append((evaluator, len(dynamics), epochs, data_map(dynamics)))
+    given = None if maps else given_map(raw)
+    maps = maps if given is None else [(GIVEN, 0, 0, given)]
+    return tuple(
+        DataMap(name, one.representation, seeds, epochs, _with_kept(table, raw, one), given=given is not None)
+        for name, seeds, epochs, table in maps
+        for one in filtered
+    )
 
 
 def given_map(raw: Examples) -> pa.Table | None:
     """Return a data map of others, from the attributes confidence, variability and correctness of the train rows.
 
     Correctness may count epochs, as in the files of Swayamdipta et al. 2020; it is divided by its largest value then.
-    Rows that lack one of the three are left out. None if an attribute is missing, is no number, or is out of the
-    range of a data map: confidence in [0, 1], variability in [0, 0.5], correctness from 0.
-
-    Returns:
-        Columns row_id (ascending), confidence, variability and correctness, all but the first float64.
+    Columns row_id (ascending) and these, float64; rows that lack one of the three are left out. None if an attribute is
+    missing, is no number, or is out of range: confidence in [0, 1], variability in [0, 0.5], correctness from 0.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):

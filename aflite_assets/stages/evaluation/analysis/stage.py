@@ -1,15 +1,14 @@
 """The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
-from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.analysis.inputs.source_rows import SourceRows
+from aflite_assets.analysis.analysis import Analysis, analyse, write_analysis, write_evidence
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
-from aflite_assets.analysis.storage import write_analysis, write_evidence
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
@@ -21,16 +20,13 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
-from aflite_assets.stages.evaluation.analysis import rows
+from aflite_assets.stages.evaluation.analysis import rows, special_sets
 from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_notes
-from aflite_assets.stages.evaluation.analysis.forgettables import read_forgettables
-from aflite_assets.stages.evaluation.analysis.leanings import read_leanings
-from aflite_assets.stages.evaluation.analysis.rankings import read_rankings
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
 from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.shared import evaluator_roles, model_families, published, report_inputs
-from aflite_assets.stages.shared.asked_sets import AskedSets, asked_sets, test_sets
+from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -115,7 +111,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     """Return everything that the report of one dataset shows."""
     raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
     models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
-    challenges, forgettable, results = inputs.challenge_sets, inputs.forgettable_sets, inputs.results
+    challenges, results = inputs.challenge_sets, inputs.results
     if report.scatter_features is not None:
         report_inputs.check_scatter_features(report.scatter_features, raw)
     source = rows.read_source_rows(inputs.raw_dataset, raw, settings.columns)
@@ -128,9 +124,11 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     by_row = test_sets(raw, challenges, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     tests = asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
     cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
+    earlier = report_inputs.earlier_sets_note(inputs.control_sets)
     shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]
     sample = published.read_train_sample(inputs.train_sample)
     full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    statistics = report_inputs.read_evidence(evidence, source.named), answer_tables(models, tests.answers)
     information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
     return BenchmarkData(
         name=name,
@@ -139,7 +137,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         label_names=raw.label_names,
         split_rows=inputs.raw_dataset.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=_notes(inputs, tests),
+        notes=(*question_notes(tests.asked), *report_inputs.row_notes(inputs.raw_dataset), *earlier),
         settings_done=report_inputs.changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
@@ -147,11 +145,13 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         examples=raw,
         checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
         row_facts=rows.read_row_facts(parts, evidence, raw),
-        evidence=(*_evidence(inputs, source, tests), *rows.information_tables(information, by_row, filtered)),
+        evidence=(*chain(*statistics), *rows.information_tables(information, by_row, filtered)),
         row_information=pa.concat_tables(information.values()) if information else None,
         source=source,
-        forgettables=read_forgettables(forgettable, models, cells, phases, by_row, raw, settings.minorities),
-        leanings=read_leanings(inputs.leaning_sets, cells, tests.asked),
+        forgettables=special_sets.read_forgettables(
+            inputs.forgettable_sets, models, cells, phases, by_row, raw, settings.minorities
+        ),
+        leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
         cues=report_inputs.read_removal_cues(evidence, source.named, published.challenge_examples(challenges)),
@@ -169,35 +169,18 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
         smallest_effect=report.smallest_effect,
-        rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
+        rankings=special_sets.read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
         score_bins=tuple(row for one in parts.items() for row in report_inputs.score_bins(*one)),
     )
 
 
-def _notes(inputs: AnalysisInputs, tests: AskedSets) -> tuple[str, ...]:
-    """Return what must be read first."""
-    about_rows = report_inputs.row_notes(inputs.raw_dataset)
-    return (*question_notes(tests.asked), *about_rows, *report_inputs.earlier_sets_note(inputs.control_sets))
-
-
-def _evidence(inputs: AnalysisInputs, source: SourceRows, tests: AskedSets) -> tuple[EvidenceTable, ...]:
-    own = report_inputs.read_evidence(inputs.bias_evidence, source.named)
-    return (*own, *answer_tables(inputs.evaluator_models, tests.answers))
-
-
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
-    sampled = published.read_train_sample(inputs.train_sample) is not None
-    return {
-        "seed": str(settings.seed),
-        "evaluator seeds": ", ".join(map(str, settings.seeds)),
-        "full includes warm-up rows": str(settings.full_includes_warmup),
-        **{
-            f"data version of {name}": result.data_version
-            for name, result in inputs.results.items()
-            if name != "train_sample" or sampled
-        },
-        **{name: str(version) for name, version in inputs.evaluator_models.manifest["environment"].items()},
-    }
+    seeds = {"seed": str(settings.seed), "evaluator seeds": ", ".join(map(str, settings.seeds))}
+    versions = {f"data version of {name}": result.data_version for name, result in inputs.results.items()}
+    if published.read_train_sample(inputs.train_sample) is None:
+        del versions["data version of train_sample"]
+    environment = {name: str(version) for name, version in inputs.evaluator_models.manifest["environment"].items()}
+    return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 
 
 ANALYSIS = Stage("analysis", "5", AnalysisSettings, AnalysisInputs, run)

@@ -1,4 +1,4 @@
-"""What the report shows of forgettable rows, read from `forgettable_sets` and the grid; nothing is trained."""
+"""Sets beside the filtered ones as records: other rankings, rows that weak models forget, candidates of leaning."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
@@ -8,24 +8,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.forgettables import (
-    Agreement,
-    LearntRows,
-    SecondPhase,
-    Threshold,
-    WeakModelFacts,
-    threshold_curve,
-)
-from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, Cell, Forgettables, TestSet
-from aflite_assets.analysis.train_sets import is_forgettable_set
+from aflite_assets.analysis.inputs import forgettables as weak
+from aflite_assets.analysis.inputs import records as inputs
+from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold
+from aflite_assets.analysis.inputs.leanings import CANDIDATES, TRAIN_SETS, LeaningInputs, TrainSetName
+from aflite_assets.analysis.inputs.records import Cell, FilteredSet, Forgettables, RankingOverlap, RankingPair, TestSet
+from aflite_assets.analysis.scores.accuracy import match_predictions
+from aflite_assets.analysis.train_sets import is_filtered_set, is_forgettable_set, leaning_set
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.minorities import measure_rows
+from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
-from aflite_assets.stages.evaluation.analysis.rankings import overlap
 from aflite_assets.stages.evaluation.analysis.rows import class_probability
+from aflite_assets.stages.shared import published
 from aflite_assets.stages.shared.evaluator_roles import is_apart
-from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES, read_forgettable_sets
+from aflite_assets.stages.shared.published import MINORITIES
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """On the probability of a class: 0, 0.01 to 1."""
@@ -46,7 +44,7 @@ def read_forgettables(
     """
     summary = result.summary
     if summary.get("nothing_asked"):
-        return NO_FORGETTABLES
+        return inputs.NO_FORGETTABLES
     shown = {phase.start for phase in phases.values()}
     shown |= {cell.evaluator for cell in cells if is_forgettable_set(cell.train_set)}
     kept = [c for c in cells if is_apart(c, phases) or (c.train_set == "full" and c.evaluator in shown)]
@@ -54,7 +52,7 @@ def read_forgettables(
     learnt = tuple(_learnt(result)) if trained else ()
     natural = [one for one in tested if not one.challenge and one.unit == "row"] if minorities is not None else []
     return Forgettables(
-        models={name: WeakModelFacts(**facts) for name, facts in summary["models"].items()},
+        models={name: weak.WeakModelFacts(**facts) for name, facts in summary["models"].items()},
         failed=summary["failed"],
         agreement=tuple(_agreement(*pair) for pair in combinations(learnt, 2)),
         minorities=pq.read_table(result.file(MINORITIES)) if trained else pa.table({}),
@@ -86,7 +84,7 @@ def threshold_curves(
             by_seed = [_accuracies(one, test_set.labels == own_class) for one in read if one is not None]
             if by_seed:
                 mean, name = np.mean(by_seed, axis=0), label_names[dataset_class]
-                yield from threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
+                yield from weak.threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
@@ -108,9 +106,9 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
-    rows = pq.read_table(result.file(FORGETTABLE_ROWS))
+    rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
-    for one in read_forgettable_sets(result):
+    for one in published.read_forgettable_sets(result):
         if one.name != "random":
             sets[one.weak_model][one.name] = np.sort(one.row_ids)
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
@@ -127,3 +125,82 @@ def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
     sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]
     both = np.intersect1d(first.counts["row_id"], second.counts["row_id"])
     return Agreement(names[0], names[1], *overlap(both, *sides))
+
+
+def read_rankings(
+    filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
+) -> dict[str, RankingPair]:
+    """Return each filtered set together with the one of its representation that was ranked otherwise, if there is one.
+
+    They are compared by what they kept in the end, then by what both had left at the same earlier size.
+    """
+    by_name = {one.representation: one for one in filtered}
+    pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
+    pairs = [(first, second) for first, second in pairs if first is not second]
+    in_the_end = {name: one.train.filter(pc.field("kept"))["row_id"] for name, one in by_name.items()}
+    kept = {name: {"filtered": row_ids.to_numpy()} for name, row_ids in in_the_end.items()}
+    for one in published.read_control_sets(controls) if pairs else []:
+        if one.split == "train" and is_filtered_set(one.name):
+            kept[one.representation][one.name] = one.row_ids
+    found = {}
+    for pair in pairs:
+        first, second = (one.representation for one in pair)
+        both = np.intersect1d(*(one.train["row_id"].to_numpy() for one in pair))
+        overlaps = tuple(
+            RankingOverlap(first, second, name, len(both), *overlap(both, row_ids, kept[second][name]))
+            for name, row_ids in kept[first].items()
+            if name in kept[second]
+        )
+        rankings = [str(one.settings.get("ranking", "predictability")) for one in pair]
+        found[first] = RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
+    return found
+
+
+def overlap(
+    rows: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[int, int, int, float | None, float | None]:
+    """Return how many of the `rows` (ids) are in either set and in both, and the Jaccard index: found, and by chance.
+
+    By chance is the mean over two random sets of these sizes. Both are None if the sets are empty.
+    """
+    in_first, in_second = np.isin(rows, first), np.isin(rows, second)
+    sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second
+    jaccard = float(shared.sum() / either.sum()) if either.any() else None
+    return (*sizes, int(shared.sum()), jaccard, expected_jaccard(len(rows), *sizes))
+
+
+def read_leanings(
+    result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet]
+) -> tuple[LeaningInputs, ...]:
+    """Return every candidate of `leaning_sets` with what is known of it; `cells` are those of the whole grid."""
+    found = CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
+    pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
+    by_row, evaluator = [one for one in tested if one.unit == "row"], result.summary["evaluator"]
+    drawn, read = set(sets["candidate"].unique().to_pylist()), []
+    for one in found:
+        known = _pointed(pointed, one.candidate, by_row), _predicted(one.candidate, cells, by_row)
+        read.append(LeaningInputs(one, evaluator, *known, too_few_rows=one.candidate not in drawn))
+    return tuple(read)
+
+
+def _pointed(table: pa.Table, candidate: int, tested: Sequence[TestSet]) -> Mapping[str, np.ndarray]:
+    own = table.filter(pc.equal(table["candidate"], candidate))
+    found = {}
+    for one in tested:
+        rows = own.filter(pc.equal(own["test_set"], one.name))
+        places = pc.index_in(pa.array(one.row_ids), value_set=rows["row_id"].combine_chunks())
+        if rows.num_rows and not places.null_count:
+            found[one.name] = rows["points_to"].take(places).to_numpy()
+    return found
+
+
+def _predicted(
+    candidate: int, cells: Sequence[Cell], tested: Sequence[TestSet]
+) -> Mapping[tuple[TrainSetName, str], Sequence[np.ndarray]]:
+    found: dict[tuple[TrainSetName, str], Sequence[np.ndarray]] = {}
+    for name in TRAIN_SETS:
+        trained = [one for one in cells if one.train_set == leaning_set(name, candidate)]
+        for one in tested:
+            matched = [match_predictions(cell, one) for cell in trained]
+            found[name, one.name] = [each["predicted"].to_numpy() for each in matched if isinstance(each, pa.Table)]
+    return found

@@ -4,8 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.leanings import Candidate, LeaningInputs, TrainSetName
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData, Candidate, LeaningInputs, LeaningSet
 
 
 def leaning_inputs(
@@ -17,7 +16,7 @@ def leaning_inputs(
     """
     candidate = Candidate(0, "attribute", "mark", "", reason, ("x",), ("neutral",), (40,), 1e-9, 0.6)
     pointed: dict[str, np.ndarray] = {}
-    predicted: dict[tuple[TrainSetName, str], list[np.ndarray]] = {}
+    predicted: dict[tuple[LeaningSet, str], list[np.ndarray]] = {}
     for one in data.test_sets:
         places = np.arange(len(one.labels))
         pointed[one.name] = np.where(places % 2 == 0, (one.labels + 1) % len(one.label_names), -1)

@@ -57,7 +57,12 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     ),
     (filtering.PREDICTABILITY, lambda data: chain.from_iterable(map(filtering.predictability_counts, data.filtered))),
     (filtering.PREDICTABILITY_BY_ITERATION, lambda data: data.score_bins),
-    (measured.LENGTHS, measured.lengths),
+    (
+        measured.LENGTHS,
+        lambda data: (
+            row for f in data.filtered for row in measured.length_shares(data.examples, f, data.source.named)
+        ),
+    ),
     (
         SIMILARITIES,
         lambda data: (record_of(MeanSimilarity, s) for each in data.similarities.values() for s in chain(*each)),
@@ -74,10 +79,9 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The numbers of one report.
+    """The numbers of one report: `tables` by name, and a verdict per filtering, the most informative one first.
 
     `undecided`: why no comparison can decide whether filtering helps; None if one can.
-    `tables`: the records of each tidy table by its name. `verdicts`: one per filtering, the one that says most first.
     """
 
     facts: DatasetFacts
@@ -99,10 +103,7 @@ class Analysis:
 
 
 def analyse(data: BenchmarkData) -> Analysis:
-    """Compute everything that a report states, from predictions, sets and evidence.
-
-    Raises DataError if predictions do not fit their test sets.
-    """
+    """Compute everything that a report states. Raises DataError if predictions do not fit their test sets."""
     return Analysis(
         facts=dataset_facts(data),
         tables={table.name: tuple(make(data)) for table, make in TABLES},
@@ -133,10 +134,7 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
 
 
 def read_analysis(folder: Path) -> Analysis:
-    """Read what `write_analysis` wrote.
-
-    Raises DataError if another version of this code wrote it.
-    """
+    """Read what `write_analysis` wrote. Raises DataError if another version of this code wrote it."""
     try:
         return _read(folder)
     except (ValidationError, FileNotFoundError) as error:

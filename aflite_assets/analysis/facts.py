@@ -32,9 +32,8 @@ class PartFacts:
 class TestSetFacts:
     """One `TestSet`: `rows` and `groups` are numbers, and the classes of `class_map` names.
 
-    `filtered_rows`: by representation the rows that the filter kept, of splits that it filtered. `ranked`: whether
-    top-5 accuracies are known. `own_laws`: representations with test rows of their own for other train sets than
-    filtered.
+    `filtered_rows`: by representation the rows that the filter kept. `ranked`: whether top-5 accuracies are known.
+    `own_laws`: representations with test rows of their own for other train sets than filtered.
     """
 
     __test__ = False  # no test class

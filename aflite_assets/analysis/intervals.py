@@ -196,11 +196,10 @@ def crossed_interval(
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
     side for G effective groups: the share of groups on which they may still differ (no event in G trials, two-sided
-    95 %; Clopper and Pearson 1934, Biometrika 26:404).
-    `second`: None stands for as many trainings that are nowhere right. `groups`: codes, one per row; None if every row
-    is its own. The interval is that of `crossed_spread` with t quantiles, within [-100, 100] points, which are its ends
-    if the rows are one group. An InvalidInputError is raised if a side has no training, there is no row, or lengths
-    differ.
+    95 %; Clopper and Pearson 1934, Biometrika 26:404). Else it is that of `crossed_spread` with t quantiles, within
+    [-100, 100] points, which are its ends if the rows are one group. `second`: None stands for as many trainings that
+    are nowhere right. `groups`: codes, one per row; None if every row is its own. Raises InvalidInputError if a side
+    has no training, there is no row, or lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
@@ -229,22 +228,14 @@ def label_mean_interval(
 ) -> CrossedInterval:
     """Return `crossed_interval` of the mean over gold labels of the accuracy on each.
 
-    `labels`: gold label per row, int. With K labels, a row of one with n of the N rows weighs N / (K n). Labels with
-    under `fewest` rows are left out, unless all have fewer.
+    `labels`: int, one per row; a row of one of K labels, with n of the N rows, weighs N / (K n). Labels with under
+    `fewest` rows are left out, unless all have fewer.
     """
     often = np.bincount(labels)[labels] >= fewest
     used = often if often.any() else np.ones(len(labels), dtype=bool)
     weights = label_weights(labels[used])
     here, there = ([one[used] * weights for one in side] for side in (first, second))
     return crossed_interval(here, there, None if groups is None else groups[used])
-
-
-def paired_interval(first: Trainings, second: Trainings, groups: np.ndarray | None = None) -> CrossedInterval:
-    """Return `crossed_interval` of trainings in pairs, which have a seed or a first phase in common."""
-    if len(first) != len(second):
-        raise InvalidInputError(f"pairs need as many trainings on both sides, got {len(first)} and {len(second)}")
-    gaps = [np.asarray(one, dtype=np.float64) - other for one, other in zip(first, second, strict=True)]
-    return crossed_interval(gaps, None, groups)
 
 
 def chosen_interval(
@@ -284,7 +275,7 @@ def contrast_interval(
 
     `first`, `second` and `groups` each have two members, those on the one set and on the other, of the same trainings.
     The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the groups of both
-    sets; its degrees of freedom are those of the set with fewer groups. An InvalidInputError is raised if a side has no
+    sets; its degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side has no
     training, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]

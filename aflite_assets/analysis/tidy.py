@@ -53,10 +53,7 @@ class TidyTable(Generic[Record_co]):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns with their types, and the schema version in the metadata.
-
-        Raises InvalidInputError if a field has another type.
-        """
+        """The columns, and the schema version in the metadata; raises InvalidInputError if a field has another type."""
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
         names = (*self._fields, *self.derived)
@@ -87,11 +84,10 @@ class TidyTable(Generic[Record_co]):
                 "materialise analysis again"
             )
         make: Any = self.record
-        rows = ({name: row.get(name) for name in self._fields} for row in table.to_pylist())
-        return tuple(
-            make(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-            for row in rows
-        )
+        known = table.select([name for name in self._fields if name in table.column_names])
+        missing = dict.fromkeys(self._fields)
+        rows = ({name: tuple(v) if isinstance(v, list) else v for name, v in row.items()} for row in known.to_pylist())
+        return tuple(make(**missing | row) for row in rows)
 
 
 def _arrow_type(hint: object, where: str) -> pa.DataType:
@@ -116,10 +112,7 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 def to_json(value: object) -> JsonValue:
-    """Return the value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
-
-    Raises InvalidInputError if there is none.
-    """
+    """Return the value in JSON's own types, NaN and infinity as None; raises InvalidInputError if it has none."""
     return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
 
 

@@ -15,7 +15,7 @@ from aflite_assets.analysis.intervals import CrossedInterval, Trainings
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, FEWEST_RUNS, Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores import subsets
 from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
-from aflite_assets.analysis.scores.accuracy import TOP, correct_rows, finished_rows, trained_right
+from aflite_assets.analysis.scores.accuracy import TOP, finished_rows, trained_right
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import Part, Subset
 from aflite_assets.analysis.tidy import TidyTable, record_of
@@ -31,9 +31,8 @@ class Difference(Part):
     docs/analysis.md describes the comparisons and columns. The first side is a `Place`; the other differs from it in
     `against` and the columns `against_*`, which are None if they are the same. `seeds`, `seeds_against`: finished
     trainings. Without a result on either side all numbers are None. `groups` to `counts_training`: as in
-    `CrossedInterval`; `side` to `simultaneous_low`: as in `Verdict`. `label_mean` with its bounds: on a challenge set
-    the same difference as mean over gold labels. `beyond_natural` with its p-value: by how much a deciding difference
-    exceeds that on natural rows (`natural_contrast`).
+    `CrossedInterval`; `side` to `simultaneous_low`: as in `Verdict`. `label_mean`: on a challenge set the difference as
+    mean over gold labels. `beyond_natural`: by how much a deciding one exceeds that on natural rows.
     """
 
     comparison: Comparison
@@ -108,8 +107,7 @@ def claim_on(
     """Compare the trainings of two sides on a part of a test set.
 
     There is no interval without a training of both sides and a row. Only challenge sets of rows have a mean over gold
-    labels: natural sets are drawn as the train rows are, and questions have no labels. Gold labels with fewer than
-    `FEWEST_ROWS` rows are left out of it, unless all have fewer.
+    labels (of `FEWEST_ROWS` rows): natural sets are drawn as the train rows are, and questions have no labels.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -157,8 +155,7 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return why no comparison can decide whether filtering helps, or None if there is at least one that can.
 
     Deciding are the whole challenge sets that were not collected adversarially, for evaluators that learnt something
-    (`judges.Judging.judges`) and are of another make than the filter's model. The dataset's file and the trainings on
-    full fix them before filtered rows are looked at.
+    and are of another make than the filter's model: all that is known before filtered rows are looked at.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -183,10 +180,9 @@ def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
     """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
 
-    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. If
-    the control is random_matched, random is compared too, on whole sets and without a verdict, because it also differs
-    from filtered in the shares of classes. So is weighted, against full and against the control of filtered, without a
-    verdict: verdicts are about removal. They are given over all representations together (`verdicts.judge`).
+    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. Two
+    are compared on whole sets and without a verdict: filtered with random, which has other shares of classes, and
+    weighted with full and the control. Verdicts are given over all representations together (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -204,14 +200,14 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
         decides = is_judged and may_decide(data, evaluator, representation) and evaluator in data.plain_evaluators
         for place, part in _tested(whole, test_set, by_part=is_control):
             one = Difference(comparison="control", **place._asdict(), test_rows=int(part.mask.sum()), **other)
-            bar = barred or ("took part in the filter" if test_set.pooled else None)
-            if test_set.collected == "adversarially":
-                bar = bar or "collected adversarially"
-            if 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS:
-                bar = bar or "few filter runs"
-            if place.tested_on == "filtered":
+            bars: dict[Bar, bool] = {
+                "took part in the filter": test_set.pooled,
+                "collected adversarially": test_set.collected == "adversarially",
+                "few filter runs": 0 < len(set(data.filter_runs.values())) < FEWEST_RUNS,
                 # these rows were chosen by what chose the train rows, so a gain on them says that the two are alike
-                bar = bar or "chosen by the filter"
+                "chosen by the filter": place.tested_on == "filtered",
+            }
+            bar = barred or next((name for name, holds in bars.items() if holds), None)
             claim = claim_on(first, second, test_set, part, bar, deciding=decides and part.whole)
             if claim.family == "deciding" and claim.interval is not None:
                 contrast = natural_contrast(data, place, against, test_set)
@@ -283,14 +279,13 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
     """Pair trainings by their seeds, which share the first phase; None without two finished ones."""
     first, second = (
-        {cell.seed: rows[part.mask] for cell in side if isinstance(rows := correct_rows(cell, test_set), np.ndarray)}
+        {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
         for side in (cells, others)
     )
-    seeds = [seed for seed in first if seed in second]
-    if not seeds or not part.mask.any():
+    gaps = [right - second[seed] for seed, right in first.items() if seed in second]
+    if not gaps or not part.mask.any():
         return None
-    groups = None if test_set.groups is None else test_set.groups[part.mask]
-    return intervals.paired_interval([first[seed] for seed in seeds], [second[seed] for seed in seeds], groups)
+    return intervals.crossed_interval(gaps, None, None if test_set.groups is None else test_set.groups[part.mask])
 
 
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:

@@ -37,8 +37,8 @@ _LEAST_MOVE = 0.05
 class StatedDifference:
     """Accuracy trained on filtered minus that trained on `against`, of one evaluator on a whole test set.
 
-    `lacking`: what there is too little of to state the difference, or None if there is enough. `by_label`: whether it
-    is a mean over gold labels that differs from the mean over rows, as on challenge sets of uneven classes.
+    `lacking`: what there is too little of to state the difference, or None. `by_label`: whether it is a mean over gold
+    labels that differs from the mean over rows.
     """
 
     evaluator: str
@@ -54,9 +54,8 @@ class AgainstAllRows:
     """The evaluator of the comparison stated first, trained on filtered against full; each field is judged by itself.
 
     `side`: the verdict on that comparison's test set. `best`: the challenge set on which filtered beats its control and
-    most surely full, with its points. `worse`: the other challenge sets on which full is better, with the points of
-    filtered. `random_as_good`: those of the first test set and `best` on which filtered is not shown to beat plain
-    random rows; empty if these are the control.
+    most surely full, with its points. `worse`: the other challenge sets on which full is better, with the points.
+    `random_as_good`: those of the first and `best` on which filtered is not shown to beat plain random rows.
     """
 
     side: Side | None
@@ -99,11 +98,12 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     evaluator = comparisons[0].evaluator if comparisons else next(iter(judging(data).judges), "")
     test = next((one for one in data.test_sets if comparisons and one.name == comparisons[0].test_set), None)
     trained = _Trained(data, name, evaluator)
+    hints = (one for one in telling(data.cues.get(name, ())) if one.shown and (one.class_share or 0) >= _GIVES_AWAY)
     return FilteringVerdict(
         name,
         verdict,
         moved_class=_moved_class(filtered, data.label_names),
-        giveaway=_giveaway(data.cues.get(name, ())),
+        giveaway=max(hints, key=lambda one: one.rows, default=None),
         on_natural=trained.stated("full", headline_set(data.test_sets)),
         on_first=trained.stated(data.control(name), test),
         on_first_full=trained.stated("full", test),
@@ -118,11 +118,6 @@ def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str
         return None
     most = classes[moves.index(max(moves))]
     return label_names[most.label], most.share_before, most.share_after
-
-
-def _giveaway(cues: Sequence[Cue]) -> Cue | None:
-    hints = (one for one in telling(cues) if one.shown and (one.class_share or 0) >= _GIVES_AWAY)
-    return max(hints, key=lambda one: one.rows, default=None)
 
 
 @dataclass(frozen=True)
@@ -183,7 +178,8 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
-    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, _sureness(one)))
+    surely = {one: 1.0 if one.adjusted_p is None else one.adjusted_p for one in mine}
+    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, surely[one]))
     shown = tuple(_comparison(data, one) for one in mine), property_leanings(data), best_skill(data)
     return rules.dataset_verdict(rules.VerdictEvidence(starting_excess(filtered), *shown))
 
@@ -202,10 +198,6 @@ def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
     groups = pool["group"].to_numpy() if "group" in pool.column_names else None
     probability = pool["label_probability"].to_numpy() if filtered.chance.class_probability is not None else None
     return bias_excess(scores, pool["label"].to_numpy(), filtered.chance, groups, label_probability=probability)
-
-
-def _sureness(one: Difference) -> float:
-    return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
 def _comparison(data: BenchmarkData, one: Difference) -> Comparison:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.analysis.comparisons.falls import challenge_falls, fair_sets
-from aflite_assets.analysis.inputs.leanings import LeaningInputs, TrainSetName
-from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, LeaningInputs, LeaningSet, TestSet
 from aflite_assets.analysis.intervals import CONFIDENCE, group_codes, holm, label_mean_interval
 from aflite_assets.analysis.rules import leaning as rules
 from aflite_assets.analysis.rules.dataset_verdict import Skill
@@ -69,8 +68,8 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
     natural, found = _natural_set(data, of), Leaning(0)
     if natural is None or not len(natural.labels):
         return record_of(PropertyLeaning, of.of, of, carriers=0, p_value=None, why="no test set")
-    why = _why_untrained(of)
-    if why is None:
+    why: WhyUntold | None = "few rows without the tie" if of.too_few_rows else "not trained"
+    if of.trained:
         found, why = _on(of, [natural]), "few carriers"
         if found.carriers < rules.FEWEST_CARRIERS:
             found = _on(of, [natural, *_of_own_classes(data, of)])
@@ -91,12 +90,6 @@ def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
 
 def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
     return headline_set(one for one in data.test_sets if one.name in of.pointed)
-
-
-def _why_untrained(of: LeaningInputs) -> WhyUntold | None:
-    if of.trained:
-        return None
-    return "few rows without the tie" if of.too_few_rows else "not trained"
 
 
 def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
@@ -131,7 +124,7 @@ def _on(of: LeaningInputs, tests: Sequence[TestSet]) -> Leaning:
     )
 
 
-def _predicted(of: LeaningInputs, name: TrainSetName, tests: Sequence[TestSet]) -> Predictions:
+def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) -> Predictions:
     return [np.concatenate(each) for each in zip(*(of.predicted[name, one.name] for one in tests), strict=True)]
 
 

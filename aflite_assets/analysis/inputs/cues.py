@@ -27,8 +27,7 @@ class Cue:
     features). `label_name`: the class that it goes with most, `class_share` the share of its rows that have it,
     `class_shares` that of every class in the dataset's order. The other shares are of the removed rows, counting those
     of classes that it goes with. All lie in [0, 1]; `adjusted_p` is Holm's over all marks. `same_rows_as`: the more
-    telling word in nearly the same rows; `alike`: the words that name this one so. `elsewhere`: challenge sets and the
-    share of their rows that has the mark, if counted.
+    telling word in nearly the same rows; `alike`: the words that name this one so. `elsewhere`: challenge sets' shares.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -99,10 +98,7 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Train rows that entered the filter, those whose `attribute` has one of `values`, and what was removed of both.
-
-    The shares are in [0, 1], or None over no rows.
-    """
+    """Train rows that entered the filter, the planted ones (`attribute` has one of `values`), and what was removed."""
 
     representation: str
     attribute: str
@@ -140,10 +136,7 @@ PLANTED = TidyTable(
 
 @dataclass(frozen=True)
 class MeanSimilarity:
-    """Mean cosine similarity over all pairs of `used_rows` of the `rows` of one class on one side.
-
-    `side`: kept, removed or random.
-    """
+    """Mean cosine similarity over all pairs of `used_rows` of one class's `rows`, kept, removed or random (`side`)."""
 
     representation: str
     label: int

@@ -14,7 +14,7 @@ class WeakModelFacts:
     `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
     by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
     `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
-    `margins`, per such split that is large enough: `largest_class`, and `low` and `high` of the interval of the accuracy
+    `margins`, per such split that is large enough: `largest_class`, and the interval (`low`, `high`) of the accuracy
     over it, in points; empty for an evaluator's own training.
     """
 
@@ -56,8 +56,7 @@ class LearntRows:
     """How train rows were learnt in one training of a weak model.
 
     `counts`: a line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
-    `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training; None
-    for trainings of other seeds, whose rows are not used.
+    `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training.
     """
 
     weak_model: str

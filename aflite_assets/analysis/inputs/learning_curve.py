@@ -1,8 +1,7 @@
 """Learning curves and where they stop rising: of encoders for the warm-up rows, of a model for a growing sample.
 
 The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) and do not
-say how; the rule here is this project's. The growing sample is the coarse action of Mishra and Sachdeva 2020
-(SustaiNLP), Algorithm 1. The models are trained in `stages`.
+say how; the rule is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,8 +66,7 @@ class SampleCurve:
     def chosen(self) -> int:
         """The size that is enough: the last before accuracy stopped increasing, or the largest if it never did.
 
-        "flat" is the rule of `LearningCurve.elbow`; "falls" stops at the first size that is not better (Mishra and
-        Sachdeva 2020, Algorithm 1, "if increasing ... else break").
+        "flat" is the rule of `LearningCurve.elbow`; "falls", of Algorithm 1, stops at the first size that is no better.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -112,10 +110,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the sample, as a `CurvePoint`: `right` and `accuracy` are means over `repeats` trainings.
-
-    `lowest`, `highest`: accuracies of single trainings.
-    """
+    """One size of the sample, as a `CurvePoint` of means over `repeats` trainings, with their extreme accuracies."""
 
     rows: int
     held_back_rows: int

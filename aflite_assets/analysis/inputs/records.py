@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
 from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold, WeakModelFacts
-from aflite_assets.analysis.inputs.leanings import LeaningInputs
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.tidy import TidyTable
@@ -31,10 +30,9 @@ DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness",
 
 @dataclass(frozen=True)
 class Training:
-    """One evaluator trained on one train set with one seed.
+    """One evaluator trained on one train set with one seed; `reason`: why it is not done, if that is known.
 
-    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows. `reason`:
-    why it is not done, if that is known.
+    `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows.
     """
 
     evaluator: str
@@ -50,11 +48,10 @@ class Training:
 class Cell(Training):
     """A training and what it predicted; two cells of the same training are equal.
 
-    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
-    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
-    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`accuracy.with_ranks`). Of test sets whose unit is the question it has a row per question
-    (`questions.question_predictions`).
+    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class number of the
+    dataset; for test sets with `adds_probabilities` and top-k accuracy also `probabilities`, list<float32> over the
+    dataset's classes, null if the evaluator gives none, or `gold_rank` in their place (`accuracy.with_ranks`). Of
+    questions it has a row each (`questions.question_predictions`).
     """
 
     predictions: pa.Table | None = None
@@ -179,10 +176,7 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed.
-
-    The last bin holds `high`, too.
-    """
+    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed."""
 
     representation: str
     iteration: int
@@ -206,8 +200,7 @@ class DataMap:
     """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
 
     `table` has `DATA_MAP_COLUMNS`: guid is the source's id, index the row's place in the table, `kept` null for rows
-    that never entered the filter. `seeds`: trainings averaged over, `epochs` of each; both 0 for a map that is `given`
-    with the dataset, whose evaluator is none of ours.
+    that never entered the filter. `seeds`: trainings averaged over, `epochs` of each; 0 if it is `given` with the data.
     """
 
     evaluator: str
@@ -251,6 +244,61 @@ class RankingPair:
     overlaps: tuple[RankingOverlap, ...]
 
 
+LeaningSet = Literal["tied", "independent"]
+"""Random rows, which keep the tie, or as many of each class in which the property goes with no class."""
+
+DRAWN = pa.schema([("candidate", pa.int64()), ("name", pa.string()), ("training", pa.int64()), ("row_id", pa.int64())])
+POINTED = pa.schema(
+    [("candidate", pa.int64()), ("test_set", pa.string()), ("row_id", pa.int64()), ("points_to", pa.int64())]
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A property that goes with the label on train rows.
+
+    `kind`, `name` and `word` name it. `reason`: why it is no part of the task, if that is known: declared in the file,
+    or an artefact by nature. `values` are those that point to a class, `points_to` these classes and `rows` the train
+    rows with each. `overlap`, in [0, 1]: the share of the train rows that can be kept so that it goes with no class.
+    """
+
+    candidate: int
+    kind: str
+    name: str
+    word: str
+    reason: Literal["declared", "artefact"] | None
+    values: tuple[str, ...]
+    points_to: tuple[str, ...]
+    rows: tuple[int, ...]
+    p_value: float
+    overlap: float
+
+
+CANDIDATES = TidyTable("candidates", Candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class LeaningInputs:
+    """What is known of a candidate.
+
+    `pointed`: per test set the class, of the dataset's, that each row's value points to (int64, -1 for none), in the
+    order of the set; sets that lack the property are left out. `predicted`: by train set and test set the predictions
+    of each training of `evaluator`, int64, of finished trainings. `too_few_rows`: whether no train sets were drawn.
+    """
+
+    of: Candidate
+    evaluator: str
+    pointed: Mapping[str, np.ndarray]
+    predicted: Mapping[tuple[LeaningSet, str], Sequence[np.ndarray]]
+    too_few_rows: bool = False
+
+    @property
+    def trained(self) -> bool:
+        """Whether both train sets have two trainings or more."""
+        sets = ([each for (own, _), each in self.predicted.items() if own == name] for name in get_args(LeaningSet))
+        return all(each and min(map(len, each)) >= 2 for each in sets)
+
+
 @dataclass(frozen=True, eq=False)
 class Forgettables:
     """Everything about forgettable rows that one report shows.
@@ -258,9 +306,8 @@ class Forgettables:
     `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
     measure, group, rows, mean, deviation. `phases` by evaluator. `cells` that are in no other table: those of phases
     and of what they start from on full, and of train sets of forgettable rows alone. `overlap`: by natural test set the
-    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it;
-    both empty without `minorities`. `thresholds`: for phases and what they start from. `learnt`: row by row, for every
-    training of a weak model.
+    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it.
+    `thresholds`: for phases and what they start from. `learnt`: row by row, for every training of a weak model.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -340,8 +387,7 @@ class BenchmarkData(DatasetRecord):
 
     Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
     rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
-    filter that each seed's `filtered` is of, empty if there is one. `row_information`: PVI of rows of natural test sets
-    (`rows.table.INFORMATION`) or None.
+    filter that each seed's `filtered` is of, empty if there is one. `row_information`: PVI (`rows.table.INFORMATION`).
     """
 
     filtered: tuple[FilteredSet, ...]

@@ -29,10 +29,7 @@ _TestedOn = Literal["full", "filtered"]
 
 @dataclass(frozen=True)
 class DataMapMeans:
-    """Means over the kept or the removed train rows of a data map, in [0, 1]; None if there are none.
-
-    `rows` entered the filter. `seeds` and `epochs` are those of the training, 0 for a map `given` with the dataset.
-    """
+    """Means over the kept or the removed train rows of a `DataMap`, in [0, 1]; None if there are none."""
 
     representation: str
     evaluator: str
@@ -118,10 +115,7 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield train sets with their filtering and test rows: full, random on full rows, then the control and filtered.
-
-    The last two are tested on full rows if the filtering left the test set alone.
-    """
+    """Yield train sets with their filtering and test rows; full rows if the filtering left the test set alone."""
     yield "full", None, "full"
     for name in data.representations:
         tested_on: _TestedOn = "filtered" if name in test_set.kept else "full"
@@ -151,10 +145,9 @@ def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | Non
 class LengthShare:
     """Shares in [0, 1] of kept, removed and random rows whose text has so many words (SustaiNLP 2020, Figure 2).
 
-    The text is `column`, which the source calls `column_name`. The place holds lengths from `start` up to the start of
-    the next place; the last one holds all longer texts. `random_*` are the mean, least and most of random sets of as
-    many rows as were kept. `kept_rows` and `removed_rows` have the text, with `kept_mean` and `removed_mean` words. A
-    side without rows has None.
+    The text is `column`, which the source calls `column_name`. The place holds lengths from `start` up to the next one;
+    the last one holds all longer texts. `random_*` are the mean, least and most of random sets of as many rows as were
+    kept. `kept_rows` and `removed_rows` have the text. A side without rows has None.
     """
 
     representation: str
@@ -172,19 +165,12 @@ class LengthShare:
     removed_mean: float | None
 
 
-def lengths(data: BenchmarkData) -> Iterator[LengthShare]:
-    """Yield the `length_shares` of every filtering."""
-    for one in data.filtered:
-        yield from length_shares(data.examples, one, data.source.named)
-
-
 def length_shares(
     examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str
 ) -> Iterator[LengthShare]:
     """Yield each text column's places, over the train rows that entered the filter; none without texts or such rows.
 
-    Random set i is drawn from (0, i), as many rows as were kept. `named`: the source's name of a column. Raises
-    DataError if a row is not among the examples.
+    Random set i is drawn from (0, i). `named`: the source's name of a column. Raises DataError if a row is unknown.
     """
     train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]

@@ -41,9 +41,8 @@ ROW_FACTS = pa.schema(
 
 `predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
 `predicted_instead`: the classes that classifiers gave most often in place of its label, with the share of its held-out
-predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: for a
-suspected label error the class that it may be, `suggested_probability` the probability in [0, 1] that models gave that
-class without having seen the row.
+predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: the
+right class of a suspected label error, `suggested_probability` in [0, 1] by models that had not seen the row.
 """
 
 INFORMATION = pa.schema(
@@ -56,10 +55,7 @@ INFORMATION = pa.schema(
         ("seeds", pa.int64()),
     ]
 )
-"""Pointwise V-information in bits of natural test sets' rows under evaluators trained on full, mean over `seeds`.
-
-`pvi` is null for a class without train rows.
-"""
+"""Pointwise V-information in bits of natural test rows, mean over `seeds`; null for a class without train rows."""
 
 _OUTCOME = {
     "kept": pa.bool_(),
@@ -120,14 +116,10 @@ def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) ->
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     """Return the rows of one filtering as people read them.
 
-    Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
-    1; null if unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of its
-    file, null if the dataset holds the image itself), or features in the source's units (a column feature.<name> each
-    if the source has names, else the list features); status (kept, removed, or not filtered: of a split that the filter
-    left alone, as in the published folder), kept, removed_in_iteration (null if kept), predictability and
-    label_probability (null if never held out), `ROW_FACTS` with classes by name, how weak models learnt the row
-    (`_learning`), and if the dataset has them group, annotator_labels (names) and its attributes. Raises DataError if a
-    row of the filtering is not among the examples.
+    Columns: representation, row_id, those of `SourceRows.places`, the inputs (`_inputs`) with label and
+    annotator_labels by name; status (kept, removed, or not filtered: of a split that the filter left alone), kept,
+    removed_in_iteration (null if kept), predictability and label_probability (null if never held out), `ROW_FACTS` with
+    classes by name, how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
@@ -167,7 +159,10 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
-    """Return the examples' columns, with images as the paths of their files and features in the source's units."""
+    """Return the examples' columns, with images as the paths of their files and features in the source's units.
+
+    A path is null if the dataset holds the image itself. Features have a column feature.<name> each if they have names.
+    """
     examples, source, table = data.examples, data.source, data.examples.table
     if "image" in table.column_names:
         place = table.column_names.index("image")

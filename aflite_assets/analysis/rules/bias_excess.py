@@ -11,10 +11,9 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Excess:
-    """A bias less that of permuted labels, with its two-sided 95 % interval, in points (hundredths).
+    """A bias less that of permuted labels (both in [0, 1]), with its two-sided 95 % interval, in points (hundredths).
 
-    `bias` and `shuffled_labels`, in [0, 1], are the two; `rows` those that were scored, `groups` how many groups of
-    equal size they are worth.
+    `rows`: those that were scored; `groups`: how many groups of equal size they are worth.
     """
 
     difference: float

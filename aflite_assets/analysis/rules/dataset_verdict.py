@@ -50,10 +50,9 @@ _SETTLED = -1.0
 class Comparison:
     """A deciding comparison: filtered against its control on a whole challenge set, of an evaluator that may judge.
 
-    `difference` with the ends `low` and `high` of its 95 % interval: points, the mean over gold labels if the set has
-    labels; None if it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds` (the fewer of the
-    two sides) are its basis. `unit`: what `test_rows` counts (`TestSet`). `constructed`: whether the file says that the
-    set was made without looking at a model's errors.
+    `difference` with its 95 % interval: points, the mean over gold labels if the set has labels; None if it was not
+    run. `test_rows` (counted in `unit`), `groups` (worth of groups of equal size) and `seeds` (the fewer of the two
+    sides) are its basis. `constructed`: whether the set is said to be made without looking at a model's errors.
     """
 
     evaluator: str
@@ -79,9 +78,8 @@ class Comparison:
 class Skill:
     """How far the best evaluator that can judge, trained on full, is above chance on natural test rows.
 
-    Accuracies are means over gold labels; a skill of 0 is that of chance, 1 that of being always right. `skill` with
-    the lower end `low` of its 95 % interval; `property_skill`: that of the best candidate property by itself.
-    `holds_elsewhere`: whether accuracy falls on no challenge set by a named number of points; None without a set.
+    A skill of 0 is that of chance, 1 that of being always right, by means over gold labels. `low`: the lower end of its
+    95 % interval; `property_skill`: that of the best candidate property. `holds_elsewhere`: no named `ChallengeFall`.
     """
 
     evaluator: str
@@ -101,9 +99,8 @@ class Skill:
 class VerdictEvidence:
     """The numbers that a verdict rests on.
 
-    `bias`: the starting bias over chance; None if the filter's result has none. `comparisons`: the deciding ones of
-    this filtering, judged together with those of the report's other filterings, the one to state first at the front.
-    `leanings`: the candidate properties, shortcuts first. `skill`: None if no evaluator can judge.
+    `bias`: the starting bias over chance. `comparisons`: the deciding ones of this filtering, the one to state first at
+    the front. `leanings`: the candidate properties, shortcuts first. `skill`: None if no evaluator can judge.
     """
 
     bias: BiasExcess | None
@@ -172,8 +169,7 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        no candidate property by itself comes near it; models lean on none, not even on a topic word.
     10. learnable_no_shortcut_shown.
     """
-    code, lacking = _rule(evidence)
-    return DatasetVerdict(code, lacking, evidence)
+    return DatasetVerdict(*_rule(evidence), evidence)
 
 
 def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:

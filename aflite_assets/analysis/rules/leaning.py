@@ -1,11 +1,9 @@
 """Whether a model leans on a property: numbers and rules alone, on predictions of held-out rows.
 
 A model leans on a property if it draws rows to the class that their value points to. Carriers of a value may look like
-its class for other reasons, and models that never saw the property then seem to be drawn as well. So a model that was
-trained on rows without the tie is the comparison: of such a seeming pull it keeps all, of a leaning little.
-
-Whether the property belongs to the task no prediction can tell. It does not if the dataset's file says so, if it is an
-artefact by nature, or if a challenge set breaks the tie and models lose there (`BrokenTie`).
+its class for other reasons, so a model that was trained on rows without the tie is the comparison: of such a seeming
+pull it keeps all, of a leaning little. Whether the property belongs to the task no prediction can tell. It does not if
+the dataset's file says so, if it is an artefact by nature, or if a challenge set breaks the tie and models lose there.
 """
 
 from collections.abc import Sequence
@@ -103,8 +101,7 @@ def leaning(
 ) -> Leaning:
     """Compare the pull of models trained on random rows (`tied`) with that after rows without the tie (`independent`).
 
-    `labels`: gold class of each test row, int64; `pointed`: the class that its value points to, or `NOWHERE`; `groups`:
-    codes of test rows that belong together, or None.
+    `labels`, `pointed`: class of each test row and the one that its value points to, int64; `groups`: codes or None.
     """
     weights, carriers = pull_weights(labels, pointed)
     if carriers < FEWEST_CARRIERS:
@@ -180,15 +177,12 @@ def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, f
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
     """Return weights whose sum over right rows is the accuracy of agreeing less that of contradicting rows."""
-    weights, total = np.zeros(len(labels)), 0.0
-    for gold in np.unique(labels):
-        agrees = (labels == gold) & (pointed == gold)
-        contradicts = (labels == gold) & (pointed != gold) & (pointed != NOWHERE)
-        n1, n0 = int(agrees.sum()), int(contradicts.sum())
-        if min(n1, n0) >= FEWEST_IN_CLASS:
-            share = n1 * n0 / (n1 + n0)
-            weights[agrees], weights[contradicts], total = share / n1, -share / n0, total + share
-    return weights / total if total else None
+    weights, points = np.zeros(len(labels)), pointed != NOWHERE
+    if not points.any():
+        return None
+    of_class, agreeing = pull_weights(labels[points], pointed[points], to_own=True)
+    weights[points] = of_class[np.arange(points.sum()), labels[points]]
+    return weights if agreeing else None
 
 
 def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:

@@ -90,10 +90,9 @@ class Claim:
 class Verdict:
     """The verdict on one difference.
 
-    `side`: "above" or "below" if there is a difference, "open" if it was judged and none was found, None if it was not
-    judged. `why`: the reason of None, and of "open" if the interval alone does not explain it. `family`: what it is
-    judged with; `adjusted_p` in [0, 1]: its p-value among these (Holm), None without a verdict. `simultaneous_low`: of
-    a deciding comparison the lower end, in points, of intervals that hold at 95 % for all of the family (Bonferroni).
+    `side`: "open" if it was judged and no difference was found, None if it was not judged. `why`: the reason of None,
+    and of "open" if the interval alone does not explain it. `adjusted_p` in [0, 1]: among those of its `family` (Holm).
+    `simultaneous_low`: the lower end, in points, of intervals that hold at 95 % for all deciding ones (Bonferroni).
     """
 
     side: Side | None
@@ -141,13 +140,12 @@ def _bar(claim: Claim) -> str | None:
 
 
 def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_size: int) -> Verdict:
-    judged, why = claim.judged, None
+    judged = claim.judged
     assert judged is not None  # without a result there is a bar
-    side: Side = "open"
-    if judged.p_value <= 1 - CONFIDENCE:
-        why = _objection(claim, judged, adjusted_p, smallest_effect)
-        if why is None:
-            side = "above" if judged.difference > 0 else "below"
+    significant = judged.p_value <= 1 - CONFIDENCE
+    why = _objection(claim, judged, adjusted_p, smallest_effect) if significant else None
+    found: Side = "above" if judged.difference > 0 else "below"
+    side: Side = found if significant and why is None else "open"
     together = 1 - (1 - CONFIDENCE) / family_size
     low = judged.at_confidence(together)[0] if claim.family == "deciding" else None
     return Verdict(side, why, claim.family, adjusted_p, low)

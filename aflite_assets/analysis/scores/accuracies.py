@@ -20,7 +20,7 @@ OVERLAP = "overlap"
 
 
 class Place(NamedTuple):
-    """The subject of a score; `docs/analysis.md` says what the columns mean.
+    """The subject of a score; docs/analysis.md describes the columns.
 
     `representation`: None of second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of
     second phases has the categories all, high and low of the rows with gold label `label` ("others" for the other
@@ -40,10 +40,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Score, Part):
-    """Mean accuracy over the seeds of one evaluator and train set on one test set, or on a part of it.
+    """Mean accuracy over the seeds at one `Place`; `test_rows` counts rows or questions.
 
-    `representation`, `tested_on`, `column`, `category`, `label`, `top`: as in `Place`. `train_rows`,
-    `train_rows_most`: the least and the most over finished seeds, or None. `test_rows` counts rows or questions.
+    `train_rows`, `train_rows_most`: the least and the most over finished seeds, or None.
     """
 
     representation: str | None
@@ -60,10 +59,7 @@ class Accuracy(Score, Part):
 
 
 class ScoredGroup(NamedTuple):
-    """The cells of one evaluator and train set over the seeds, and per test set the parts that they are scored on.
-
-    `representation`: None for second phases, what they start from, and sets of forgettable rows.
-    """
+    """The cells of one evaluator and train set over the seeds, and per test set the parts that they are scored on."""
 
     representation: str | None
     evaluator: str
@@ -143,10 +139,9 @@ def points(before: Score | None, after: Score | None) -> float | None:
 
 @dataclass(frozen=True)
 class SeedScore:
-    """One finished training on one test set or a part of it: `correct` of `n` rows or questions (`unit`) were right.
+    """One finished training at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups`, were right.
 
-    `correct` is a whole number except for questions with several likeliest answers, which count in part. The rows form
-    `groups` groups, None if every row is its own. The other columns: as in `Accuracy`.
+    `correct` is a whole number except for questions with several likeliest answers, which count in part.
     """
 
     representation: str | None

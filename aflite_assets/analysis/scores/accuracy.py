@@ -99,10 +99,7 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
 
 def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the margin of each row's own class (`MARGIN`), float64, in the test set's row order, or why it is unknown.
-
-    Classes, sums and errors are those of `gold_ranks`.
-    """
+    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; as `gold_ranks`."""
     return _by_own_class(cell, test_set, MARGIN, _margin)
 
 
@@ -194,9 +191,8 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
 
     For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
     are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
-    says; of equal sums of probabilities the lowest class number wins. All tables, intervals and verdicts count these,
-    so that they are computed once for as long as the cell is in memory.
-    Raises DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
+    says; of equal sums of probabilities the lowest class number wins. They are computed once per cell and set. Raises
+    DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -248,10 +244,9 @@ class Score:
     """One place of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why there is none.
 
     `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
-    left. `unfinished_seeds` counts seeds without an accuracy on the test set. `accuracy` in [0, 1]; `seeds_deviation`:
-    standard deviation over the `seeds` (divisor seeds - 1), None for one: how much training moves the number.
-    `interval_low`, `interval_high` (Wilson): how much the choice of test rows moves it, at `effective_rows`, which are
-    the `test_rows` unless these belong together in groups.
+    left. `accuracy` in [0, 1]; `seeds_deviation`: standard deviation over the `seeds`, None for one: how much training
+    moves the number. `interval_low`, `interval_high` (Wilson): how much the choice of test rows moves it, at
+    `effective_rows`, which are the `test_rows` unless these belong together in groups.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]

@@ -21,10 +21,10 @@ ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """Margin of an evaluator trained on full over always answering the largest class of a test set.
+    """Margin, in points, of an evaluator trained on full over always answering the largest class of a test set.
 
     On questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
-    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`verdicts.lacking`), None if enough.
+    [0, 1]. `lacks`: what there is too little of to tell (`verdicts.lacking`), None if enough.
     """
 
     evaluator: str
@@ -81,9 +81,8 @@ class Judging:
     """The evaluators that filters are judged by, and the evidence for and against every evaluator.
 
     `judges`: those that see whole inputs and learnt something, evaluators of another make than the models that filtered
-    first; empty if there are none. `margins` over the largest class on the natural test set of headlines,
-    `challenge_margins` the same on challenge sets. `one_answer`: those that give nearly all rows one class. `made_of`:
-    by evaluator the representations whose model has its make.
+    first. `margins` over the largest class on the natural test set of headlines, `challenge_margins` on challenge sets.
+    `one_answer`: those that give nearly all rows one class. `made_of`: the representations of an evaluator's make.
     """
 
     judges: tuple[str, ...]

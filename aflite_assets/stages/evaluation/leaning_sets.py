@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.leanings import CANDIDATES, POINTED, SETS, Candidate, TrainSetName
+from aflite_assets.analysis.inputs.records import CANDIDATES, DRAWN, POINTED, Candidate, LeaningSet
 from aflite_assets.analysis.intervals import holm
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
@@ -103,7 +103,7 @@ def run(
     tests = test_examples(raw, inputs.challenge_sets)
     described = CANDIDATES.to_arrow([_candidate(one, full.label_names) for one in found])
     pq.write_table(described, draft.path / "candidates.parquet")
-    pq.write_table(pa.concat_tables([SETS.empty_table(), *sets]), draft.path / "train_sets.parquet")
+    pq.write_table(pa.concat_tables([DRAWN.empty_table(), *sets]), draft.path / "train_sets.parquet")
     points = [_pointed_table(one, name, rows) for one in found for name, rows in tests.items()]
     pq.write_table(pa.concat_tables([POINTED.empty_table(), *points]), draft.path / "pointed.parquet")
     return {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
@@ -162,20 +162,20 @@ def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int 
 def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
     """Draw the sets of every training; none if so few rows are left that nothing can be learnt from them."""
     rows = one.tie.overlap * len(full)
-    tables = [SETS.empty_table()]
+    tables = [DRAWN.empty_table()]
     for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():
         rng = np.random.default_rng([seed, _STREAM, one.number, training])
         independent = independent_rows(one.values, full.labels, one.tie, rng, share=min(1.0, most_rows / rows))
         tied = random_rows(full.labels, independent, rng)
-        drawn: Mapping[TrainSetName, np.ndarray] = {"independent": independent, "tied": tied}
+        drawn: Mapping[LeaningSet, np.ndarray] = {"independent": independent, "tied": tied}
         tables += [_set_table(one.number, name, training, full.row_ids[mask]) for name, mask in drawn.items()]
     return pa.concat_tables(tables)
 
 
-def _set_table(number: int, name: TrainSetName, training: int, row_ids: np.ndarray) -> pa.Table:
+def _set_table(number: int, name: LeaningSet, training: int, row_ids: np.ndarray) -> pa.Table:
     rows = len(row_ids)
     columns = {"candidate": np.full(rows, number), "name": [name] * rows, "training": np.full(rows, training)}
-    return pa.table({**columns, "row_id": np.sort(row_ids)}, schema=SETS)
+    return pa.table({**columns, "row_id": np.sort(row_ids)}, schema=DRAWN)
 
 
 def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:

@@ -119,8 +119,7 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
     """Return (representation, train set) of earlier sets, and their controls, that are all the filter began with.
 
-    To compare them with each other, or with sampled, says nothing, and every such comparison makes Holm's others
-    harder to tell.
+    To compare these with each other says nothing, and every comparison makes the others harder to tell (Holm).
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -150,11 +149,7 @@ def _evidence_index(result: PublishedResult) -> Mapping[str, Any]:
 
 
 def read_by_representation(result: PublishedResult, kind: str) -> dict[str, pa.Table]:
-    """Return one kind of table of `bias_evidence` by representation: similarities, cues or nearest_kept.
-
-    The last has the columns row_id, nearest_kept and similarity (`diagnostics.evidence.nearest_kept`) of all removed
-    train rows or of a sample.
-    """
+    """Return one kind of table of `bias_evidence` by representation: similarities, cues or nearest_kept."""
     return {name: pq.read_table(result.file(file)) for name, file in _evidence_index(result)[kind].items()}
 
 

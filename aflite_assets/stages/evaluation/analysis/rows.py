@@ -99,8 +99,7 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
     """Return the places of the raw table's rows, by the source that it was made from.
 
-    Files and lines are null if a file's content is no longer the one that the raw table was made from, and for sources
-    that are no files of rows.
+    Files and lines are null if a file's content has changed since, and for sources that are no files of rows.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source: SourceSpec = TypeAdapter(SourceSpec).validate_python(made_from["source"])

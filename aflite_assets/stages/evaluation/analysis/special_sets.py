@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,7 @@ import pyarrow.parquet as pq
 from aflite_assets.analysis.inputs import forgettables as weak
 from aflite_assets.analysis.inputs import records as inputs
 from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold
-from aflite_assets.analysis.inputs.leanings import CANDIDATES, TRAIN_SETS, LeaningInputs, TrainSetName
-from aflite_assets.analysis.inputs.records import Cell, FilteredSet, Forgettables, RankingOverlap, RankingPair, TestSet
+from aflite_assets.analysis.inputs.records import Cell, FilteredSet, Forgettables, LeaningInputs, LeaningSet, TestSet
 from aflite_assets.analysis.scores.accuracy import match_predictions
 from aflite_assets.analysis.train_sets import is_filtered_set, is_forgettable_set, leaning_set
 from aflite_assets.data.examples import Examples
@@ -129,7 +129,7 @@ def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
 
 def read_rankings(
     filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
-) -> dict[str, RankingPair]:
+) -> dict[str, inputs.RankingPair]:
     """Return each filtered set together with the one of its representation that was ranked otherwise, if there is one.
 
     They are compared by what they kept in the end, then by what both had left at the same earlier size.
@@ -147,12 +147,12 @@ def read_rankings(
         first, second = (one.representation for one in pair)
         both = np.intersect1d(*(one.train["row_id"].to_numpy() for one in pair))
         overlaps = tuple(
-            RankingOverlap(first, second, name, len(both), *overlap(both, row_ids, kept[second][name]))
+            inputs.RankingOverlap(first, second, name, len(both), *overlap(both, row_ids, kept[second][name]))
             for name, row_ids in kept[first].items()
             if name in kept[second]
         )
         rankings = [str(one.settings.get("ranking", "predictability")) for one in pair]
-        found[first] = RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
+        found[first] = inputs.RankingPair(first, second, (rankings[0], rankings[1]), overlaps)
     return found
 
 
@@ -173,7 +173,7 @@ def read_leanings(
     result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet]
 ) -> tuple[LeaningInputs, ...]:
     """Return every candidate of `leaning_sets` with what is known of it; `cells` are those of the whole grid."""
-    found = CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
+    found = inputs.CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
     pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
     by_row, evaluator = [one for one in tested if one.unit == "row"], result.summary["evaluator"]
     drawn, read = set(sets["candidate"].unique().to_pylist()), []
@@ -196,9 +196,9 @@ def _pointed(table: pa.Table, candidate: int, tested: Sequence[TestSet]) -> Mapp
 
 def _predicted(
     candidate: int, cells: Sequence[Cell], tested: Sequence[TestSet]
-) -> Mapping[tuple[TrainSetName, str], Sequence[np.ndarray]]:
-    found: dict[tuple[TrainSetName, str], Sequence[np.ndarray]] = {}
-    for name in TRAIN_SETS:
+) -> Mapping[tuple[LeaningSet, str], Sequence[np.ndarray]]:
+    found: dict[tuple[LeaningSet, str], Sequence[np.ndarray]] = {}
+    for name in get_args(LeaningSet):
         trained = [one for one in cells if one.train_set == leaning_set(name, candidate)]
         for one in tested:
             matched = [match_predictions(cell, one) for cell in trained]

@@ -1,6 +1,7 @@
-"""Processes of this machine: naming one so that it can be found again, and ending with the one that started it."""
+"""Processes of this machine: naming one so that it can be found again, its memory, and ending with its parent."""
 
 import os
+import resource
 import socket
 from dataclasses import asdict, dataclass
 from multiprocessing import parent_process
@@ -59,6 +60,15 @@ def end_with_parent() -> None:
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
+
+
+def resident_memory() -> int:
+    """Bytes of memory that this process holds now; where the system does not tell, the most that it ever held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on systems without /proc
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _wait_and_end() -> None:

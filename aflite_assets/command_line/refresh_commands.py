@@ -53,7 +53,8 @@ stage is refused, or a stage is left after its tries.
 """
 _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
-reads has changed, and it was made before or the dataset's file says refresh: {start: true}. Where it fails it is tried
+reads has changed, and it was made before, or the dataset is named here, or its file says refresh: {start: true}. With
+a name it is what runs that dataset in one process, without Dagster. Where a stage fails it is tried
 three times at most for one state of its inputs, again after 10 minutes and after an hour; where its inputs are refused,
 once. Where a result came out as it was, what follows is not made again. Exits with 0 where all that was due is made or
 nothing was, 1 where something failed, was left or is refused, or no
@@ -250,7 +251,13 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
             continue
         try:
             done = refresh_dataset(
-                registry[plan.dataset], context, state=state, at_once=options.now, watch=watch, settle=None
+                registry[plan.dataset],
+                context,
+                state=state,
+                at_once=options.now,
+                begin=bool(options.names),
+                watch=watch,
+                settle=None,
             )
         except DatasetBusyError as error:
             _say([escaped_lines(str(error))], error=True)

@@ -56,6 +56,7 @@ def refresh_dataset(
     *,
     state: RefreshState,
     at_once: bool = False,
+    begin: bool = False,
     watch: Watch | None = None,
     settle: float | None = 5.0,
     hub_seconds: float = 15.0,
@@ -64,7 +65,8 @@ def refresh_dataset(
 ) -> Refreshed:
     """Run the stages of a dataset that are due, until none is: data versions are unchanged, or a stage failed.
 
-    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. A file that is new or
+    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. `begin`: also stages that
+    were never made, as `refresh: {start: true}` in the dataset's file has it. A file that is new or
     changed is looked at again by `watch` once, after `settle` seconds; with None, not at all. A stage is tried once.
     The state records tries and when the dataset was looked at.
 
@@ -81,6 +83,7 @@ def refresh_dataset(
             watch or Watch(),
             settle,
             at_once=at_once,
+            begin=begin,
             hub_seconds=hub_seconds,
             clock=clock,
             sleep=sleep,
@@ -99,10 +102,14 @@ def _refresh(
     settle: float | None,
     *,
     at_once: bool,
+    begin: bool,
     hub_seconds: float,
     clock: Callable[[], datetime],
     sleep: Callable[[float], None],
 ) -> Refreshed:
+    settings = spec.refresh
+    if begin and settings != "never":
+        settings = settings.model_copy(update={"start": True})
     made: list[tuple[StagePlan, StoredResult]] = []
     failed: dict[str, str] = {}
     begun: set[tuple[str, str | None]] = set()
@@ -112,7 +119,7 @@ def _refresh(
             plan = plan_dataset(
                 spec, context.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
             )
-        due = what_is_due(plan, spec.refresh, now=clock(), state=state, at_once=at_once)
+        due = what_is_due(plan, settings, now=clock(), state=state, at_once=at_once)
         todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
         if todo:
             begun.add((todo[0].stage, todo[0].key))

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
 _ENDED_WITH_PARENT = 1
 
 
@@ -69,6 +70,21 @@ def resident_memory() -> int:
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on systems without /proc
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that new processes of this machine or container can have; None where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = 1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1])
+    except (OSError, StopIteration):
+        return None
+    try:
+        most = (_CONTROL_GROUP / "memory.max").read_text(encoding="ascii").strip()
+        used = int((_CONTROL_GROUP / "memory.current").read_text(encoding="ascii"))
+    except OSError:
+        return free
+    return min(free, int(most) - used) if most.isdecimal() else free
 
 
 def _wait_and_end() -> None:

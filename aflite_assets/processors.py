@@ -36,6 +36,19 @@ def threads_per_step() -> int:
     return max(1, available_cores() // (runs_at_once() or 1))
 
 
+def processes_at_once() -> int:
+    """How many processes of one thread each a step may keep busy, at least 1: its threads, or more where cores idle.
+
+    A run that is alone on the machine thus uses all of it, though the instance would allow other runs beside it. What
+    `AFLITE_THREADS` or `OMP_NUM_THREADS` says stays the bound.
+    """
+    threads = threads_per_step()
+    if os.environ.get(THREADS) or os.environ.get(_OPENMP) or not hasattr(os, "getloadavg"):
+        return threads
+    others = max(0, round(os.getloadavg()[0]) - 1)  # the step itself keeps one core busy
+    return max(threads, available_cores() - others)
+
+
 def threads_in_words() -> str:
     """One line for a log: threads per step, the cores there are, and what changes it."""
     runs = runs_at_once()

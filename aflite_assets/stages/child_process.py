@@ -7,25 +7,19 @@ a pipe. What a stage is: `pipeline`.
 """
 
 import gc
-import os
-import signal
-import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from pathlib import Path
-from threading import Lock, Thread
-from types import FrameType, MappingProxyType, TracebackType
+from threading import Lock
+from types import MappingProxyType, TracebackType
 from typing import Self
 
+from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import TimeLimitError, WorkerLostError, as_sent
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.paths import configure_libraries
 from aflite_assets.processes import resident_memory
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
@@ -33,9 +27,6 @@ from aflite_assets.stages.display import prepare_shown
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
 from aflite_assets.tracking import NullTracker, Tracker
-
-_GRACE = 10.0
-"""Seconds in which a process that is told to end may write down that it was ended."""
 
 MOST_MEMORY = 3 * 2**29
 """Bytes that a process may keep between two stages; with the libraries loaded it has about half of that."""
@@ -86,9 +77,7 @@ class StageWorker:
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
-        self._alive: int = -1
+        self._child: ChildProcess | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -110,12 +99,12 @@ class StageWorker:
         """`make_in_child`, which says what is raised. An `environment` needs a process of its own."""
         if environment:
             self.end()
-        connection = self._started(environment)
+        self._child = child = self._child or ChildProcess(f"{__name__}:serve", environment)
         try:
-            connection.send(job)
-            obtained, memory = _listen(connection, job, progress, seconds, on_making)
+            child.connection.send(job)
+            obtained, memory = _listen(child.connection, job, progress, seconds, on_making)
         except (EOFError, ConnectionError) as error:
-            raise self._lost(job) from error
+            raise self._lost(child, job) from error
         except BaseException:  # interruptions too: the stage must not outlive the call
             self.end(interrupt=True)
             raise
@@ -125,53 +114,16 @@ class StageWorker:
 
     def end(self, *, interrupt: bool = False) -> None:
         """End the process, if there is one; `interrupt`: in the middle of a stage, which may tidy up."""
-        if self._process is None or self._connection is None:
-            return
-        if interrupt:
-            self._process.terminate()
-        self._connection.close()
-        try:
-            self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            self._process.kill()
-            self._process.wait()
-            os.close(self._alive)
-            self._process = self._connection = None
+        child, self._child = self._child, None
+        if child is not None:
+            child.end(interrupt=interrupt)
 
-    def _started(self, environment: Mapping[str, str]) -> Connection:
-        """The connection to the process, which is started if there is none.
-
-        Not by `multiprocessing`, whose children import the program that started this one: Dagster, for most.
-        """
-        if self._connection is not None:
-            return self._connection
-        folder = str(Path(__file__).parents[2])
-        searched = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        ours, theirs = Pipe()
-        ends_with_us, self._alive = os.pipe()
-        code = f"from aflite_assets.stages.child_process import serve; serve({theirs.fileno()}, {ends_with_us})"
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],  # -P: no .py file of the folder where the run was started is imported
-            stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno(), ends_with_us],
-            env={**os.environ, "PYTHONPATH": searched, **environment},
-        )
-        theirs.close()
-        os.close(ends_with_us)
-        self._connection = ours
-        return ours
-
-    def _lost(self, job: StageJob) -> WorkerLostError:
-        assert self._process is not None
-        try:
-            code: int | str = self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            code = "none yet"
+    def _lost(self, child: ChildProcess, job: StageJob) -> WorkerLostError:
+        code = child.exit_code()
         self.end(interrupt=True)
         return WorkerLostError(
-            f"the process that made {job} ended with exit code {code} (-9 is what the system's memory guard leaves"
+            f"the process that made {job} ended with exit code {'none yet' if code is None else code} "
+            "(-9 is what the system's memory guard leaves"
             f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
             "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
         )
@@ -237,16 +189,8 @@ def _listen(
                 return obtained, memory
 
 
-def serve(descriptor: int, ends_with_parent: int) -> None:
-    """The child's side: make the stages that come through the pipe, tell what happens, and end when none comes.
-
-    `ends_with_parent`: a pipe whose other end the parent alone holds.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
-    signal.signal(signal.SIGTERM, _interrupted)
-    configure_libraries()
-    Thread(target=_end_with_parent, args=(ends_with_parent,), daemon=True).start()
-    connection = Connection(descriptor)
+def serve(connection: Connection) -> None:
+    """The child's side: make the stages that come, tell what happens, and end when none comes any more."""
     parent = _Parent(connection)
     while True:
         try:
@@ -284,18 +228,6 @@ class _Parent:
 
     def on_iteration(self, report: IterationReport) -> None:
         self.say("iteration", report)
-
-
-def _end_with_parent(descriptor: int) -> None:
-    """End this process as soon as nobody holds the pipe's other end, which would be noticed after the stage only."""
-    try:
-        os.read(descriptor, 1)
-    finally:
-        os._exit(1)
-
-
-def _interrupted(signal_number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + signal_number)
 
 
 def _sent(error: Exception, job: StageJob) -> Exception:

@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import Figure
     from PIL import Image
 
 MAX_BYTES = 50_000
@@ -92,16 +92,12 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection, which is drawn much faster than an artist for each.
-
-    `style`: of the collection. The limits of the axes are not moved.
-    """
+    """Draw bars from `low` to `high` as one collection, drawn much faster than artists; it moves no limits."""
     from matplotlib.collections import PolyCollection
 
     under = np.broadcast_to(bottom, low.shape)
-    corners = (low, under), (high, under), (high, under + height), (low, under + height)
-    vertices = np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
-    axes.add_collection(PolyCollection(list(vertices), edgecolors="white", **style), autolim=False)
+    corners = np.array([(low, under), (high, under), (high, under + height), (low, under + height)])
+    axes.add_collection(PolyCollection(list(corners.transpose(2, 0, 1)), edgecolors="white", **style), autolim=False)
 
 
 def whole_ticks(axes: "Axes") -> None:
@@ -109,11 +105,6 @@ def whole_ticks(axes: "Axes") -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-
-
-def legend_below(figure: "FigureBase", axes: "Axes", **style: Any) -> None:
-    """Name the series of `axes` below a figure or a part of one."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 
 
 def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
@@ -149,10 +140,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Give the panels of a figure's one grid the room that texts and the legend leave, if they leave any.
-
-    Texts are measured once; both engines of matplotlib measure them twice.
-    """
+    """Give the panels of a figure's one grid the room that texts, measured once, and the legend leave, if any."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
     for axes in figure.axes:

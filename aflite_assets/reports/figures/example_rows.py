@@ -21,7 +21,7 @@ from aflite_assets.wording import truncate
 if TYPE_CHECKING:
     from PIL import Image
 
-DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
+_SHOWN = {"text": 8, "features": 8, "image": 24}
 """Rows shown per side (kept, removed), by kind of input."""
 
 MAX_PIXELS = 50_000_000
@@ -64,17 +64,14 @@ def shown_examples(
     for c in np.unique(labels):
         members = shuffled[labels[shuffled] == c]
         turn[members] = np.arange(len(members))
-    drawn = np.lexsort((shuffled.argsort(), labels, turn))[: most or DEFAULT_SHOWN[examples.modality]]
+    drawn = np.lexsort((shuffled.argsort(), labels, turn))[: most or _SHOWN[examples.modality]]
     return _example_rows(examples, side.take(drawn[np.argsort(labels[drawn], kind="stable")]), source)
 
 
 def shown_rows(
     examples: Examples, rows: pa.Table, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Show these of the `rows` of one filtering, in the order given; `source` says where they stand.
-
-    Raises DataError if a row is not in `examples`.
-    """
+    """Show these of the `rows` of one filtering, in the order given. Raises DataError if `examples` lacks one."""
     places = pc.index_in(pa.array(row_ids, pa.int64()), value_set=rows["row_id"])
     return _example_rows(examples, rows.take(places), source)
 
@@ -135,8 +132,7 @@ def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> st
 
 def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
     """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None if it is unreadable."""
-    image = _decoded(encoded)
-    if image is None:
+    if (image := _decoded(encoded)) is None:
         return None
     image.thumbnail((side, side))
     jpeg = io.BytesIO()
@@ -151,15 +147,12 @@ def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
 
 def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
     """Return pixels (side x side x 3, uint8) with the image fitted in on white, or None if it cannot be read."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
-    image = _decoded(encoded)
-    if image is None:
+    if (image := _decoded(encoded)) is None:
         return None
-    fitted = ImageOps.contain(image, (side, side))
-    square = Image.new("RGB", (side, side), "white")
-    square.paste(fitted, ((side - fitted.width) // 2, (side - fitted.height) // 2))
-    return np.asarray(square)
+    # of an odd number of pixels beside it, the larger half is on the right or below
+    return np.asarray(ImageOps.pad(image, (side, side), color="white", centering=(0.499, 0.499)))
 
 
 def _decoded(encoded: bytes) -> "Image.Image | None":

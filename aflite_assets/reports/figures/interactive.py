@@ -31,7 +31,22 @@ def curve_figure(rows: Sequence[FilterRow]) -> dict[str, JsonValue]:
         _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
         _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
     ]
-    return {"data": to_json(traces), "layout": to_json(_layout(rows))}
+    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
+    top = 1.08 * max((row.rows_in for row in rows), default=1)
+    layout = {
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "height": 460,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
+        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
+        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
+    }
+    return {"data": to_json(traces), "layout": to_json(layout)}
 
 
 def script_json(value: JsonValue) -> str:
@@ -47,24 +62,6 @@ def _trace(
     trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
     style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
     return {**trace, "x": iterations, "y": values, **style, **more}
-
-
-def _layout(rows: Sequence[FilterRow]) -> dict[str, object]:
-    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
-    top = 1.08 * max((row.rows_in for row in rows), default=1)
-    return {
-        "font": {"family": "system-ui, sans-serif", "size": 13},
-        "height": 460,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "hovermode": "x unified",
-        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
-        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
-        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
-    }
 
 
 def _axis(title: str, **more: object) -> dict[str, object]:

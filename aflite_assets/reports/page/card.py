@@ -34,9 +34,8 @@ def dataset_card(
 
     `configs`: by configuration name the Parquet path pattern of each split, relative to the folder; the first is loaded
     by default. Names and splits are of [a-z0-9_]; a name may end with a representation, `filtered_<representation>`.
-    `rows[config][split]` counts rows. `source_columns`: names of the inputs, the label and the attributes;
-    `own_columns`: how the columns that the project adds to these are called, by their plain names; `ids_given`: whether
-    `id` is the source's own.
+    `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes; `own_columns`: what the columns
+    that the project adds are called, by their plain names; `ids_given`: whether `id` is the source's own.
     """
     environment = template_environment(lambda text: Markup(escape_markdown(text)))
     return environment.get_template("card.md.j2").render(

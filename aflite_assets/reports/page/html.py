@@ -26,13 +26,12 @@ from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.environment import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
-from aflite_assets.reports.papers.published_tables import Kind, published_tables
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.summary import cautions, findings, section_lines
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.tables import listings
 from aflite_assets.reports.tables.all_tables import SHOWN
-from aflite_assets.reports.tables.published import paper_table
+from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 15_000_000
@@ -69,7 +68,7 @@ def render_report(
 
 def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
     """Return what the template shows, but the scripts."""
-    facts, verdicts = analysis.facts, verdict_texts(analysis)
+    facts, verdicts, published = analysis.facts, verdict_texts(analysis), published_tables(analysis.facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
     listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
     for name, one in headline_pictures(analysis, narrow=True).items():
@@ -86,10 +85,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "cautions": cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in SHOWN.items()},
         "checks": listings.check_table(analysis.checks),
-        "papers": {
-            kind: [paper_table(one) for one in published_tables(facts.published) if one.kind == kind]
-            for kind in get_args(Kind)
-        },
+        "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
         "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
@@ -180,10 +176,7 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped small letters, and the pattern of them: whole words, singular or with a plain s.
-
-    Before a term it finds what is left alone: links, code and buttons, and any other tag.
-    """
+    """Return terms by their escaped small letters, and their pattern; it finds tags, links, code and buttons first."""
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

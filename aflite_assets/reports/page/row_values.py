@@ -44,11 +44,7 @@ def _short(text: str | None) -> str:
 
 
 class RowValues:
-    """Maker of the JSON values of rows, from lines of the table of rows.
-
-    `classes`: their numbers by name. `words`: those that mark removed rows, with the filterings and the class that each
-    goes with.
-    """
+    """Maker of the JSON values of rows: `classes` by name, and `words` that mark rows removed by each filtering."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
@@ -105,10 +101,7 @@ class RowValues:
         return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [times forgotten, times right, times presented, numbers of its sets] per training.
-
-        A training that lacks the row has None; if all lack it, the result is None.
-        """
+        """Return [forgotten, right, presented, numbers of its sets] per training, None where it lacks the row."""
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"

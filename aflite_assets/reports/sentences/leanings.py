@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from aflite_assets.analysis.comparisons.challenge_falls import ChallengeFall
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
-from aflite_assets.reports.tables.cells import property_name
+from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.text import listed, percent, short, signed_points
 
 _LONGEST = 40
@@ -20,11 +20,8 @@ _WHY: dict[WhyUntold, str] = {
 
 def leaning_text(one: PropertyLeaning) -> str:
     """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
-    text = f"models lean on {property_name(one)}"
-    if one.reason == "declared":
-        text += ", declared irrelevant"
-    elif one.reason == "artefact":
-        text += ", an artefact by nature"
+    reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
+    text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
         text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
         text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
@@ -39,19 +36,16 @@ def leaning_text(one: PropertyLeaning) -> str:
 def judgement_text(one: PropertyLeaning) -> str:
     """Say whose it is to say whether the property belongs to the task, and how to say so."""
     if one.kind in ("attribute", "column"):
-        return (
-            f"Whether they should is yours to say: if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
-        )
-    return "Whether they should is yours to say: a challenge set in which it goes with no class would show its price"
+        how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+    else:
+        how = "a challenge set in which it goes with no class would show its price"
+    return f"Whether they should is yours to say: {how}"
 
 
 def untold_text(leanings: Sequence[PropertyLeaning]) -> str:
     """Say of which candidates it cannot be told whether models lean on them; empty if of none."""
-    return ". ".join(
-        f"Whether models lean on {property_name(one)} cannot be told: {_WHY[one.why]}"
-        for one in leanings
-        if one.why is not None
-    )
+    untold = ((property_name(one), _WHY[one.why]) for one in leanings if one.why is not None)
+    return ". ".join(f"Whether models lean on {name} cannot be told: {why}" for name, why in untold)
 
 
 def alike_text(falls: Sequence[ChallengeFall]) -> str:
@@ -69,15 +63,10 @@ def falls_text(falls: Sequence[ChallengeFall]) -> str:
     named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
     if not named:
         return ""
-    first = named[0]
-    parts = [
-        f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({signed_points(-one.fall)} points, "
-        f"95 % [{signed_points(-one.high)}, {signed_points(-one.low)}])"
-        for one in named
-        if one.evaluator == first.evaluator
-    ]
-    natural = f"{percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
-    return (
-        f"“{first.evaluator}” is right on {natural}, but on {listed(parts, _MOST_NAMED)}: another source, harder rows, "
-        "other labels or a shortcut"
-    )
+    first, parts = named[0], []
+    for one in (one for one in named if one.evaluator == first.evaluator):
+        points = f"{signed_points(-one.fall)} points, 95 % {bounds(-one.high, -one.low)}"
+        parts.append(f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({points})")
+    natural = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
+    why = "another source, harder rows, other labels or a shortcut"
+    return f"{natural}, but on {listed(parts, _MOST_NAMED)}: {why}"

@@ -1,7 +1,5 @@
 """The tables of accuracies before and after filtering: each test set, side by side, top-5, and by class."""
 
-from dataclasses import replace
-
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
@@ -9,7 +7,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent, short
+from aflite_assets.text import percent, short, signed_points
 from aflite_assets.wording import counted
 
 
@@ -20,9 +18,6 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
 
 
 # Before and after filtering
-
-_THE_PAPERS = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
-_TESTED = ("full", "filtered", "drop", "own")
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
@@ -38,8 +33,8 @@ def _accuracy_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
-    tested_on = "drop" if isinstance(one, Difference) else one.tested_on
-    return list(facts.test_set).index(one.test_set), _TESTED.index(tested_on)
+    place = 2 if isinstance(one, Difference) else ("full", "filtered", "", "own").index(one.tested_on)
+    return list(facts.test_set).index(one.test_set), place
 
 
 def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
@@ -48,8 +43,8 @@ def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
 
 
 def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
-    filtered = one.representation in facts.test_set[one.test_set].filtered_rows
-    return cells.score(facts, one, shaded=filtered and (one.train_set, one.tested_on) in _THE_PAPERS)
+    papers = (one.train_set, one.tested_on) in (("full", "full"), ("random", "full"), ("filtered", "filtered"))
+    return cells.score(facts, one, shaded=papers and one.representation in facts.test_set[one.test_set].filtered_rows)
 
 
 _DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
@@ -78,10 +73,7 @@ _Compared = tuple[str, str | None, str]
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Full, then per representation random on full rows, its control and filtered, where they were, on filtered rows.
-
-    Of a challenge set full, the controls and filtered, all on the whole set.
-    """
+    """Full, then by representation random, its control and filtered; on filtered rows, or a whole challenge set."""
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
     for one in facts.filterings:
@@ -103,23 +95,18 @@ def _column_order(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> tu
 
 
 def _is_compared(facts: DatasetFacts, one: Accuracy) -> bool:
-    if one.representation is None or not one.whole or one.evaluator not in facts.plain_evaluators:
-        return False
-    return _trained_and_tested(facts, one) in _compared(facts, one.test_set)
+    known = one.representation is not None and one.whole and one.evaluator in facts.plain_evaluators
+    return known and _trained_and_tested(facts, one) in _compared(facts, one.test_set)
 
 
 def _score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=not one.train_set.startswith("random"))
 
 
-def _heading(one: Accuracy | AnnotatorAgreement) -> Heading:
+def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
     tested_on = "full" if one.tested_on == "all" else one.tested_on
     of = () if one.train_set == "full" or one.representation is None else (one.representation,)
-    return cells.rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows")
-
-
-def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
-    return Column(_heading(one), line=True)
+    return Column(cells.rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows"), line=True)
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
@@ -130,9 +117,8 @@ def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
     """Full minus filtered, whichever stands first."""
-    if one.difference is None or one.train_set != "filtered":
-        return cells.points(facts, one)
-    return cells.points(facts, replace(one, difference=-one.difference))
+    sign = -1 if one.train_set == "filtered" else 1
+    return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 
 
 def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tuple[int, int]:
@@ -172,7 +158,7 @@ IN_DISTRIBUTION = TableSpec(
 
 
 def _top_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    return Column(Heading(f"top-{one.top}"), _heading(one))
+    return Column(Heading(f"top-{one.top}"), _column(facts, one).heading)
 
 
 TOP_5 = TableSpec(
@@ -192,9 +178,8 @@ TOP_5 = TableSpec(
 
 
 def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
-    if not cells.is_of_filtering(facts, one) or one.column is not None or one.label is None:
-        return False
-    return one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
+    known = cells.is_of_filtering(facts, one) and one.column is None and one.label is not None
+    return known and one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
 
 
 BY_CLASS = TableSpec(

@@ -18,13 +18,12 @@ _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
     "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
 }
-_end_cell = cells.field("accuracy", percent, strong=True)
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     """The accuracy at an end, or the change that a step makes: what falls is below zero."""
     if one.change in _ENDS:
-        return _end_cell(facts, one)
+        return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
         return cells.difference(facts, one)
     return cells.difference(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
@@ -49,8 +48,7 @@ def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return cells.value(words, strong=one.deciding, shaded=one.found)
 
 
-def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return TableCell(f"{one.seeds} and {one.seeds_against}")
+_SEEDS = Cells(DIFFERENCES, "seeds", lambda facts, one: TableCell(f"{one.seeds} and {one.seeds_against}"))
 
 
 PAIRED = TableSpec(
@@ -65,7 +63,7 @@ PAIRED = TableSpec(
         Cells(DIFFERENCES, cells.units_text, cells.test_rows),
         Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "verdict", _verdict_cell),
-        Cells(DIFFERENCES, "seeds", _seeds_cell),
+        _SEEDS,
     ),
     where=having(comparison="control", whole=True),
     notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
@@ -110,17 +108,16 @@ NOT_SHOWN = "no difference was shown"
 
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
     """The ranking on whose side the whole interval lies; None where it holds zero, or there is none."""
-    if one.difference is None or one.low is None or one.high is None or one.low <= 0 <= one.high:
+    if one.low is None or one.high is None or one.low <= 0 <= one.high:
         return None
-    return facts.rankings[str(one.representation)].rankings[0 if one.difference > 0 else 1]
+    return facts.rankings[str(one.representation)].rankings[0 if one.low > 0 else 1]
 
 
 def ranking_text(facts: DatasetFacts, one: Difference) -> str:
     """Which ranking is better, in words, or that no difference was shown."""
     if one.difference is None:
         return "not run" if one.test_rows else "no rows"
-    better = better_ranking(facts, one)
-    if better is None:
+    if (better := better_ranking(facts, one)) is None:
         return NOT_SHOWN
     return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
 
@@ -159,7 +156,7 @@ RANKINGS = TableSpec(
         Cells(ACCURACIES, _ranking_heading, cells.short_score),
         Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "what it says", lambda facts, one: cells.value(ranking_text(facts, one), strong=one.found)),
-        Cells(DIFFERENCES, "seeds", _seeds_cell),
+        _SEEDS,
     ),
     each=_pairs,
     where=_is_ranked,

@@ -126,8 +126,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
     """The later stages with their rows, where these are known, epochs and rates."""
-    phase = facts.phases.get(one.evaluator)
-    if phase is None:
+    if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     model = facts.weak_models.get(phase.weak_model)
     first = f"{count(model.taken)} " if model is not None and phase.set_name in ("forgettable", "random") else ""
@@ -136,8 +135,7 @@ def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAver
 
 
 def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> int:
-    names = list(facts.phases)
-    return names.index(one.evaluator) if one.evaluator in names else -1
+    return ["", *facts.phases].index(one.evaluator if one.evaluator in facts.phases else "")
 
 
 def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:

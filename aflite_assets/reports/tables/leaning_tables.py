@@ -13,29 +13,20 @@ _LONGEST = 30
 
 
 def _points_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
-    pairs = [
-        f"{short(value, _LONGEST)} to {short(label, _LONGEST)}"
-        for value, label in zip(one.values, one.points_to, strict=True)
-    ]
+    points = zip(one.values, one.points_to, strict=True)
+    pairs = [f"{short(value, _LONGEST)} to {short(label, _LONGEST)}" for value, label in points]
     return TableCell(listed(pairs, _MOST_VALUES), kind="text")
 
 
 def _pull_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
-    if one.pull is None or one.low is None or one.high is None:
+    if one.low is None or one.high is None:
         return NOTHING
-    bounds = f"[{signed_points(one.low)}, {signed_points(one.high)}]"
-    return TableCell(signed_points(one.pull), (bounds,), one.pull, shaded=bool(one.leans))
-
-
-def _untied_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
-    return NOTHING if one.untied is None else TableCell(signed_points(one.untied), value=one.untied)
+    return cells.number(one.pull, signed_points, cells.bounds(one.low, one.high), shaded=bool(one.leans))
 
 
 def _verdict_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
-    if one.leans is None:
-        return TableCell(f"cannot tell: {one.why}", kind="text")
     if not one.leans:
-        return TableCell("not shown", kind="text")
+        return TableCell(f"cannot tell: {one.why}" if one.leans is None else "not shown", kind="text")
     reasons = {"declared": "declared irrelevant", "artefact": "artefact by nature", None: ""}
     why = [reasons[one.reason] or (f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else "")]
     if one.fallen_on is not None and one.fall is not None:
@@ -52,7 +43,7 @@ LEANING_TABLE = TableSpec(
         Cells(LEANINGS, "evaluator", cells.field("evaluator", str)),
         Cells(LEANINGS, "test rows of other classes", lambda facts, one: TableCell(count(one.carriers))),
         Cells(LEANINGS, Heading("pull", ("points",)), _pull_cell),
-        Cells(LEANINGS, Heading("pull without the tie", ("points",)), _untied_cell),
+        Cells(LEANINGS, Heading("pull without the tie", ("points",)), cells.field("untied", signed_points)),
         Cells(LEANINGS, "verdict", _verdict_cell),
     ),
     caption="Three properties at most, which surely go with the label on train rows. Pull: by how much more often rows "
@@ -65,8 +56,7 @@ LEANING_TABLE = TableSpec(
 
 
 def _fall_cell(facts: DatasetFacts, one: ChallengeFall) -> TableCell:
-    bounds = f"[{signed_points(-one.high)}, {signed_points(-one.low)}]"
-    return TableCell(signed_points(-one.fall), (bounds,), -one.fall, shaded=one.named)
+    return cells.number(-one.fall, signed_points, cells.bounds(-one.high, -one.low), shaded=one.named)
 
 
 CHALLENGE_FALL_TABLE = TableSpec(

@@ -46,10 +46,6 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
-    def filled(self, values: Values) -> "Heading":
-        """Return it with values filled in."""
-        return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
-
 
 @dataclass(frozen=True)
 class Column:
@@ -62,11 +58,6 @@ class Column:
     group: Heading | None = None
     line: bool = False
     key: Hashable = None
-
-    def filled(self, values: Values) -> "Column":
-        """Return it with values filled into both headings."""
-        group = None if self.group is None else self.group.filled(values)
-        return replace(self, heading=self.heading.filled(values), group=group)
 
     @property
     def plain(self) -> str:
@@ -123,12 +114,6 @@ class Table:
         by_group = groupby(enumerate(self.columns), lambda one: one[1].group or one[0])
         found = [[column for _, column in columns] for _, columns in by_group]
         return [(columns[0].group, columns) for columns in found]
-
-
-def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns, with a line where a shared heading begins."""
-    lasts = [None, *(column.group for column in columns[:-1])]
-    return tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True))
 
 
 # Declared over tidy tables
@@ -212,13 +197,14 @@ class TableSpec:
     def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Values) -> "Iterator[_Placed]":
         said = block.apart or self.headings.values()
         texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
-        found = block.column(facts, one) if callable(block.column) else _as_column(block.column).filled(values)
+        found = block.column(facts, one) if callable(block.column) else _as_column(block.column, values)
         for column in found if isinstance(found, list) else [found]:
             yield _Placed(block, one, values, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
     def _table(self, facts: DatasetFacts, placed: "Sequence[_Placed]") -> Table:
         records, values = [each.one for each in placed], placed[0].values
         columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
+        lasts = (None, *(column.group for column in columns[:-1]))
         rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
         places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
         for each in placed:
@@ -228,13 +214,14 @@ class TableSpec:
             self.of.format_map(values),
             self.title.format_map(values),
             tuple(self.headings),
-            columns=ruled(columns),
-            rows=tuple(
+            # with a line where a shared heading begins
+            tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True)),
+            tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
                 for row in sorted(rows, key=lambda row: row[0])
             ),
-            caption=self.caption,
-            notes=self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
+            self.caption,
+            self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
         )
 
 
@@ -249,9 +236,19 @@ class _Placed:
     column: Column
 
 
-def _as_column(head: _Head) -> Column:
+def _as_column(head: _Head, values: Values | None = None) -> Column:
+    """The column of a heading, with values filled in if they are given."""
     heading = Heading(head) if isinstance(head, str) else head
-    return Column(heading) if isinstance(heading, Heading) else heading
+    column = Column(heading) if isinstance(heading, Heading) else heading
+    if values is None:
+        return column
+    return replace(
+        column, heading=_filled(column.heading, values), group=column.group and _filled(column.group, values)
+    )
+
+
+def _filled(heading: Heading, values: Values) -> Heading:
+    return Heading(heading.text.format_map(values), tuple(note.format_map(values) for note in heading.notes))
 
 
 def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:

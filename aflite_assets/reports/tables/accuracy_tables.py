@@ -27,9 +27,8 @@ def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _accuracy_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    own = one.tested_on == "own"
-    heading = Heading("own test rows") if own else cells.rows_heading(one.tested_on, one.test_rows)
-    return Column(heading, Heading(one.test_set))
+    rows = Heading("own test rows") if one.tested_on == "own" else cells.rows_heading(one.tested_on, one.test_rows)
+    return Column(rows, Heading(one.test_set))
 
 
 def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
@@ -133,7 +132,7 @@ _FALL_COLUMN = Column(_FALL, line=True)
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
     if one.share is None:
         return TableCell("no annotators", kind="missing")
-    return TableCell(f"{percent(one.share)} ({counted(one.rows, 'row')})", value=one.share)
+    return TableCell(f"{percent(one.share)} ({counted(one.rows)})", value=one.share)
 
 
 IN_DISTRIBUTION = TableSpec(
@@ -177,18 +176,17 @@ TOP_5 = TableSpec(
 )
 
 
-def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
-    known = cells.is_of_filtering(facts, one) and one.column is None and one.label is not None
-    return known and one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
-
-
 BY_CLASS = TableSpec(
     "by_class_{representation}",
     "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
     {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
     (Cells(ACCURACIES, "{test_set}", cells.short_score),),
     of="{evaluator}",
-    where=_is_compared_by_class,
+    where=lambda facts, one: (
+        cells.is_of_filtering(facts, one)
+        and (one.column is None and one.label is not None)
+        and one.train_set in ("full", facts.filtering[one.representation].control, "filtered")
+    ),
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,
     caption=f"All test rows of each gold label. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of "

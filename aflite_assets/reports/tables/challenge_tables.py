@@ -84,12 +84,6 @@ CHALLENGE_SETS = TableSpec(
 )
 
 
-def _beside(facts: DatasetFacts, one: _Any) -> bool:
-    """Whether a place of the zero-shot table is meant: of the whole set, or of a part that stands there."""
-    plain = _on_challenge_set(facts, one) and one.evaluator in facts.plain_evaluators
-    return plain and (one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side)
-
-
 _set_column = partial(cells.set_column, whole_split="all rows")
 
 ZERO_SHOT = TableSpec(
@@ -102,7 +96,10 @@ ZERO_SHOT = TableSpec(
         Cells(DIFFERENCES, _set_column, cells.points, having(comparison="means"), apart=cells.MINUS),
     ),
     of="{evaluator}",
-    where=_beside,
+    where=lambda facts, one: (
+        (_on_challenge_set(facts, one) and one.evaluator in facts.plain_evaluators)
+        and (one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side)
+    ),
     caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
     "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
     "with several category columns, the rows with any value of each; the values apart are in the set's own tables.",
@@ -126,16 +123,6 @@ def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
     return [name for name in dict.fromkeys(shown) if name in sizes]
 
 
-def _of_a_size(facts: DatasetFacts, one: _Any) -> bool:
-    known = cells.is_of_filtering(facts, one) and one.train_set in _by_size(facts, one)
-    return known and cells.is_whole_or_category(facts, one)
-
-
-def _several_sizes(facts: DatasetFacts, records: Sequence[_Any]) -> bool:
-    """Whether there is a sample, or a filtered set of another size than the target's, which other tables show."""
-    return bool({*_by_size(facts, records[0])} - {"full", *_controls(facts, records[0], "filtered"), "filtered"})
-
-
 def _against_control(facts: DatasetFacts, one: Difference) -> bool:
     filtered = one.comparison == "control" and is_filtered_set(one.train_set)
     return filtered and one.against == _controls(facts, one, one.train_set)[-1]
@@ -151,9 +138,15 @@ FINE_ACTION = TableSpec(
         Cells(DIFFERENCES, _set_column, cells.judged, _against_control, apart=cells.MINUS),
     ),
     of="{evaluator}",
-    where=_of_a_size,
+    where=lambda facts, one: (
+        (cells.is_of_filtering(facts, one) and one.train_set in _by_size(facts, one))
+        and cells.is_whole_or_category(facts, one)
+    ),
     row_order=lambda facts, one: _by_size(facts, one).index(one.train_set),
-    when=_several_sizes,
+    # a sample, or a filtered set of another size than the target's, which other tables show
+    when=lambda facts, records: bool(
+        {*_by_size(facts, records[0])} - {"full", *_controls(facts, records[0], "filtered"), "filtered"}
+    ),
     caption="Natural test sets with all their rows, challenge sets whole and by category. Judge a filtered set by the "
     "random rows of its size: full and sampled have more rows. Last rows: filtered minus these in points, with the "
     "interval over test groups and trainings, and the verdict, both from the table of filtered against its control.",
@@ -172,9 +165,8 @@ def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
 
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
     """Each below the set and what the evaluator was fine-tuned on."""
-    rows = facts.test_set[one.test_set].rows
-    after = {name: f"{name}, after {', then '.join(tuned.sets)}" for name, tuned in facts.fine_tuned.items()}
-    found = _tuned(facts, one)
+    rows, found = facts.test_set[one.test_set].rows, _tuned(facts, one)
+    after = {name: f"{name}, after {', then '.join(facts.fine_tuned[name].sets)}" for name, _ in found}
     return [Column(Heading(training), cells.rows_heading(one.test_set, rows, after[name])) for name, training in found]
 
 

@@ -40,17 +40,18 @@ WEAK_MODEL_TABLE = TableSpec(
 )
 
 
-def _class_order(facts: DatasetFacts, one: forgettables.ForgettableClass) -> int:
-    return facts.label_names.index(one.label)
-
-
 CLASS_TABLE = TableSpec(
     "forgettables_by_class",
     "Forgettable rows by class",
     {"weak model": "{weak_model}"},
     tuple(
-        Cells(forgettables.FORGETTABLE_CLASSES, column, _share_of_rows(column.heading.text), order=_class_order)
-        for column in (Column(Heading(what), Heading("{label}")) for what in ("forgettable", "taken"))
+        Cells(
+            forgettables.FORGETTABLE_CLASSES,
+            Column(Heading(what), Heading("{label}")),
+            _share_of_rows(what),
+            order=lambda facts, one: facts.label_names.index(one.label),
+        )
+        for what in ("forgettable", "taken")
     ),
     caption="Shares are of the class's train rows.",
 )

@@ -8,8 +8,7 @@ from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import NOTHING, Cells, Heading, TableCell, TableSpec
 from aflite_assets.text import count, listed, percent, short, signed_points
 
-_MOST_VALUES = 4
-_LONGEST = 30
+_MOST_VALUES, _LONGEST = 4, 30
 
 
 def _points_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
@@ -27,8 +26,8 @@ def _pull_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
 def _verdict_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
     if not one.leans:
         return TableCell(f"cannot tell: {one.why}" if one.leans is None else "not shown", kind="text")
-    reasons = {"declared": "declared irrelevant", "artefact": "artefact by nature", None: ""}
-    why = [reasons[one.reason] or (f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else "")]
+    misleads = f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else ""
+    why = [{"declared": "declared irrelevant", "artefact": "artefact by nature", None: misleads}[one.reason]]
     if one.fallen_on is not None and one.fall is not None:
         why.append(f"costs {signed_points(one.fall)} points on {short(one.fallen_on, _LONGEST)}")
     return TableCell("leans: shortcut" if one.shortcut else "leans", tuple(filter(None, why)), kind="text")

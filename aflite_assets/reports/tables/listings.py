@@ -26,12 +26,11 @@ def _values(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
     """Return a column for each named field of the records, with its heading."""
-    columns = {name: Column(Heading(head), key=name) for name, head in heads.items()}
-    return tuple(Cells(source, column, _field_value(name), where) for name, column in columns.items())
 
+    def field(name: str) -> cells.CellMaker:
+        return lambda facts, one: cells.value(getattr(one, name))
 
-def _field_value(name: str) -> cells.CellMaker:
-    return lambda facts, one: cells.value(getattr(one, name))
+    return tuple(Cells(source, Column(Heading(head), key=name), field(name), where) for name, head in heads.items())
 
 
 def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:

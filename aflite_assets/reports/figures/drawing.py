@@ -22,11 +22,9 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-THOUSANDS = "{x:,.0f}"
-"""Format of tick labels with thousands separators."""
+THOUSANDS = "{x:,.0f}"  # of tick labels
 DPI = 110
-_PAD = 7
-"""Pixels around panels."""
+_PAD = 7  # pixels around panels
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ def series_style(number: int) -> dict[str, Any]:
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`, known to no global state.
-
-    `layout`: "constrained" for parts of a figure, which `picture` cannot lay out; it measures every text twice.
-    """
+    """Return an empty figure of this size in inches at `DPI`; "constrained" is for parts, which `picture` leaves."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -21,12 +21,8 @@ from aflite_assets.wording import truncate
 if TYPE_CHECKING:
     from PIL import Image
 
-_SHOWN = {"text": 8, "features": 8, "image": 24}
-"""Rows shown per side (kept, removed), by kind of input."""
-
-MAX_PIXELS = 50_000_000
-"""Larger images are not decoded: a few kilobytes can claim gigabytes of pixels."""
-
+_SHOWN = {"text": 8, "features": 8, "image": 24}  # rows of either side, by kind of input
+_MAX_PIXELS = 50_000_000  # larger images are not decoded: a few kilobytes can claim gigabytes of pixels
 _MAX_VALUES = 8
 
 
@@ -79,7 +75,7 @@ def shown_rows(
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
     """Return the encoded images of shown rows, for a grid; empty bytes if one cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
-    return [_image(inputs, position)[0] or b"" for position in range(len(shown))]
+    return [_image(inputs, position)[0] for position in range(len(shown))]
 
 
 def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tuple[ExampleRow, ...]:
@@ -87,10 +83,9 @@ def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tup
     places = source.of(inputs.row_ids).to_pylist()
     shown = []
     for position, (row, place) in enumerate(zip(rows.to_pylist(), places, strict=True)):
-        score, label = row["predictability"], inputs.label_names[inputs.labels[position]]
-        score = None if score is None or np.isnan(score) else score
+        label, score = inputs.label_names[inputs.labels[position]], row["predictability"]
         where = "" if place["source_file"] is None else one_line(brief_place(place))
-        known = (row["row_id"], label, score, row["removed_in_iteration"], where)
+        known = (row["row_id"], label, None if score != score else score, row["removed_in_iteration"], where)
         shown.append(ExampleRow(*known, **_shown_input(inputs, position, source)))
     return tuple(shown)
 
@@ -109,25 +104,24 @@ def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[st
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
     """Return the `image` of a row as from `thumbnail_uri`, or the `problem`; the other is None."""
     encoded, problem = _image(inputs, position)
-    uri = None if encoded is None else thumbnail_uri(encoded, side=side, quality=quality)
+    uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
-def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
+def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
+    """Return an encoded image, or empty bytes and why it cannot be read."""
     try:
         return inputs.image_bytes(position), None
     except DataError as error:
-        return None, printable(str(error))
+        return b"", printable(str(error))
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
     """Return the first values of a row of features, with their names if there are any, and how many there are."""
     first = values[:_MAX_VALUES].tolist()
-    numbers = [f"{value:.3g}" for value in first]
-    if names is not None:
-        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
+    named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
-    return f"({', '.join(numbers)}{rest})"
+    return f"({', '.join(named or [f'{value:.3g}' for value in first])}{rest})"
 
 
 def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
@@ -160,9 +154,9 @@ def _decoded(encoded: bytes) -> "Image.Image | None":
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MAX_PIXELS is the stricter limit
+            warnings.simplefilter("ignore")  # _MAX_PIXELS is the stricter limit
             image = open_encoded(encoded)
-            if image.width * image.height > MAX_PIXELS:
+            if image.width * image.height > _MAX_PIXELS:
                 return None
             coloured = image.convert("RGBA")
     except MemoryError:

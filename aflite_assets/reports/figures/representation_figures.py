@@ -31,15 +31,11 @@ if TYPE_CHECKING:
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
 """Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
 
-_LAYERS = 8
-"""Layers of a data map that hold some rows of both sides each."""
-
+_LAYERS = 8  # of a data map, each of which holds some rows of both sides
 _ACROSS, _SIDE = 6, 72
 """Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
 
-_COLOURS = "cividis"
-"""Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
-
+_COLOURS = "cividis"  # looks alike with and without red-green blindness (Nuñez et al. 2018)
 _SIDES: dict[str, Any] = {"kept": {"color": BLUE, "marker": "o"}, "removed": {"color": ORANGE, "marker": "^"}}
 _REGIONS = (
     (0.01, 0.97, "easy to learn", "top", "left"),
@@ -77,10 +73,7 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
 def scatter(
     train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw the `shown` of the points (rows x 2) coloured and marked by class, every n-th beyond 2,000.
-
-    `notes`: lines under the title. Both axes have one scale if their lengths differ by a factor of two at most.
-    """
+    """Draw the `shown` of the points (rows x 2) by class, every n-th beyond 2,000; `notes` stand under the title."""
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
@@ -110,9 +103,9 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
     return x0, x1, y0, y1
 
 
-def scatter_caption(compared: Sequence[Compared]) -> str:
+def scatter_caption(analysis: Analysis, representation: str) -> str:
     """Say what the accuracies at the two scatters are, and what as many random rows give; empty without any."""
-    if not compared:
+    if not (compared := compared_accuracies(analysis, representation)):
         return ""
     full, _, filtered = compared[0]
     text = f"Accuracies: trained on full and tested on all {count(full.test_rows)} rows of {full.test_set}; trained "

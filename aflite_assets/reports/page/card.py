@@ -7,13 +7,11 @@ from markupsafe import Markup
 
 from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
-from aflite_assets.reports.page.environment import template_environment
-from aflite_assets.reports.page.markdown import escape_markdown
+from aflite_assets.reports.page.markdown import escape_markdown, template_environment
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 from aflite_assets.text import listed, one_line, short
 
-_MOST_NAMED = 20
-"""Columns of the source that are named."""
+_MOST_NAMED = 20  # columns of the source
 
 
 def dataset_card(

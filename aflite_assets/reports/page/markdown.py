@@ -1,17 +1,34 @@
-"""The report's tables as literal texts and as Markdown, with all dataset text escaped there."""
+"""Texts made safe: the environment of all templates, and tables as literal texts and Markdown, escaped there."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from aflite_assets.reports.tables.table import Table
-from aflite_assets.text import one_line
+from aflite_assets.text import count, one_line, percent, value_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
 # What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
 _LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
 _BREAK = "\u200b"
 _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash goes behind it
+
+
+def template_environment(safe: Callable[[str], str]) -> Environment:
+    """Return an environment in which `safe` is applied to every text that is no Markup, which is then escaped."""
+    environment = Environment(
+        loader=PackageLoader("aflite_assets.reports.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is no plain str
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"count": count, "percent": percent, "value_text": value_text}
+    return environment
 
 
 def escape_markdown(text: str) -> str:
@@ -23,13 +40,6 @@ def escape_markdown(text: str) -> str:
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _BLOCK_START.sub(r"\1\\", text)
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> str:
-    """Return a pipe table from literal texts; columns from `numbers_from` on are right-aligned."""
-    head, *lines = [list(map(escape_markdown, row)) for row in (header, *rows)]
-    rule = ["---:" if place >= numbers_from else "---" for place in range(len(header))]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
 
 
 def plain_table(table: Table) -> dict[str, Any]:
@@ -53,7 +63,9 @@ def tables_markdown(tables: Iterable[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    plain, numbers_from = plain_table(table), len(table.headings)
+    plain = plain_table(table)
+    head, *lines = [list(map(escape_markdown, row)) for row in (plain["columns"], *plain["rows"])]
+    rule = ["---"] * len(table.headings) + ["---:"] * len(table.columns)
+    rows = "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
     title = f"**{escape_markdown(table.of)}**" if table.of else ""
-    rows = markdown_table(plain["columns"], plain["rows"], numbers_from=numbers_from)
     return "\n\n".join(filter(None, [title, *map(escape_markdown, table.notes), rows]))

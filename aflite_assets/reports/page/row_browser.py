@@ -31,9 +31,7 @@ _OUTSIDE = "not filtered"
 """The side of rows in splits that the filter left alone; the others are kept and removed."""
 
 _MOST_SCORES = 100
-_FRAME_BYTES = 64_000
-"""Bytes of the budget that are left for all but the rows."""
-
+_FRAME_BYTES = 64_000  # of the budget, left for all but the rows
 _DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label", "nearest_kept"]
 _FACTS = [
     "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
@@ -97,11 +95,11 @@ def row_browser(
         "rows": page.rows,
     }
     on_page = Counter(entry.shown for entry, _ in chosen)
-    reduced = (
+    counts = ((side, on_page[side]) for side in sides)
+    return script_json(content), tuple(
         replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
-        for one, rows in ((side, on_page[side]) for side in sides)
+        for one, rows in counts
     )
-    return script_json(content), tuple(reduced)
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
@@ -118,9 +116,9 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
     for name, table in tables.items():
         for side in ("kept", "removed", _OUTSIDE):
             rows = table.filter(pc.equal(table["status"], side))
+            row_ids = rows["row_id"].to_numpy()
             if side == _OUTSIDE and not len(rows):
                 continue
-            row_ids = rows["row_id"].to_numpy()
             order = np.argsort(first[row_ids])[:most]
             shown_at = ranks[row_ids[order]].argsort().argsort() / len(order)
             shown = Shown(name, side, len(order), len(rows), False, int(np.isin(row_ids, suspects).sum()))
@@ -139,10 +137,7 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
 
 
 class _Page:
-    """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
-
-    `step` in the settings: every how many iterations a score is shown. `size`: bytes of all that was added, as JSON.
-    """
+    """What the page shows: `settings` of each filtering, `rows`, each once, and `size`, the bytes of both as JSON."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings: dict[str, dict[str, Any]] = {
@@ -151,7 +146,7 @@ class _Page:
                 "threshold": threshold_of(one.settings),
                 "cutoffs": to_json(one.cutoffs),
                 "groups": one.settings.get("remove") == "groups",
-                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
+                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # of iterations whose scores are shown
             }
             for one in analysis.facts.filterings
         }
@@ -165,7 +160,7 @@ class _Page:
             table = inputs.rows.read(name)
             drawn = lines_of(table, [entry.row_id for entry in entries if entry.shown.representation == name])
             batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
-            self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
+            self._facts[name] = chain.from_iterable(map(pa.RecordBatch.to_pylist, batches))
             asked = analysis.facts.right_label is not None and "group" in table.column_names
             self._answers[name] = _answers(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))

@@ -24,9 +24,7 @@ AT_ONCE = 200
 
 _MOST_CHARACTERS = 2_000
 _THUMBNAIL = 64
-_MOST_VALUES = 100
-"""Features of a row that are listed by name; `rows.parquet` has all."""
-
+_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all
 _ATTRIBUTE, _FEATURE = "attribute.", "feature."
 
 
@@ -38,9 +36,8 @@ def rounded(value: float | None, digits: int) -> float | None:
 def _short(text: str | None) -> str:
     """Return a text that is safe to show, cut after 2,000 characters; the number of further ones follows."""
     shown = printable(text or "")
-    if len(shown) <= _MOST_CHARACTERS:
-        return shown
-    return f"{shown[:_MOST_CHARACTERS]} … ({counted(len(shown) - _MOST_CHARACTERS, 'more character')})"
+    left = len(shown) - _MOST_CHARACTERS
+    return f"{shown[:_MOST_CHARACTERS]} … ({counted(left, 'more character')})" if left > 0 else shown
 
 
 class RowValues:
@@ -62,27 +59,26 @@ class RowValues:
         """Yield the values of each row that do not depend on the filtering that it is shown for."""
         for start in range(0, self._rows.num_rows, AT_ONCE):
             rows = self._rows.slice(start, AT_ONCE)
+            images: Iterator[Mapping[str, str | None]] = repeat({})
             lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
-            images = self._images(rows["row_id"]) if self._examples.modality == "image" else repeat({})
+            if self._examples.modality == "image":
+                inputs = self._examples.select(rows["row_id"].to_numpy())
+                images = (shown_image(inputs, at, side=_THUMBNAIL, quality=80) for at in range(len(rows)))
             yield from map(self._row, rows.to_pylist(), lengths, images)
 
-    def _images(self, row_ids: pa.ChunkedArray) -> Iterator[dict[str, str | None]]:
-        inputs = self._examples.select(row_ids.to_numpy())
-        return (shown_image(inputs, place, side=_THUMBNAIL, quality=80) for place in range(len(row_ids)))
-
     def _row(self, record: Mapping[str, Any], lengths: object, image: Mapping[str, str | None]) -> dict[str, Any]:
-        annotators = record.get("annotator_labels", ())
+        attributes = [(name, value) for name, value in record.items() if name.startswith(_ATTRIBUTE)]
         row = {
             "id": record["row_id"],
             "split": printable(record["split"]),
             "label": self.classes[record["label"]],
             **(image or self._input(record)),
-            "annotators": [self.classes[name] for name in annotators or ()],
+            "annotators": [self.classes[name] for name in record.get("annotator_labels") or ()],
             "models": self._measured.get(record["row_id"]),
             "attributes": [
                 [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
-                for name, value in record.items()
-                if name.startswith(_ATTRIBUTE) and value is not None
+                for name, value in attributes
+                if value is not None
             ],
             "lengths": lengths,
             "learnt": self._learnt(record),
@@ -96,9 +92,8 @@ class RowValues:
         if "features" in record:
             return {"vector": short_vector(np.array(record["features"]))}
         features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
-        shown = islice(features.items(), _MOST_VALUES)
-        vector = short_vector(np.array(list(features.values())), names=tuple(features))
-        return {"vector": vector, "values": [[printable(name), f"{value:.6g}"] for name, value in shown]}
+        values = [[printable(name), f"{value:.6g}"] for name, value in islice(features.items(), _MOST_VALUES)]
+        return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
         """Return [forgotten, right, presented, numbers of its sets] per training, None where it lacks the row."""
@@ -127,19 +122,17 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the words that mark removed rows by their column and text."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
-        for cue in analysis.of(CUES, name):
-            if cue.kind == "word" and cue.shown:
-                word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
-                shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
-                label = None if cue.label_name is None else printable(cue.label_name)
-                word["said"][str(number)] = {"label": label, "shares": shares}
+        for cue in (one for one in analysis.of(CUES, name) if one.kind == "word" and one.shown):
+            word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
+            shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
+            word["said"][str(number)] = {"label": cue.label_name and printable(cue.label_name), "shares": shares}
     return found
 
 
 def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
     """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
-    information = tables.information.filter(pc.is_valid(tables.information["pvi"]))
-    for row in information.filter(pc.is_in(information["row_id"], row_ids)).to_pylist():
+    known = pc.and_(pc.is_valid(tables.information["pvi"]), pc.is_in(tables.information["row_id"], row_ids))
+    for row in tables.information.filter(known).to_pylist():
         bits = signed_points(row["pvi"])
         yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
     # the values are the same beside every filtering
@@ -172,13 +165,10 @@ class Questions:
         self.shown: list[list[dict[str, Any]]] = []
 
     def add(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question in `shown`, to which it is added, and for each answer how it was scored.
-
-        `picked`: how often classifiers of the filter took a held-out answer for right, in [0, 1].
-        """
+        """Return the number of a question in `shown`, and the shares of classifiers that took each answer for right."""
         number = self._numbers.setdefault(answers[0]["group"], len(self.shown))
         if number == len(self.shown):
-            self.shown.append([self._answer(one) for one in answers])
+            self.shown.append(list(map(self._answer, answers)))
         scores = [(one["predictability"], one["label"] == self._right) for one in answers]
         picked = [rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
         return {"question": number, "picked": picked}

@@ -8,7 +8,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
 from aflite_assets.analysis.comparisons.falls import Fall
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair
 from aflite_assets.analysis.scores.groups import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
@@ -76,10 +76,10 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
     return f"On {rows}: {paired_text(one)} ({verdict_text(one)})."
 
 
-def fall_sentence(fall: Fall, unit: Unit) -> str:
-    """State the fall from full to filtered and what it is made of, or why there is none; test sets count in `unit`."""
+def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
+    """State the fall from full to filtered and what it is made of, or why there is none."""
     start, *changes, end = fall
-    where = f"{start.evaluator} on {start.test_set}"
+    where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
         missing = listed([one.after for one in (start, end) if one.accuracy is None])
         return f"{where}: nothing to compare yet, because there is no result for {missing}."
@@ -113,9 +113,9 @@ def ranking_line(analysis: Analysis) -> str:
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
-    better = Counter(better_ranking(analysis.facts, one) for one in whole if one.found)
-    sides = [f"{ranking} is better in {count(number)}" for ranking, number in better.items() if ranking is not None]
-    return f"{counted(len(whole), 'comparison')} on whole test sets: {listed(sides) or 'neither was found better'}."
+    better = Counter(filter(None, (better_ranking(analysis.facts, one) for one in whole if one.found)))
+    sides = listed([f"{ranking} is better in {count(number)}" for ranking, number in better.items()])
+    return f"{counted(len(whole), 'comparison')} on whole test sets: {sides or 'neither was found better'}."
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:

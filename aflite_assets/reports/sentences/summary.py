@@ -11,8 +11,7 @@ from aflite_assets.analysis.inputs.cues import PLANTED
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.sentences import comparisons
-from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence
+from aflite_assets.reports.sentences import comparisons, filtering
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.cells import units_text
@@ -54,11 +53,11 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
     sentences: list[str] = []
     for one in analysis.facts.filterings:
         name = one.representation
-        sentences += filter(None, (filtering_sentence(one, one.train_questions), runs_sentence(one)))
-        sentences += map(planted_sentence, analysis.of(PLANTED, name))
+        said = filtering.filtering_sentence(one, one.train_questions), filtering.runs_sentence(one)
+        sentences += filter(None, said)
+        sentences += map(filtering.planted_sentence, analysis.of(PLANTED, name))
         sentences.append(comparisons.comparison_sentence(analysis, name))
-        for fall in analysis.falls(name):
-            sentences.append(comparisons.fall_sentence(fall, analysis.facts.test_set[fall[0].test_set].unit))
+        sentences += (comparisons.fall_sentence(analysis.facts, fall) for fall in analysis.falls(name))
         sentences += comparisons.paired_sentences(analysis, name)
     return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 

@@ -132,20 +132,16 @@ class _Words:
             given = f"On average over classes a row's label gets {percent(bias.learnt.bias)} %"
             beside = f"{given}, and with shuffled labels {percent(bias.learnt.shuffled_labels)} %."
             return f"this encoder learnt nothing beyond class shares. {beside}{besides}"
-        return f"{beside_chance} {self.easy() if verdict.code == 'easy' else self.giveaway()}{effect}"
+        if (skill := verdict.evidence.skill) is not None and verdict.code == "easy":
+            learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
+            return f"{beside_chance} {learnt} and does not fall on challenge sets. {self.explained()}{effect}"
+        return f"{beside_chance} {self.giveaway()}{effect}"
 
     @property
     def is_unlearnt(self) -> bool:
         """Whether the verdict is that the encoder learnt nothing beyond class shares."""
         verdict, bias = self.verdict, self.verdict.evidence.bias
         return verdict.code == "cannot_tell" and not verdict.shortfalls and bias is not None and bias.labels_moved
-
-    def easy(self) -> str:
-        """Say what shows that the task is learnt."""
-        skill = self.verdict.evidence.skill
-        assert skill is not None  # the code rests on it
-        learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
-        return f"{learnt} and does not fall on challenge sets. {self.explained()}"
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
         """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
@@ -184,7 +180,12 @@ class _Words:
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None:
-            return self.not_shown(self.comparisons[0])
+            one = self.comparisons[0]
+            if one.verdict.side is None or one.difference is None:
+                return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
+            why = "" if one.verdict.why is None else f", {one.verdict.why}"
+            points = f"{signed_points(one.difference)} points {bounds(one.low, one.high)}"
+            return f"Whether filtering helps is not shown: {one.evaluator} on {one.test_set}, {points}{why}"
         changes = filter(None, (self.changes("gains"), self.changes("losses")))
         text = f"Trained on filtered instead of {self.filtering.control}, {', but '.join(changes)}"
         changed = {one.test_set for one in self.comparisons if one.verdict.side in ("above", "below")}
@@ -192,22 +193,15 @@ class _Words:
         names = [f"“{name}”" for name in unsettled if name not in changed]
         return f"{text}; not settled on {listed(names, _MOST_NAMED)}" if names else text
 
-    def not_shown(self, one: Comparison) -> str:
-        if one.verdict.side is None or one.difference is None or one.low is None or one.high is None:
-            return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
-        why = "" if one.verdict.why is None else f", {one.verdict.why}"
-        points = f"{signed_points(one.difference)} points {bounds(one.low, one.high)}"
-        return f"Whether filtering helps is not shown: {one.evaluator} on {one.test_set}, {points}{why}"
-
     def lacking(self, bias: Excess) -> str:
-        shortfalls, first = self.verdict.shortfalls, self.first
+        shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
         if shortfalls[0].what in ("rows", "groups"):
             over = f"{signed_points(bias.low)} to {signed_points(bias.high)} points over what shuffled labels give"
             predicted = f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {over}"
             return f"{predicted}. About {needed} would settle it."
-        where = "" if first is None else f" ({first.evaluator} on {first.test_set})"
+        where = "" if self.first is None else f" ({self.first.evaluator} on {self.first.test_set})"
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
         return f"{text} has {present}. At least {needed} would settle it."
 
@@ -222,8 +216,8 @@ class _Words:
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
             return Detail(f"Removed: nothing; filtered is the whole set of {rows}.", "filtering")
-        questions = answers_text(self.filtering.train_questions)
-        text = f"Removed: {count(gone)} of {rows}{questions} ({percent(gone / all_rows)} %)"
+        of = f"{rows}{answers_text(self.filtering.train_questions)}"
+        text = f"Removed: {count(gone)} of {of} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
             text += f"; {short(name, 40)} went from {percent(before)} to {percent(after)} % of the rows"
@@ -255,11 +249,11 @@ class _Words:
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
-        beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         matched = " of its class sizes" if self.filtering.control == "random_matched" else ""
+        beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         weighed = " Each gold label weighs the same." if stated.by_label else ""
-        random = f"Against as many random rows{matched}"
-        return Detail(f"{random}: {self.difference(stated)}{beside}.{weighed}{self.at_chance(stated)}", "paired")
+        text = f"Against as many random rows{matched}: {self.difference(stated)}{beside}.{weighed}"
+        return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
         """Say that no difference means little if the model is no better than the largest class after all rows."""
@@ -292,10 +286,10 @@ class _Words:
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
         name = property_name(self.leaning)
-        mend = f"first take {name} out of the rows if you can, or collect rows in which it goes with no class."
+        mend = f"take {name} out of the rows if you can, or collect rows in which it goes with no class"
         if self.leaning.kind == "column":
-            mend = f"first leave out {name}, which models should not see."
-        return f"{mend} Then {self.use_rows()}"
+            mend = f"leave out {name}, which models should not see"
+        return f"first {mend}. Then {self.use_rows()}"
 
     def use_rows(self) -> str:
         code = self.verdict.code
@@ -314,10 +308,10 @@ class _Words:
             return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
-        tests, how = "the filtered test rows", "how much a model leans on the shortcut"
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], _MOST_NAMED)
             return f"all rows for training, unless rows like those of {where} are what matters to you."
+        tests, how = "the filtered test rows", "how much a model leans on the shortcut"
         if self.effect == "harms":
             return f"all rows for training{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
         lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"

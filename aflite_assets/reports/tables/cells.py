@@ -35,10 +35,7 @@ def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False
 
 
 decimal = "{:.3f}".format
-"""An index with three decimals."""
-
 points = field("difference", signed_points)
-"""A difference in points; a dash for None."""
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
@@ -94,7 +91,6 @@ def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
 
 
 test_rows = field("test_rows")
-"""How many test rows or questions are compared."""
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:

@@ -41,10 +41,9 @@ def _printed(line: str) -> list[Printed]:
 
 
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
-    """One table of a paper: `rows` are names with a value per column.
+    """One table of a paper: `rows` are names with a value per column; `note`: what to read before comparing.
 
-    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table. `note`: what to read
-    before comparing.
+    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table.
     """
 
     kind: Kind

@@ -65,10 +65,7 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return an empty figure and its grid of panels (rows x columns); those beyond `number` are hidden.
-
-    `size` and `margin`: inches of a panel and of what is beside all of them. `shared`: sharex, sharey.
-    """
+    """Return a figure and its grid of panels, those beyond `number` hidden; `size` and `margin` of all in inches."""
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
     figure = new_figure(width=size[0] * across + margin[0], height=size[1] * down + margin[1])

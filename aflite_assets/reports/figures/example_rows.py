@@ -48,11 +48,7 @@ class ExampleRow:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw train rows of one side at random, classes in turn, so that small classes appear too.
-
-    `rows`: of one filtering, as from `ReportInputs.rows_of`. `most`: so many are shown, 0 for a number by kind of
-    input. `source` says where rows stand, and gives features their names and units.
-    """
+    """Draw train rows of one side at random, classes in turn so that small ones appear; `most`: 0 for the usual."""
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))

@@ -1,7 +1,9 @@
 """Figures by iteration of the filter (curves, scores, class shares), and learning curves of the warm-up and sample."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 
@@ -11,6 +13,7 @@ from aflite_assets.analysis import filtering
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
 from aflite_assets.analysis.inputs.records import ScoreBin
+from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, draw_bars, series_style
 from aflite_assets.text import listed, short
@@ -20,6 +23,11 @@ _DEVIATIONS = 2.0
 
 _MOST_CLASSES, _MOST_ITERATIONS = 6, 8
 """Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
+
+_EACH_TICKED = 12
+"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
@@ -59,9 +67,8 @@ def filtering_curves(analysis: Analysis) -> Picture:
         for part, axes in ((upper, rows), (lower, panels[0, 0])):
             series = axes.get_legend_handles_labels()
             part.legend(*series, loc="outside lower center", frameon=False, ncols=4, fontsize=9)
-    names = listed(analysis.facts.representations) or "none"
-    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
-    return drawing.picture(figure, f"{alt}, representations {names}")
+    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration, "
+    return drawing.picture(figure, f"{alt}representations {listed(analysis.facts.representations) or 'none'}")
 
 
 def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None:
@@ -69,12 +76,10 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
     shares: dict[tuple[str, int], list[filtering.ClassShare]] = defaultdict(list)
     for one in analysis.of(filtering.CLASS_SHARES):
         shares[one.representation, one.label].append(one)
-
-    def moved(label: int) -> float:
-        of_class = (shares[name, label] for name in names)
-        return max((abs(each[-1].share - each[0].share) for each in of_class if each), default=0.0)
-
-    drawn = sorted(sorted(range(len(label_names)), key=moved, reverse=True)[:_MOST_CLASSES])
+    moved = dict.fromkeys(range(len(label_names)), 0.0)
+    for (_, label), each in shares.items():
+        moved[label] = max(moved[label], abs(each[-1].share - each[0].share))
+    drawn = sorted(sorted(moved, key=moved.__getitem__, reverse=True)[:_MOST_CLASSES])
     highest = max((one.share for name in names for label in drawn for one in shares[name, label]), default=0)
     for panel in panels[len(names) :]:
         panel.set_axis_off()
@@ -132,8 +137,8 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
         panel.tick_params(labelbottom=True)
     figure.supylabel("share of the rows then left (%)", x=0.005, fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
-    name = bins[0].representation if bins else "none"
-    return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)
+    alt += bins[0].representation if bins else "none"
+    return drawing.picture(figure, alt, legend=panels[0, 0], ncols=3, fontsize=9)
 
 
 def evenly(number: int, most: int) -> list[int]:
@@ -195,3 +200,59 @@ def _learning_curves(
     axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
     return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)
+
+
+@cache
+def plotly_script() -> str:
+    """plotly.js (MIT licence) as shipped inside the plotly package, in the form an HTML parser hands to scripts."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
+    """Return plotly.js data and layout, for `page/scripts/charts.js`: bias and largest class above, pool rows below."""
+    dashed, steps = {"width": 2, "dash": "dash"}, {"width": 2, "shape": "hv"}
+    removed = [row.removed for row in rows]
+    hover = "%{y:,} (%{customdata:,} go)"
+    traces = [
+        _trace("representation bias", rows, "representation_bias", "series-bias"),
+        _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
+        _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
+    ]
+    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
+    top = 1.08 * max((row.rows_in for row in rows), default=1)
+    layout = {
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "height": 460,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
+        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
+        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
+    }
+    return {"data": to_json(traces), "layout": to_json(layout)}
+
+
+def script_json(value: JsonValue) -> str:
+    """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
+    return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _trace(
+    name: str, rows: Sequence[filtering.FilterRow], column: str, meta: str, hover: str = "%{y:.1%}", **more: object
+) -> dict[str, object]:
+    """Return a trace; `meta` names the page's colour, without the leading dashes, that the script gives it."""
+    iterations, values = ([getattr(row, one) for row in rows] for one in ("iteration", column))
+    trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
+    style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
+    return {**trace, "x": iterations, "y": values, **style, **more}
+
+
+def _axis(title: str, **more: object) -> dict[str, object]:
+    plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
+    return {**plain, "title": {"text": title}, **more}

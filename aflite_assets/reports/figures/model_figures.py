@@ -36,10 +36,9 @@ FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
     """Return "overview" and "falls" with the representation after a dot, if any; `narrow`: one panel a row."""
     most_across = 1 if narrow else 3
-    is_tested = any(one.accuracy is not None for one in analysis.of(ACCURACIES))
     pictures: dict[str, Picture] = {}
     for name in analysis.facts.representations:
-        if is_tested:
+        if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
         falls = analysis.falls(name)
         if drawn := [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]:

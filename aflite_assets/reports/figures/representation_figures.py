@@ -63,7 +63,7 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
     entered = rows.filter(pc.equal(rows["split"], "train"))
     train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
     points = train.features[:, list(inputs.scatter_features)]
-    names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
+    names = list(map(inputs.source.feature_title, inputs.scatter_features))
     return {
         "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", _notes("full", compared)),
         "after": scatter(train, points, kept, names, "After filtering", _notes("filtered", compared)),
@@ -116,16 +116,14 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
     """Return lines under a title, up to three evaluators on each as far as they fit."""
-    if not compared:
-        return []
-    lines: list[list[str]] = [[]]
+    lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
-        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62):  # characters
+        if not lines or len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62:  # characters
             lines.append([])
         lines[-1].append(label)
-    where = f"trained on {train_set}, tested on {train_set} rows of {compared[0][0].test_set}:"
-    return [where, *map(", ".join, lines)]
+    where = [f"trained on {train_set}, tested on {train_set} rows of {one[0].test_set}:" for one in compared[:1]]
+    return [*where, *map(", ".join, lines)]
 
 
 def _accuracy(one: Accuracy) -> str:
@@ -165,8 +163,7 @@ def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw per class number the blocks of the class side by side, a cell per pair of rows, all on one colour scale."""
     from matplotlib.colors import Normalize
 
-    scale = Normalize(lowest_similarity(classes), 1)
-    return {blocks[0].label: _similarity_map(blocks, scale) for blocks in classes}
+    return {blocks[0].label: _similarity_map(blocks, Normalize(lowest_similarity(classes), 1)) for blocks in classes}
 
 
 def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:

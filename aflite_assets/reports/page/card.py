@@ -35,8 +35,8 @@ def dataset_card(
     `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes; `own_columns`: what the columns
     that the project adds are called, by their plain names; `ids_given`: whether `id` is the source's own.
     """
-    environment = template_environment(lambda text: Markup(escape_markdown(text)))
-    return environment.get_template("card.md.j2").render(
+    template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
+    return template.render(
         front_matter=_front_matter(title, configs),
         title=title,
         description=Markup("\n\n".join(filter(None, map(escape_markdown, description.split("\n\n"))))),

@@ -17,7 +17,13 @@ from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
 from aflite_assets.analysis.train_sets import in_order
-from aflite_assets.reports.figures import drawing, example_rows, interactive, model_figures, representation_figures
+from aflite_assets.reports.figures import (
+    drawing,
+    example_rows,
+    filtering_figures,
+    model_figures,
+    representation_figures,
+)
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.markdown import template_environment
@@ -46,7 +52,7 @@ def render_report(
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
-    scripts = [*own, interactive.plotly_script(), charts]
+    scripts = [*own, filtering_figures.plotly_script(), charts]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
@@ -101,7 +107,7 @@ def _section(
     return {
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
-        "curve": Markup(interactive.script_json(interactive.curve_figure(analysis.of(ITERATIONS, name)))),
+        "curve": Markup(filtering_figures.script_json(filtering_figures.curve_figure(analysis.of(ITERATIONS, name)))),
         "scatter_caption": representation_figures.scatter_caption(analysis, name),
         "similarities": [
             (blocks, [example_rows.shown_rows(examples, rows, one.row_ids, source) for one in blocks[:with_images]])
@@ -148,10 +154,7 @@ def term_id(term: str) -> str:
 
 
 def with_definitions(shown: str) -> Markup:
-    """Return the text, safe to show and escaped unless it is markup, where each term links to its definition once.
-
-    What is part of a longer term ("representation bias"), or stands inside a link or code, is left alone.
-    """
+    """Return the text, escaped if no markup, with a link at the first place of each term outside of links and code."""
     terms, pattern = _terms()
     seen: set[str] = set()
 

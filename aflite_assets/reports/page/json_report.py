@@ -17,11 +17,7 @@ _TEST_SET = (
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
-    """Return all numbers of the page: accuracies, predictabilities and shares in [0, 1], differences in points.
-
-    `tables` has the rows of the tidy tables that `analysis` publishes, and the papers' own figures.
-    Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
-    """
+    """Return all numbers of the page: shares in [0, 1], differences in points, None if missing; texts as they came."""
     facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}
     return to_json(

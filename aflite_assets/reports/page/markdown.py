@@ -12,6 +12,7 @@ from aflite_assets.text import count, one_line, percent, value_text
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
 # What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
 _LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
+# An invisible space breaks what would become a link; renderers look for addresses when backslashes are gone.
 _BREAK = "\u200b"
 _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash goes behind it
 
@@ -32,22 +33,14 @@ def template_environment(safe: Callable[[str], str]) -> Environment:
 
 
 def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break.
-
-    An invisible space breaks what would become a link. A backslash would not do: renderers look for addresses in the
-    text that is left when backslashes are gone.
-    """
+    """Return dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break."""
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _BLOCK_START.sub(r"\1\\", text)
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return a table's title, columns, rows and notes as literal texts, dataset text as it came; Dagster shows them.
-
-    The rows' headings have columns of their own, `columns` from number `numbers_from` on hold numbers, and all of a
-    cell stands on one line.
-    """
+    """Return title, columns (with numbers from `numbers_from` on), rows and notes as literal texts, as they came."""
     return {
         "title": table.of,
         "columns": [*table.headings, *(column.plain for column in table.columns)],

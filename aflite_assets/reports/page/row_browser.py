@@ -16,7 +16,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import threshold_of
 from aflite_assets.analysis.json_values import to_json
 from aflite_assets.analysis.rows.table import lines_of
-from aflite_assets.reports.figures.interactive import script_json
+from aflite_assets.reports.figures.filtering_figures import script_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
 from aflite_assets.text import printable
@@ -94,11 +94,10 @@ def row_browser(
         ],
         "rows": page.rows,
     }
-    on_page = Counter(entry.shown for entry, _ in chosen)
-    counts = ((side, on_page[side]) for side in sides)
+    counts = dict.fromkeys(sides, 0) | Counter(entry.shown for entry, _ in chosen)
     return script_json(content), tuple(
         replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
-        for one, rows in counts
+        for one, rows in counts.items()
     )
 
 
@@ -205,7 +204,6 @@ class _Page:
 
     def _place(self, row_id: int) -> int:
         """Return the place of a row in `rows`, to which it is added the first time."""
-        place = self._places[row_id]
-        if place == len(self.rows):
+        if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
-        return place
+        return self._places[row_id]

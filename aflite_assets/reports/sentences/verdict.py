@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.challenge_falls import CHALLENGE_FALLS, ChallengeFall
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.comparisons.paired import Lack
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.json_values import JsonValue, to_json
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
-from aflite_assets.reports.sentences import leanings
+from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
-_MOST_NAMED = 2
+_MOST_NAMED, _LONGEST = 2, 40
 
 _OPENINGS: dict[Code, str] = {
     "cannot_tell": "Cannot tell",
@@ -47,6 +47,13 @@ _USES: dict[Code, str] = {
     "first.",
     "class_balance_only": "all rows, with balanced classes or weights where shares matter. Filtering does no more.",
     "cannot_tell": "all rows until it can be told.",
+}
+
+_UNTOLD: dict[WhyUntold, str] = {
+    "few carriers": "too few test rows have a value that points to another class than their own",
+    "few rows without the tie": "too few train rows are left if it goes with no class",
+    "not trained": "the trainings that would tell it are missing",
+    "no test set": "no test row has it",
 }
 
 
@@ -87,6 +94,54 @@ def undecided_text(analysis: Analysis) -> str:
     return _LACKS[analysis.undecided or "not trained"]
 
 
+def leaning_text(one: PropertyLeaning) -> str:
+    """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
+    reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
+    text = f"models lean on {property_name(one)}{reasons[one.reason]}"
+    if one.fallen_on is None and one.pull is not None and one.untied is not None:
+        text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
+        text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
+    if one.fallen_on is not None and one.fall is not None:
+        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it goes with no class or another one"
+        return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
+    if one.broken_on is None or one.loss is None:
+        return text
+    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
+
+
+def judgement_text(one: PropertyLeaning) -> str:
+    """Say whose it is to say whether the property belongs to the task, and how to say so."""
+    if one.kind in ("attribute", "column"):
+        how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+    else:
+        how = "a challenge set in which it goes with no class would show its price"
+    return f"Whether they should is yours to say: {how}"
+
+
+def alike_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the paired challenge sets that an evaluator cannot tell apart; empty if there are none."""
+    pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
+    texts = [
+        f"“{evaluator}” is right on the same rows of “{short(first, _LONGEST)}” and “{short(second, _LONGEST)}”"
+        for evaluator, first, second in sorted(pairs)
+    ]
+    return f"{listed(texts, _MOST_NAMED)}, so it cannot tell them apart" if texts else ""
+
+
+def falls_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is to be named."""
+    named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
+    if not named:
+        return ""
+    first, parts = named[0], []
+    for one in (one for one in named if one.evaluator == first.evaluator):
+        points = f"{signed_points(-one.fall)} points, 95 % {bounds(-one.high, -one.low)}"
+        parts.append(f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({points})")
+    natural = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
+    why = "another source, harder rows, other labels or a shortcut"
+    return f"{natural}, but on {listed(parts, _MOST_NAMED)}: {why}"
+
+
 class _Words:
     """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
 
@@ -107,8 +162,8 @@ class _Words:
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None else f" {self.helps()}."
         if self.leaning is not None:
-            said = f" {self.helps()}." if verdict.shortcut else f" {leanings.judgement_text(self.leaning)}.{effect}"
-            return f"{leanings.leaning_text(self.leaning)}.{said}"
+            said = f" {self.helps()}." if verdict.shortcut else f" {judgement_text(self.leaning)}.{effect}"
+            return f"{leaning_text(self.leaning)}.{said}"
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
@@ -207,8 +262,10 @@ class _Words:
 
     def beside(self) -> Detail | None:
         """Falls of models trained on all rows, and properties of which nothing can be told."""
-        falls, properties = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
-        said = leanings.falls_text(falls), leanings.alike_text(falls), leanings.untold_text(properties)
+        falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
+        untold = [(property_name(one), _UNTOLD[one.why]) for one in leanings if one.why is not None]
+        whether = [f"Whether models lean on {name} cannot be told: {why}" for name, why in untold]
+        said = falls_text(falls), alike_text(falls), *whether
         return Detail(f"Beside the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
@@ -220,7 +277,7 @@ class _Words:
         text = f"Removed: {count(gone)} of {of} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
-            text += f"; {short(name, 40)} went from {percent(before)} to {percent(after)} % of the rows"
+            text += f"; {short(name, _LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
         marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{marks}.", "evidence")
 

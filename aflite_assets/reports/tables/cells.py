@@ -131,9 +131,10 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
     """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
-    if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
-        return False
-    return one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
+    plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
+    return plain and (
+        one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
+    )
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:

@@ -102,9 +102,8 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
         caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
     if table.num_rows > len(shown):
         caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
-    heads = [short(words[name]) for name in shown.column_names]
     rows = [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()]
-    return _listing("evidence", evidence.title, heads, rows, caption)
+    return _listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
 
 
 def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:

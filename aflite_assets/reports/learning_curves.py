@@ -65,5 +65,4 @@ def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
 
 
 def _noise(point: SamplePoint) -> str:
-    """Return half of the interval, in points."""
     return percent((point.interval_high - point.interval_low) / 2)

@@ -87,7 +87,6 @@ def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tup
 
 
 def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[str, Any]:
-    """Return the fields of `ExampleRow` that show a row's input."""
     if inputs.modality == "text":
         columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
         texts = [text for name in columns if (text := inputs.table[name][position].as_py()) is not None]

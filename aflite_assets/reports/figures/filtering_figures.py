@@ -127,7 +127,8 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
     """Draw predictability in at most eight iterations, evenly chosen, what each removed, and any threshold."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
-    chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
+    places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
+    chosen = [iterations[place] for place in places.tolist()]
     figure, panels = drawing.new_panels(len(chosen), 4, size=(2.3, 2.05), margin=(0.9, 0.75), sharex=True, sharey=True)
     threshold = filtering.threshold_of(settings)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
@@ -139,11 +140,6 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
     alt += bins[0].representation if bins else "none"
     return drawing.picture(figure, alt, legend=panels[0, 0], ncols=3, fontsize=9)
-
-
-def evenly(number: int, most: int) -> list[int]:
-    """Return at most `most` of so many places, evenly spaced, the first and the last among them."""
-    return np.linspace(0, number - 1, min(most, number)).round().astype(np.int64).tolist()
 
 
 def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:

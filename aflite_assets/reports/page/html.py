@@ -65,7 +65,6 @@ def render_report(
 
 
 def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
-    """Return what the template shows, but the scripts."""
     facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
     published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
@@ -122,7 +121,6 @@ def _section(
 
 
 def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
-    """Return what the learning curves of the warm-up rows and of the sample chose, and the cautions about them."""
     warmup, sample, stop = analysis.of(WARMUP_CURVE), analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
     texts = {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
     return texts | ({} if stop is None else {"sample_curve": (sample_text(sample, stop), sample_cautions(sample))})

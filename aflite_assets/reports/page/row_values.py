@@ -119,7 +119,6 @@ class RowValues:
 
 
 def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the words that mark removed rows by their column and text."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
         for cue in (one for one in analysis.of(CUES, name) if one.kind == "word" and one.shown):

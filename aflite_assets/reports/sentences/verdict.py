@@ -152,6 +152,8 @@ class _Words:
         self.first, self.leaning = next(iter(self.comparisons), None), one.verdict.evidence.leaning
         kept = ((test.filtered_rows.get(one.representation, 0), test.rows) for test in self.facts.test_sets)
         self.has_filtered_test_rows = any(0 < left < rows for left, rows in kept)
+        bias, untold = one.verdict.evidence.bias, one.verdict.code == "cannot_tell" and not one.verdict.shortfalls
+        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
 
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
@@ -192,12 +194,6 @@ class _Words:
             return f"{beside_chance} {learnt} and does not fall on challenge sets. {self.explained()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
 
-    @property
-    def is_unlearnt(self) -> bool:
-        """Whether the verdict is that the encoder learnt nothing beyond class shares."""
-        verdict, bias = self.verdict, self.verdict.evidence.bias
-        return verdict.code == "cannot_tell" and not verdict.shortfalls and bias is not None and bias.labels_moved
-
     def changes(self, which: Literal["gains", "losses"]) -> str:
         """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
         surest: dict[str, str] = {}
@@ -231,7 +227,6 @@ class _Words:
         return f"No property that was tested explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
 
     def helps(self) -> str:
-        """State what the deciding comparisons show together."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None:
@@ -324,7 +319,6 @@ class _Words:
         return f" Trained on all rows it is at chance there ({right}), so that says little." if over.at_chance else ""
 
     def difference(self, stated: StatedDifference) -> str:
-        """Filtered against a train set on a test set."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = ", whose rows were in the filter's pool" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:

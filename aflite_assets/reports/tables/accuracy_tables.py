@@ -17,9 +17,6 @@ def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgree
     return of_all and not facts.test_set[one.test_set].challenge
 
 
-# Before and after filtering
-
-
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
     """Own test rows only if other train sets than filtered have some."""
     has_own = one.representation in facts.test_set[one.test_set].own_laws
@@ -64,8 +61,6 @@ ACCURACY = TableSpec(
     "set of that line, so that it is trained and tested on one distribution. Every line has other rows there.",
 )
 
-
-# Full, random and filtered side by side (ICML 2020, Tables 3 to 6; ICLR 2020 submission, Tables 1, 2 and 4)
 
 _Compared = tuple[str, str | None, str]
 """What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
@@ -135,6 +130,7 @@ def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
     return TableCell(f"{percent(one.share)} ({counted(one.rows)})", value=one.share)
 
 
+# ICML 2020, Tables 3 to 6; ICLR 2020 submission, Tables 1, 2 and 4
 IN_DISTRIBUTION = TableSpec(
     "in_distribution",
     "{test_set}: full, random and filtered",

@@ -106,10 +106,6 @@ ZERO_SHOT = TableSpec(
 )
 
 
-# By size of the train set (Mishra and Sachdeva, SustaiNLP 2020, Table 2, which has neither random sets of the filtered
-# ones' sizes nor more than one training of each)
-
-
 def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
     control = control_of(filtered, facts.filtering[str(one.representation)].train_sets)
     return ("random", control) if filtered == "filtered" else (control,)
@@ -128,6 +124,8 @@ def _against_control(facts: DatasetFacts, one: Difference) -> bool:
     return filtered and one.against == _controls(facts, one, one.train_set)[-1]
 
 
+# Mishra and Sachdeva, SustaiNLP 2020, Table 2, which has neither random sets of the filtered ones' sizes nor more than
+# one training of each
 FINE_ACTION = TableSpec(
     "fine_action_{representation}",
     "{evaluator} by size of the train set, representation {representation}",
@@ -153,9 +151,6 @@ FINE_ACTION = TableSpec(
 )
 
 
-# Transfer (ICML 2020, Table 2): after fine-tuning on challenge sets' own train rows
-
-
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
     """The evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their start."""
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
@@ -164,7 +159,6 @@ def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
 
 
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
-    """Each below the set and what the evaluator was fine-tuned on."""
     rows, found = facts.test_set[one.test_set].rows, _tuned(facts, one)
     after = {name: f"{name}, after {', then '.join(facts.fine_tuned[name].sets)}" for name, _ in found}
     return [Column(Heading(training), cells.rows_heading(one.test_set, rows, after[name])) for name, training in found]
@@ -182,6 +176,7 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 _is_transfer = having(comparison="transfer")
 
+# ICML 2020, Table 2
 TRANSFER = TableSpec(
     "transfer_{representation}",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",

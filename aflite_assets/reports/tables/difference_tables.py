@@ -100,10 +100,6 @@ PAIRED_PARTS = TableSpec(
 )
 
 
-# Two rankings of one representation (Mishra and Sachdeva, SustaiNLP 2020, Table 3 beside Table 2, which have one
-# training of each and so no interval)
-
-
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
     return one.test_set if one.whole else f"{one.test_set}: {short(cells.part_text(*cells.part_name(one)))}"
 
@@ -152,6 +148,7 @@ def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     return [{"representation": name, "first": first, "second": second}]
 
 
+# Mishra and Sachdeva, SustaiNLP 2020, Table 3 beside Table 2, which have one training of each and so no interval
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
@@ -193,9 +190,6 @@ RANKING_OVERLAPS = TableSpec(
     "sets of these sizes. Neither ranking takes rows under the threshold, and many such rows alone make it more than "
     "chance.",
 )
-
-
-# Whatever the filter does: properties that models lean on, and falls on challenge sets
 
 
 def _points_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:

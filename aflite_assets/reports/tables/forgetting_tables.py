@@ -110,9 +110,6 @@ MINORITY_TABLE = TableSpec(
 OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE)
 
 
-# Second phases, and training on forgettable rows alone
-
-
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
     """The evaluators that phases start from, of such an evaluator and of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:

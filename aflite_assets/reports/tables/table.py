@@ -81,10 +81,9 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name` says what kind of table it is, and of which representation; `of` which one of that name, in a few words.
-    `title` and `caption` (how its places are read) stand on the page; `notes`, which must be known beside the numbers,
-    everywhere. `headings`: what the texts before each row are; all but the last are shared by rows below each other.
-    `style`: with many columns the page breaks "narrow" headings, with long texts "free" cells.
+    `name`: its kind and representation; `of`: which one of that name. `title` and `caption` (how its places are read)
+    stand on the page; `notes`, which must be known beside the numbers, everywhere. `headings`: what the texts before
+    each row are; rows below each other share all but the last. `style`: whether the page breaks headings or cells.
     """
 
     name: str
@@ -116,8 +115,6 @@ class Table:
         return [(columns[0].group, columns) for columns in found]
 
 
-# Declared over tidy tables
-
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
@@ -141,10 +138,9 @@ class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
 
     Every function gets the dataset's facts and a record. `column`: the column or its heading, equal for records below
-    each other, or several columns that the record stands in; a function, or filled as the spec's `title` is. `value`:
-    the cell of the first record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those
-    without it come first, in the order of the records. `apart`: the texts before the row, filled in the same way, if it
-    stands below the others.
+    each other, or several columns; a function, or filled as the spec's `title` is. `value`: the cell of the first
+    record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come
+    first, as the records do. `apart`: the texts before the row, filled likewise, if it stands below the others.
     """
 
     source: TidyTable[_Record]
@@ -162,10 +158,9 @@ class TableSpec:
 
     `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record, as
     in "{evaluator}, zero-shot"; so are `name` and `of` and, with its first record, a table's `title` and `notes`.
-    `each` gives for a record further values to fill in, once for each of the tables that it stands in. `where`: the
-    records that the table is about. `row_order`: what rows are sorted by; without it they stand in the order of the
-    records. `row_key` tells rows apart whose texts are cut. `notes` may be a function of the facts and the table's
-    records, and so is `when`, whether the table is shown.
+    `each` gives further values to fill in, once for each table that a record stands in. `where`: the records that the
+    table is about. `row_order`: what rows are sorted by, else as the records are. `row_key` tells rows apart whose
+    texts are cut. `notes` may be a function of the facts and the table's records, as `when` is: whether it is shown.
     """
 
     name: str

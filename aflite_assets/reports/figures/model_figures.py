@@ -29,8 +29,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
 
-FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
-"""How the names of the pictures begin."""
+FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")  # how the names of the pictures begin
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:

@@ -11,9 +11,7 @@ from aflite_assets.reports.tables.published import paper_records
 
 SCHEMA_VERSION = 3
 
-_TEST_SET = (
-    "name challenge rows unit chance pooled filtered_rows label_names class_map collapse category_columns groups"
-)
+_TESTS = "name challenge rows unit chance pooled filtered_rows label_names class_map collapse category_columns groups"
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
@@ -26,7 +24,7 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "dataset": {
                 **_fields(facts, "name", "title", "description", "label_names", "split_rows", "warmup_rows"),
                 "test_sets": [
-                    {**_fields(one, *_TEST_SET.split()), "notes": set_notes(one, facts.label_names)}
+                    {**_fields(one, *_TESTS.split()), "notes": set_notes(one, facts.label_names)}
                     for one in facts.test_sets
                 ],
                 "missing_sets": facts.missing_sets,

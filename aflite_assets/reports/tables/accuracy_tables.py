@@ -10,6 +10,13 @@ from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell
 from aflite_assets.text import percent, short, signed_points
 from aflite_assets.wording import counted
 
+_DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
+_HUMAN = ("human",)
+_FALL = Heading("full minus filtered", ("{representation}", "points"))
+_FALL_COLUMN = Column(_FALL, line=True)
+_Compared = tuple[str, str | None, str]
+"""What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
+
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
     """Whether it is about all classes of a split of the dataset, by the likeliest class alone."""
@@ -43,8 +50,6 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=papers and one.representation in facts.test_set[one.test_set].filtered_rows)
 
 
-_DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
-
 ACCURACY = TableSpec(
     "accuracy_{representation}",
     "Accuracy in per cent, filtered with representation {representation}",
@@ -60,10 +65,6 @@ ACCURACY = TableSpec(
     "minus filtered test rows, same models, in points. Own test rows: test rows chosen in the same way as the train "
     "set of that line, so that it is trained and tested on one distribution. Every line has other rows there.",
 )
-
-
-_Compared = tuple[str, str | None, str]
-"""What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
@@ -117,11 +118,6 @@ def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
 
 def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tuple[int, int]:
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
-
-
-_HUMAN = ("human",)
-_FALL = Heading("full minus filtered", ("{representation}", "points"))
-_FALL_COLUMN = Column(_FALL, line=True)
 
 
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:

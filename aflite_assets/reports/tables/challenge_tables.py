@@ -13,6 +13,8 @@ from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
 _Any = Accuracy | Difference
+_set_column = partial(cells.set_column, whole_split="all rows")
+_is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
@@ -65,9 +67,8 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
     """The notes of the test set, above the first of its tables."""
-    if {one.column for one in records} & {*_columns_apart(facts, records[0])}:
-        return ()
-    return set_notes(facts.test_set[records[0].test_set], facts.label_names)
+    is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
+    return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
 
 CHALLENGE_SETS = TableSpec(
@@ -83,8 +84,6 @@ CHALLENGE_SETS = TableSpec(
     notes=_notes,
 )
 
-
-_set_column = partial(cells.set_column, whole_split="all rows")
 
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
@@ -173,8 +172,6 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     papers = one.evaluator in facts.fine_tuned and one.train_set in ("full", "random", "filtered")
     return cells.score(facts, one, shaded=papers)
 
-
-_is_transfer = having(comparison="transfer")
 
 # ICML 2020, Table 2
 TRANSFER = TableSpec(

@@ -17,12 +17,14 @@ from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec, having
 from aflite_assets.text import count, listed, percent, short, signed_points
 
+NOT_SHOWN = "no difference was shown"
 _MOST_VALUES, _LONGEST = 4, 30
 
 _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
     "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
 }
+_SEEDS = Cells(DIFFERENCES, "seeds", lambda facts, one: TableCell(f"{one.seeds} and {one.seeds_against}"))
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
@@ -51,9 +53,6 @@ FALL_TABLE = TableSpec(
 def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     words = f"decides: {cells.verdict_text(one)}" if one.deciding else cells.verdict_text(one)
     return cells.value(words, strong=one.deciding, shaded=one.found)
-
-
-_SEEDS = Cells(DIFFERENCES, "seeds", lambda facts, one: TableCell(f"{one.seeds} and {one.seeds_against}"))
 
 
 PAIRED = TableSpec(
@@ -102,9 +101,6 @@ PAIRED_PARTS = TableSpec(
 
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
     return one.test_set if one.whole else f"{one.test_set}: {short(cells.part_text(*cells.part_name(one)))}"
-
-
-NOT_SHOWN = "no difference was shown"
 
 
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:

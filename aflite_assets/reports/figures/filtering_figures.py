@@ -1,4 +1,4 @@
-"""Figures by iteration of the filter (curves, scores, class shares), and learning curves of the warm-up and sample."""
+"""Figures by iteration of the filter, one of them for plotly.js, and learning curves of the warm-up and the sample."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The verdict in words: one line, and at most five sentences: falls, what went, its costs and gains, what to use."""
+"""The verdict in words: one line, and what it rests on: leanings, falls, what went, costs and gains, what to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -41,13 +41,16 @@ class Refreshed:
 
 @dataclass(frozen=True)
 class RefreshContext:
-    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh."""
+    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh.
+
+    `progress` is given the name of each stage that is run, and returns where it tells how far it is.
+    """
 
     store: ResultStore
     run: str
     tracker: Tracker | None = None
     device: DeviceSettings | None = None
-    progress: Progress = no_progress
+    progress: Callable[[str], Progress] = lambda stage: no_progress
 
 
 def refresh_dataset(
@@ -152,7 +155,7 @@ def _run(
             store=context.store,
             tracker=context.tracker,
             device=context.device,
-            progress=context.progress,
+            progress=context.progress(stage.stage),
         )
     except AfliteError as error:
         problem, refused = str(error), is_refusal(error)

@@ -32,7 +32,7 @@ FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
-_WORTH = 20.0
+WORTH = 20.0
 """Seconds of work of one core from which on workers begin; each loads its libraries in about four."""
 
 WORKER_MEMORY = 2**30
@@ -120,7 +120,7 @@ class CellWorkers:
     def _worth_it(self, left: int) -> bool:
         """Whether workers are there, or what is left takes so long that they begin now."""
         if self._all and not self._begun:
-            self._begun = self._seconds * left > _WORTH
+            self._begun = self._seconds * left > WORTH
         return bool(self._all) and self._begun
 
     def _train_alone(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:

@@ -228,7 +228,7 @@ def test_small_models_train_side_by_side_once_it_is_worth_it(
 
     with CellWorkers([], cores=2) as workers:
         monkeypatch.setattr(cell_workers, "_train", noted)
-        monkeypatch.setattr(cell_workers, "_WORTH", 0.0)
+        monkeypatch.setattr(cell_workers, "WORTH", 0.0)
         metrics = workers.map(lambda job: workers.train(job, _ignore), jobs)
         assert len(multiprocessing.active_children()) == 2
     assert here == ["a", "d"]

@@ -1,6 +1,7 @@
-"""Processes of this machine: naming one so that it can be found again, and ending with the one that started it."""
+"""Processes of this machine: naming one so that it can be found again, its memory, and ending with its parent."""
 
 import os
+import resource
 import socket
 from dataclasses import asdict, dataclass
 from multiprocessing import parent_process
@@ -8,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
 _ENDED_WITH_PARENT = 1
 
 
@@ -59,6 +61,30 @@ def end_with_parent() -> None:
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
+
+
+def resident_memory() -> int:
+    """Bytes of memory that this process holds now; where the system does not tell, the most that it ever held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on systems without /proc
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that new processes of this machine or container can have; None where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = 1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1])
+    except (OSError, StopIteration):
+        return None
+    try:
+        most = (_CONTROL_GROUP / "memory.max").read_text(encoding="ascii").strip()
+        used = int((_CONTROL_GROUP / "memory.current").read_text(encoding="ascii"))
+    except OSError:
+        return free
+    return min(free, int(most) - used) if most.isdecimal() else free
 
 
 def _wait_and_end() -> None:

@@ -13,6 +13,8 @@ from aflite_assets.errors import InvalidInputError
 
 THREADS = "AFLITE_THREADS"
 _OPENMP = "OMP_NUM_THREADS"
+_SET_HERE = "AFLITE_SET_OMP_NUM_THREADS"
+"""Set where `bound_libraries` set OpenMP's variable: processes started from here must not take it for the user's."""
 _LIBRARIES = (
     _OPENMP, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "RAYON_NUM_THREADS",
@@ -34,6 +36,20 @@ def threads_per_step() -> int:
     if openmp.isdecimal() and int(openmp) >= 1:
         return int(openmp)
     return max(1, available_cores() // (runs_at_once() or 1))
+
+
+def processes_at_once() -> int:
+    """How many processes of one thread each a step may keep busy, at least 1: its threads, or more where cores idle.
+
+    A run that is alone on the machine thus uses all of it, though the instance would allow other runs beside it. What
+    `AFLITE_THREADS` or `OMP_NUM_THREADS` says stays the bound.
+    """
+    threads = threads_per_step()
+    told = os.environ.get(THREADS) or (os.environ.get(_OPENMP) and not os.environ.get(_SET_HERE))
+    if told or not hasattr(os, "getloadavg"):
+        return threads
+    others = max(0, round(os.getloadavg()[0]) - 1)  # the step itself keeps one core busy
+    return max(threads, available_cores() - others)
 
 
 def threads_in_words() -> str:
@@ -117,3 +133,5 @@ def bound_libraries() -> None:
         given = os.environ.get(variable, "")
         if not given or (told and not (given.isdecimal() and int(given) <= threads)):
             os.environ[variable] = str(threads)
+            if variable == _OPENMP:
+                os.environ[_SET_HERE] = "1"

@@ -22,7 +22,8 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.evaluators import FineTuning, evaluate, evaluate_saved, train_and_save
+from aflite_assets.models.evaluators import evaluate, evaluate_saved, train_and_save
+from aflite_assets.models.training.fine_tuning import FineTuning
 from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 from aflite_assets.models.training.predictions import no_log
 from aflite_assets.paths import configure_libraries

@@ -30,12 +30,16 @@ class ComputeDevice(dg.ConfigurableResource):
         """The same as a plain record, with the names of the devices that are leased."""
         return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
 
+    def cards(self) -> tuple[str, ...]:
+        """What `CUDA_VISIBLE_DEVICES` calls the GPUs that steps may use; none on the CPU or without a GPU."""
+        return () if self.device == "cpu" else tuple(visible_devices())
+
     @contextmanager
     def lease(
         self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
     ) -> Iterator[DeviceLease]:
         """A GPU of this machine for the block (`lease_devices`); on the CPU or without a GPU, an empty lease."""
-        devices = () if self.device == "cpu" else visible_devices()
+        devices = self.cards()
         listed = listed_devices() if any(name.isdigit() for name in devices) else ()
         with lease_devices(
             devices, locks_folder(), purpose=purpose, all_free=all_free, listed=listed, log=log

@@ -4,6 +4,10 @@ A fresh interpreter spends seven processor seconds on imports before it trains a
 """
 
 import multiprocessing
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 
 from aflite_assets.stages.pipeline import STAGES
@@ -31,3 +35,34 @@ def forking_context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     return context
+
+
+class ForkedChild:
+    """`ChildProcess` with its libraries loaded, for tests in which the start of an interpreter is not the matter."""
+
+    def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
+        context = forking_context()
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(serve, theirs, dict(environment)))
+        self._process.start()
+        theirs.close()
+
+    def exit_code(self) -> int | None:
+        """As of `ChildProcess`."""
+        self._process.join(10)
+        return self._process.exitcode
+
+    def end(self, *, interrupt: bool) -> None:
+        """As of `ChildProcess`."""
+        if interrupt:
+            self._process.terminate()
+        self.connection.close()
+        self._process.join(10)
+        self._process.kill()
+        self._process.join()
+
+
+def _serve(serve: str, connection: Connection, environment: Mapping[str, str]) -> None:
+    os.environ.update(environment)
+    module, _, name = serve.partition(":")
+    getattr(import_module(module), name)(connection)

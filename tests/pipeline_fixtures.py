@@ -13,7 +13,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import cell_workers
-from tests.forked import forking_context
+from tests.forked import ForkedChild
 from tests.small_datasets import circles, feature_vectors
 from tests.undrawn import undrawn_figures
 
@@ -28,7 +28,7 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     `test_cell_workers.test_an_interrupted_cell_leaves_nothing_to_the_next` does without, as users do.
     """
-    monkeypatch.setattr(cell_workers, "get_context", lambda method: forking_context())
+    monkeypatch.setattr(cell_workers, "ChildProcess", ForkedChild)
 
 
 @pytest.fixture

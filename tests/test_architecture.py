@@ -61,7 +61,7 @@ BELOW: dict[str, set[str]] = {
 """What each package may import; `definitions` is above all of them."""
 DAGSTER = ("assets", "automation")
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
-RENDERERS = ("page/row_browser.py", "page/row_values.py", "figures/representation_figures.py")
+RENDERERS = ("page/row_browser.py", "figures/representation_figures.py")
 """Files of `reports` that read the tables and records of `analysis` alone."""
 MOST_FILES = 16
 MOST_UNTYPED = 20

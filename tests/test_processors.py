@@ -9,12 +9,19 @@ import pytest
 
 from aflite_assets import processors
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.processors import available_cores, bound_libraries, runs_at_once, threads_in_words, threads_per_step
+from aflite_assets.processors import (
+    available_cores,
+    bound_libraries,
+    processes_at_once,
+    runs_at_once,
+    threads_in_words,
+    threads_per_step,
+)
 
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("AFLITE_THREADS", *processors._LIBRARIES):
+    for variable in ("AFLITE_THREADS", processors._SET_HERE, *processors._LIBRARIES):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -54,6 +61,32 @@ def test_cores_are_shared_by_the_runs_allowed_at_once(
     _cores(monkeypatch, cores)
     _instance(monkeypatch, tmp_path, text)
     assert threads_per_step() == expected
+
+
+@pytest.mark.parametrize(
+    ("load", "variables", "processes"),
+    [
+        (0.4, {}, 8),
+        (1.2, {}, 8),  # the step itself
+        (4.9, {}, 4),
+        (30.0, {}, 2),
+        (0.4, {"AFLITE_THREADS": "3"}, 3),
+        (0.4, {"OMP_NUM_THREADS": "1"}, 1),
+    ],
+)
+def test_cores_that_nobody_uses_are_used(
+    load: float, variables: dict[str, str], processes: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of eight cores, of which four runs may have two each; in a process that was started by one of ours as well."""
+    _cores(monkeypatch, 8)
+    _instance(monkeypatch, tmp_path, "concurrency: {runs: {max_concurrent_runs: 4}}")
+    monkeypatch.setattr(processors.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert processes_at_once() == processes
+    monkeypatch.setattr(processors.os, "environ", dict(os.environ))
+    bound_libraries()
+    assert processes_at_once() == processes
 
 
 def test_the_log_says_among_how_many_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

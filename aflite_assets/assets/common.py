@@ -31,7 +31,7 @@ _SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
 
 
 def stage_options(
-    name: str, *, group: str, kinds: set[str], pool: str | None = None, checks: Iterable[tuple[str, str, bool]] = ()
+    name: str, *, group: str, kinds: set[str], checks: Iterable[tuple[str, str, bool]] = ()
 ) -> dict[str, Any]:
     """Decorator arguments of a stage's asset; `checks` are (name, description, blocking), beside those of the stage."""
     stage = STAGES[name]
@@ -42,7 +42,6 @@ def stage_options(
     return {
         "group_name": group,
         "kinds": kinds,
-        "pool": pool,
         "owners": OWNERS,
         "partitions_def": DATASETS,
         "deps": [*stage.input_names, *watched_parents(stage)],
@@ -84,9 +83,9 @@ def run_asset(
         cluster=ClusterSettings() if compute_cluster is None else compute_cluster.settings(),
     )
     progress = Progress(log=context.log.info, on_iteration=on_iteration)
-    with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as note:
-        obtained = found_or_made(context, job, progress, compute_device=compute_device)
-        note(name, obtained)
+    with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as scope:
+        obtained = found_or_made(context, job, progress, compute_device=compute_device, worker=scope.worker)
+        scope.obtained[name] = obtained
     context.log.info(f"{name}: {'found' if obtained.cached else 'made'} {obtained.result.path}")
     return obtained
 

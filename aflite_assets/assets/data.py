@@ -8,7 +8,6 @@ from aflite_assets.analysis.inputs.learning_curve import sample_points
 from aflite_assets.assets.common import OWNERS, check, found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
-from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.results import StoredResult
@@ -107,7 +106,6 @@ def challenge_sets(
         "train_sample",
         group="data",
         kinds={"parquet"},
-        pool=GPU_POOL,  # it trains a model on every sample
     )
 )
 def train_sample(

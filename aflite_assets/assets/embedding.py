@@ -7,7 +7,6 @@ import numpy as np
 
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
-from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.shared.published import open_features, read_rows, read_train_sample, read_warmup_rows
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -22,7 +21,7 @@ _CHECKS = (
 )
 
 
-@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, pool=GPU_POOL, checks=_CHECKS))
+@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, checks=_CHECKS))
 def embeddings(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

@@ -8,7 +8,6 @@ from aflite_assets.assets.common import first_rows, found_checks, materialized, 
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.numbers import grid_numbers
 from aflite_assets.assets.display.pictures import result_pictures
-from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.stages.stage import CellFilter
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -23,9 +22,7 @@ class CellChoice(dg.Config):
     seeds: list[int] = Field(default=[], description="seeds of the spec; empty: all")
 
 
-@asset_with_optional_checks(
-    **stage_options("evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}, pool=GPU_POOL)
-)
+@asset_with_optional_checks(**stage_options("evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}))
 def evaluator_models(
     context: dg.AssetExecutionContext,
     config: CellChoice,
@@ -52,9 +49,7 @@ def evaluator_models(
     return materialized(obtained, metadata, found_checks(obtained, result_store))
 
 
-@asset_with_optional_checks(
-    **stage_options("forgettable_sets", group="evaluation", kinds={"pytorch", "parquet"}, pool=GPU_POOL)
-)
+@asset_with_optional_checks(**stage_options("forgettable_sets", group="evaluation", kinds={"pytorch", "parquet"}))
 def forgettable_sets(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -101,7 +96,7 @@ def leaning_sets(
 
 @dg.asset(
     # distance_encoder is a model to be trained
-    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"}, pool=GPU_POOL)
+    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"})
 )
 def bias_evidence(
     context: dg.AssetExecutionContext,

@@ -23,7 +23,6 @@ from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.inline import small_lines
 from aflite_assets.assets.display.numbers import filter_numbers
 from aflite_assets.assets.display.pictures import result_pictures
-from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
@@ -75,7 +74,6 @@ ITERATIONS = dg.MultiPartitionsDefinition(
         "filtered_sets",
         group="filtering",
         kinds={"numpy", "scikitlearn"},
-        pool=GPU_POOL,  # the engine fits on the card where there is one
         checks=_FILTER_CHECKS,
     )
 )

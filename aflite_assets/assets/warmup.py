@@ -9,7 +9,6 @@ from aflite_assets.analysis.inputs.learning_curve import curve_points
 from aflite_assets.assets.common import found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
-from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.reports.learning_curves import choice_text
 from aflite_assets.results import PublishedResult
@@ -22,7 +21,6 @@ from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
         "warmup_split",
         group="warmup",
         kinds={"parquet"},
-        pool=GPU_POOL,  # warmup.size auto trains encoders
     )
 )
 def warmup_split(
@@ -60,7 +58,7 @@ def _curve_metadata(result: PublishedResult) -> dict[str, Any]:
     }
 
 
-@asset_with_optional_checks(**stage_options("warmup_models", group="warmup", kinds={"pytorch"}, pool=GPU_POOL))
+@asset_with_optional_checks(**stage_options("warmup_models", group="warmup", kinds={"pytorch"}))
 def warmup_models(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from aflite_assets.assets.steps.attempts import GPU_POOL
+from aflite_assets.assets.steps.card_slots import GPU_POOL
 from aflite_assets.automation.dead_runs import end_dead_runs, find_dead_runs
 from aflite_assets.results.doctor import Problem
 

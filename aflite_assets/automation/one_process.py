@@ -1,8 +1,8 @@
-"""The executor of all runs: every step in the run's own process, which sleeps while it waits for a pool's slot.
+"""The executor of all runs: every step in the run's own process, which sleeps while it waits.
 
 It holds the dataset's lock during the run, and records which results the run used.
 
-A stage that must be made gets a child process of its own (`stages.child_process`). One that is found takes milliseconds
+Stages that must be made are made in one child process (`stages.child_process`). One that is found takes milliseconds
 here, whereas Dagster's executor with a process per step takes seconds to start each.
 """
 
@@ -17,12 +17,12 @@ from dagster._core.execution.api import ExecuteRunWithPlanIterable
 from dagster._core.execution.context.system import PlanExecutionContext, PlanOrchestrationContext
 from dagster._core.execution.context_creation_job import PlanExecutionContextManager
 from dagster._core.execution.plan.execute_plan import inner_plan_execution_iterator
-from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
 from dagster._core.execution.plan.plan import ExecutionPlan
 from dagster._core.execution.retries import RetryMode
 from dagster._core.executor.in_process import InProcessExecutor
 from dagster._utils.interrupts import pop_captured_interrupt
 
+from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
 from aflite_assets.automation.runs_of_datasets import started_elsewhere
@@ -39,11 +39,7 @@ def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
 
 
 class OneProcessExecutor(InProcessExecutor):
-    """Dagster's in-process executor with a patient wait for slots.
-
-    Dagster 1.13's own polls for the slot without a pause, which keeps a core busy, and notices a cancellation only
-    once it has the slot.
-    """
+    """Dagster's in-process executor with a patient wait for slots of pools that assets declare."""
 
     def execute(self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
         """Run the plan's steps and yield their events.
@@ -94,7 +90,7 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
         if scope is not None:
             yield from _take_lock(job_context, scope, stack)
             stack.enter_context(run_scope(scope))
-        with _PatientSlots(job_context.instance, job_context.dagster_run) as slots:
+        with PatientSlots(job_context.instance, job_context.dagster_run) as slots:
             yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
         if scope is not None:
             _record(job_context, scope, execution_plan)
@@ -131,20 +127,6 @@ def _record(job_context: PlanExecutionContext, scope: RunScope, execution_plan: 
         scope.record(execution_plan.step_keys_to_execute)
     except StoreError as error:
         job_context.log.warning(str(error))
-
-
-class _PatientSlots(InstanceConcurrencyContext):
-    def interval_to_next_pending_claim_check(self) -> float:
-        """Seconds to sleep before slots are asked for again.
-
-        Raises:
-            DagsterExecutionInterruptedError: the run was cancelled while it waited.
-        """
-        if pop_captured_interrupt():
-            raise DagsterExecutionInterruptedError
-        now = time.time()
-        due = min((self._pending_timeouts.get(step, now) for step in self._pending_claims), default=now)
-        return min(max(due - now, 0.01), _LONGEST_NAP)
 
 
 __all__ = ["OneProcessExecutor", "one_process_executor"]

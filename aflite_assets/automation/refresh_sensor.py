@@ -25,7 +25,7 @@ from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.runs_of_datasets import RunsOfDatasets
 from aflite_assets.automation.up_to_date import evaluation
-from aflite_assets.automation.watched_versions import events_of, watch
+from aflite_assets.automation.watched_versions import ReportedVersions, events_of, watch
 from aflite_assets.errors import NotificationError
 from aflite_assets.notifying import Alert, Notifier
 from aflite_assets.refresh.due import Due, what_is_due
@@ -101,6 +101,7 @@ class Tick:
         self.store.check_format()
         self._state = RefreshState.beside(self.store)
         self._runs = RunsOfDatasets(self.instance)
+        self._reported = ReportedVersions(self.instance)
         seen = _cursor(cursor)
         marks: dict[str, dict[str, str]] = {}
         requests: list[dg.RunRequest] = []
@@ -137,7 +138,7 @@ class Tick:
         """Events about the dataset's inputs and whether it is up to date, and the new marks."""
         stale = tuple(stage.stage for stage in plan.stages if not stage.current)
         self._state.note_look(spec.name, now=self.now, stale=stale)
-        versions, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
+        versions, new = events_of(self._reported, spec.name, watch(spec, plan), marks)
         return [*versions, *self._check(plan, new)], new
 
     def _check(self, plan: DatasetPlan, marks: dict[str, str]) -> list[Event]:

@@ -80,7 +80,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    # Imported here: libraries must be prepared first, and --help need not wait for them.
+    # Imported here: libraries must be prepared first, and --help need not wait for them, nor a missing file for torch.
+    spec = _spec(options.file)
+    from aflite_assets.command_line.preview.data_preview import (
+        preview_challenges,
+        preview_data,
+        preview_plan,
+        source_facts,
+    )
+
+    data = preview_data(spec)
     from aflite_assets.command_line.preview.check_text import (
         challenge_section,
         data_section,
@@ -91,19 +100,11 @@ def _check(options: argparse.Namespace) -> None:
         threshold_section,
         verdict_section,
     )
-    from aflite_assets.command_line.preview.data_preview import (
-        preview_challenges,
-        preview_data,
-        preview_plan,
-        source_facts,
-    )
     from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, train_sets_section
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.results.opening import open_store
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
 
-    spec = _spec(options.file)
-    data = preview_data(spec)
     _section(data_section(spec, data))
     raw = data.raw
     findings = data_findings(

@@ -7,6 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,8 @@ stage is refused, or a stage is left after its tries.
 """
 _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
-reads has changed, and it was made before or the dataset's file says refresh: {start: true}. Where it fails it is tried
+reads has changed, and it was made before, or the dataset is named here, or its file says refresh: {start: true}. With
+a name it is what runs that dataset in one process, without Dagster. Where a stage fails it is tried
 three times at most for one state of its inputs, again after 10 minutes and after an hour; where its inputs are refused,
 once. Where a result came out as it was, what follows is not made again. Exits with 0 where all that was due is made or
 nothing was, 1 where something failed, was left or is refused, or no
@@ -232,16 +234,32 @@ def _refresh(options: argparse.Namespace) -> int:
 
 
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
-    from aflite_assets.refresh.due import how_to_start
-    from aflite_assets.refresh.launching import PLACEHOLDER
-    from aflite_assets.refresh.run import refresh_dataset
-    from aflite_assets.specs.registry import BUNDLED, load_registry
+    from aflite_assets.specs.registry import load_registry
 
     registry = load_registry()
     plans = list(_plans(options.names, registry, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
         time.sleep(max(1.0, options.settle))
-    context = _context(options, store)
+    with ExitStack() as stack:
+        context = _context(options, store, stack)
+        return _refresh_each(plans, context, options, registry=registry, state=state, watch=watch)
+
+
+def _refresh_each(
+    plans: Iterable["DatasetPlan"],
+    context: "RefreshContext",
+    options: argparse.Namespace,
+    *,
+    registry: "Registry",
+    state: "RefreshState",
+    watch: "Watch",
+) -> int:
+    from aflite_assets.refresh.due import how_to_start
+    from aflite_assets.refresh.launching import PLACEHOLDER
+    from aflite_assets.refresh.run import refresh_dataset
+    from aflite_assets.specs.registry import BUNDLED
+
+    store = context.store
     codes = [FAILED for plan in plans if plan.failure is not None]
     never: list[str] = []
     for plan in plans:
@@ -250,7 +268,13 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
             continue
         try:
             done = refresh_dataset(
-                registry[plan.dataset], context, state=state, at_once=options.now, watch=watch, settle=None
+                registry[plan.dataset],
+                context,
+                state=state,
+                at_once=options.now,
+                begin=bool(options.names),
+                watch=watch,
+                settle=None,
             )
         except DatasetBusyError as error:
             _say([escaped_lines(str(error))], error=True)
@@ -404,19 +428,30 @@ def _plans(names: list[str], registry: "Registry", *, watch: "Watch | None") -> 
     return plan_datasets(registry, _store(), names or None, hashes=FileHashes(watch=watch))
 
 
-def _context(options: argparse.Namespace, store: "ResultStore") -> "RefreshContext":
+def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack) -> "RefreshContext":
+    """What stages are run with; on a terminal their bars, which `stack` ends."""
     from aflite_assets.models.devices import DeviceSettings
     from aflite_assets.refresh.run import RefreshContext
     from aflite_assets.stages.stage import Progress
     from aflite_assets.tracking import MlflowTracker, NullTracker
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or None
+    if sys.stderr.isatty():
+        from aflite_assets.command_line.stage_bars import StageBars
+
+        progress = stack.enter_context(StageBars(sys.stderr)).begin
+    else:
+        lines = Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None)
+
+        def progress(stage: str) -> Progress:
+            return lines
+
     return RefreshContext(
         store,
         run=f"refresh-{uuid.uuid4().hex[:12]}",
         tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home()),
         device=DeviceSettings(options.device),
-        progress=Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None),
+        progress=progress,
     )
 
 

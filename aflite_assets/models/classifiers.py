@@ -1,26 +1,20 @@
-"""`NeuralClassifier`, one record for text and image classifiers: model, inputs, saving, loading. Training:
-`training`."""
+"""`NeuralClassifier`, one record for text and image classifiers: model, inputs, saving, loading. Training: `training`.
+
+Each kind of model is imported where it is used: a run of one kind need not wait for the libraries of the others.
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.esim.saved_models import new_esim, saved_esim
 from aflite_assets.models.global_state import quiet_libraries
-from aflite_assets.models.image.inputs import ImageInputs
-from aflite_assets.models.image.timm_models import new_image_model, saved_image_model
-from aflite_assets.models.image.transforms import image_preparation
-from aflite_assets.models.siamese.saved_models import new_siamese, saved_siamese
-from aflite_assets.models.text.inputs import text_columns, tokenize
-from aflite_assets.models.text.pretrained import TextModel, pretrained_text_model
-from aflite_assets.models.text.small_transformer import new_small_text_model
 from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,
@@ -31,6 +25,9 @@ from aflite_assets.specs.models import (
     SmallTransformerSpec,
     TextModelSpec,
 )
+
+if TYPE_CHECKING:
+    from aflite_assets.models.text.pretrained import TextModel
 
 
 class ModelInputs(Protocol):
@@ -66,6 +63,8 @@ class NeuralClassifier:
         A generator is drawn from itself, so that its owner may set its state before each batch.
         """
         if isinstance(self.settings, TextModelSpec | SmallTransformerSpec):
+            from aflite_assets.models.text.inputs import tokenize
+
             return tokenize(
                 examples,
                 self.tokenizer,
@@ -76,8 +75,13 @@ class NeuralClassifier:
         if isinstance(self.settings, EsimSpec):
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
         if isinstance(self.settings, SiameseSpec):
+            from aflite_assets.models.text.inputs import text_columns
+
             columns = text_columns(examples, self.settings.inputs)
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length, columns=columns)
+        from aflite_assets.models.image.inputs import ImageInputs
+        from aflite_assets.models.image.transforms import image_preparation
+
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         return ImageInputs(examples, image_preparation(self.settings), augmentation=rng)
 
@@ -98,6 +102,8 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
     """
     names = train.label_names
     if isinstance(settings, ImageModelSpec):
+        from aflite_assets.models.image.timm_models import new_image_model
+
         model = new_image_model(
             settings.architecture,
             checkpoint=settings.checkpoint,
@@ -115,13 +121,21 @@ def _new_text_model(
     settings: TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec,
     train: Examples,
     log: Callable[[str], None],
-) -> TextModel:
+) -> "TextModel":
     if isinstance(settings, EsimSpec):
+        from aflite_assets.models.esim.saved_models import new_esim
+
         return new_esim(settings, train, log)
     if isinstance(settings, SiameseSpec):
+        from aflite_assets.models.siamese.saved_models import new_siamese
+
         return new_siamese(settings, train, log)
     if isinstance(settings, SmallTransformerSpec):
+        from aflite_assets.models.text.small_transformer import new_small_text_model
+
         return new_small_text_model(settings, train)
+    from aflite_assets.models.text.pretrained import pretrained_text_model
+
     return pretrained_text_model(
         settings.checkpoint, revision=settings.revision, label_names=train.label_names, log=log
     )
@@ -136,18 +150,26 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no encoder (no config.json); materialise warmup_models again")
     if isinstance(settings, TextModelSpec | SmallTransformerSpec):
+        from aflite_assets.models.text.pretrained import pretrained_text_model
+
         new_weights: list[str] = []
         text = pretrained_text_model(str(folder), revision=None, label_names=label_names, log=new_weights.append)
         if new_weights:
             raise _wrong_labels(folder, label_names)
         return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
     if isinstance(settings, EsimSpec):
+        from aflite_assets.models.esim.saved_models import saved_esim
+
         text = saved_esim(folder)
         model, tokenizer = text.model, text.tokenizer
     elif isinstance(settings, SiameseSpec):
+        from aflite_assets.models.siamese.saved_models import saved_siamese
+
         text = saved_siamese(folder)
         model, tokenizer = text.model, text.tokenizer
     else:
+        from aflite_assets.models.image.timm_models import saved_image_model
+
         model, tokenizer = saved_image_model(folder), None
     if model.num_labels != len(label_names):
         raise _wrong_labels(folder, label_names)

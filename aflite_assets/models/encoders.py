@@ -20,7 +20,6 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.models.training.predictions import no_log, on_device, predict
 from aflite_assets.models.training.prefetch import prefetch
-from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
 
 
@@ -208,6 +207,8 @@ def _trained(
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, Mapping[str, float]]:
     """Call within `isolated_random_state`."""
+    from aflite_assets.models.training.train import train_classifier  # takes a second, and given features need none
+
     if isinstance(settings, IdentityEncoderSpec):
         raise ModelError("an identity encoder has nothing to train; give it no warm-up rows")
     check_inputs(settings, train)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,14 @@ from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, s
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_inputs
-from aflite_assets.models.training.fine_tuning import FineTuning, fine_tune
 from aflite_assets.models.training.predictions import Predictions, predict
-from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 
-__all__ = ["Evaluation", "FineTuning", "Predictions", "evaluate", "evaluate_saved", "train_and_save"]
+if TYPE_CHECKING:
+    from aflite_assets.models.training.fine_tuning import FineTuning
+    from aflite_assets.models.training.train import TrainingResult
+
+__all__ = ["Evaluation", "Predictions", "evaluate", "evaluate_saved", "train_and_save"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def train_and_save(
     log: Callable[[str], None],
     validation: Examples | None = None,
     row_weights: np.ndarray | None = None,
-) -> TrainingResult:
+) -> "TrainingResult":
     """The training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for `evaluate_saved`.
 
     Raises:
@@ -104,7 +107,7 @@ def train_and_save(
 def evaluate_saved(
     settings: NeuralModelSpec,
     folder: Path,
-    stages: Sequence[FineTuning],
+    stages: "Sequence[FineTuning]",
     tests: Mapping[str, Examples],
     *,
     label_names: Sequence[str],
@@ -122,6 +125,8 @@ def evaluate_saved(
         ModelError: the folder holds no such model, or as `evaluate`.
         DataError: texts or images cannot be read.
     """
+    from aflite_assets.models.training.fine_tuning import fine_tune  # as below
+
     for examples in (*tests.values(), *(stage.rows for stage in stages)):
         check_inputs(settings, examples)
     classifier = _saved(settings, folder, label_names, seed)
@@ -162,7 +167,9 @@ def _trained(
     log: Callable[[str], None],
     validation: Examples | None,
     row_weights: np.ndarray | None,
-) -> tuple[NeuralClassifier, TrainingResult]:
+) -> tuple[NeuralClassifier, "TrainingResult"]:
+    from aflite_assets.models.training.train import train_classifier  # takes a second, and scikit-learn needs none
+
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
         raise ModelError(

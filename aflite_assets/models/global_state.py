@@ -6,8 +6,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from transformers import set_seed
-from transformers.utils import logging as transformers_logging
 
 SEED_LIMIT = 2**32
 """numpy's global generator takes no larger seeds."""
@@ -25,6 +23,8 @@ def isolated_random_state(seed: int) -> Iterator[None]:
     Weight initialisation and dropout draw from torch's global generator, and a training seeds all three; draws
     elsewhere must not depend on whether a model was trained before.
     """
+    from transformers import set_seed  # takes a second, and given features need none
+
     python_state, numpy_state = random.getstate(), np.random.get_state()
     gpus = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=gpus):
@@ -57,6 +57,8 @@ def isolated_cpu_random_state(seed: int) -> Iterator[None]:
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
     """Silence transformers' log lines below errors and its progress bars within."""
+    from transformers.utils import logging as transformers_logging
+
     verbosity = transformers_logging.get_verbosity()
     had_progress_bars = transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()

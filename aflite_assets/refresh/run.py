@@ -41,13 +41,16 @@ class Refreshed:
 
 @dataclass(frozen=True)
 class RefreshContext:
-    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh."""
+    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh.
+
+    `progress` is given the name of each stage that is run, and returns where it tells how far it is.
+    """
 
     store: ResultStore
     run: str
     tracker: Tracker | None = None
     device: DeviceSettings | None = None
-    progress: Progress = no_progress
+    progress: Callable[[str], Progress] = lambda stage: no_progress
 
 
 def refresh_dataset(
@@ -56,6 +59,7 @@ def refresh_dataset(
     *,
     state: RefreshState,
     at_once: bool = False,
+    begin: bool = False,
     watch: Watch | None = None,
     settle: float | None = 5.0,
     hub_seconds: float = 15.0,
@@ -64,7 +68,8 @@ def refresh_dataset(
 ) -> Refreshed:
     """Run the stages of a dataset that are due, until none is: data versions are unchanged, or a stage failed.
 
-    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. A file that is new or
+    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. `begin`: also stages that
+    were never made, as `refresh: {start: true}` in the dataset's file has it. A file that is new or
     changed is looked at again by `watch` once, after `settle` seconds; with None, not at all. A stage is tried once.
     The state records tries and when the dataset was looked at.
 
@@ -81,6 +86,7 @@ def refresh_dataset(
             watch or Watch(),
             settle,
             at_once=at_once,
+            begin=begin,
             hub_seconds=hub_seconds,
             clock=clock,
             sleep=sleep,
@@ -99,10 +105,14 @@ def _refresh(
     settle: float | None,
     *,
     at_once: bool,
+    begin: bool,
     hub_seconds: float,
     clock: Callable[[], datetime],
     sleep: Callable[[float], None],
 ) -> Refreshed:
+    settings = spec.refresh
+    if begin and settings != "never":
+        settings = settings.model_copy(update={"start": True})
     made: list[tuple[StagePlan, StoredResult]] = []
     failed: dict[str, str] = {}
     begun: set[tuple[str, str | None]] = set()
@@ -112,7 +122,7 @@ def _refresh(
             plan = plan_dataset(
                 spec, context.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
             )
-        due = what_is_due(plan, spec.refresh, now=clock(), state=state, at_once=at_once)
+        due = what_is_due(plan, settings, now=clock(), state=state, at_once=at_once)
         todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
         if todo:
             begun.add((todo[0].stage, todo[0].key))
@@ -145,7 +155,7 @@ def _run(
             store=context.store,
             tracker=context.tracker,
             device=context.device,
-            progress=context.progress,
+            progress=context.progress(stage.stage),
         )
     except AfliteError as error:
         problem, refused = str(error), is_refusal(error)

@@ -15,10 +15,7 @@ from aflite_assets.data.examples import Examples
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """The rows, matrices and tables of one report.
-
-    `scatter_features`: the two feature columns to plot. `similarities`: by representation. `evidence`: shown as it is.
-    """
+    """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot."""
 
     examples: Examples
     rows: RowTables

@@ -13,10 +13,8 @@ from aflite_assets.wording import counted
 def choice_text(points: Sequence[CurvePoint]) -> str:
     """Say in one sentence what was chosen and how many rows are spent in all."""
     chosen, held_back = next(point.rows for point in points if point.chosen), points[0].held_back_rows
-    return (
-        f"By their learning curves the encoders need a sample of {counted(chosen, 'row')}; with the {count(held_back)} "
-        f"held-back rows that tell so, {counted(chosen + held_back, 'train row')} are spent on warm-up."
-    )
+    spent = f"with the {count(held_back)} held-back rows that tell so, {counted(chosen + held_back, 'train row')}"
+    return f"By their learning curves the encoders need a sample of {counted(chosen)}; {spent} are spent on warm-up."
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
@@ -37,12 +35,11 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
     """Say what was chosen, by which rule, how many rows told so, and what they cannot tell."""
     chosen = next(point for point in points if point.chosen)
+    reason = "the next larger one is not better"
     if chosen is points[-1]:
         reason = "it is the largest that could be tried, and the accuracy still rises"
     elif stop == "flat":
         reason = "no larger one that was tried is better by more than noise"
-    else:
-        reason = "the next larger one is not better"
     return (
         f"A sample of {counted(chosen.rows, 'train row')} is filtered: {reason}. "
         f"That was asked of {counted(chosen.held_back_rows, 'held-back train row')}, which tell accuracies to about "
@@ -68,5 +65,4 @@ def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
 
 
 def _noise(point: SamplePoint) -> str:
-    """Return half of the interval, in points."""
     return percent((point.interval_high - point.interval_low) / 2)

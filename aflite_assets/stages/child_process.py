@@ -1,28 +1,26 @@
-"""A stage made in a process of its own, which gives its memory back and keeps torch and MLflow out of the caller's.
+"""Stages made in a process of their own, which gives memory back and keeps torch and MLflow out of the caller's.
+
+A run has one such process, since loading the libraries takes longer than most small stages.
 
 What is said on the way (log lines, iterations) and what comes out (a result, or an error of its own type) goes through
 a pipe. What a stage is: `pipeline`.
 """
 
-import os
-import signal
-import subprocess
-import sys
+import gc
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from pathlib import Path
-from threading import Lock, Thread
-from types import FrameType, MappingProxyType
+from threading import Lock
+from types import MappingProxyType, TracebackType
+from typing import Self
 
+from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import TimeLimitError, WorkerLostError, as_sent
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.paths import configure_libraries
+from aflite_assets.processes import resident_memory
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.display import prepare_shown
@@ -30,8 +28,8 @@ from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
 from aflite_assets.tracking import NullTracker, Tracker
 
-_GRACE = 10.0
-"""Seconds in which a process that is told to end may write down that it was ended."""
+MOST_MEMORY = 3 * 2**29
+"""Bytes that a process may keep between two stages; with the libraries loaded it has about half of that."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +69,78 @@ class ChildTraceback(Exception):
         return f"in the process of the stage:\n{self.args[0]}"
 
 
+class StageWorker:
+    """A process that makes stages one after another, so that libraries are loaded once; a context manager that ends it.
+
+    It begins when a stage is first given to it, and is gone after one that failed, used a card or a cluster, or left it
+    with over `MOST_MEMORY`: the next stage then begins a new one.
+    """
+
+    def __init__(self) -> None:
+        self._child: ChildProcess | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end(interrupt=error is not None)
+
+    def make(
+        self,
+        job: StageJob,
+        *,
+        progress: Progress,
+        environment: Mapping[str, str],
+        seconds: float | None,
+        on_making: Callable[[str], None],
+    ) -> StoredResult:
+        """`make_in_child`, which says what is raised. An `environment` needs a process of its own."""
+        if environment:
+            self.end()
+        self._child = child = self._child or ChildProcess(f"{__name__}:serve", environment)
+        try:
+            child.connection.send(job)
+            obtained, memory = _listen(child.connection, job, progress, seconds, on_making)
+        except (EOFError, ConnectionError) as error:
+            raise self._lost(child, job) from error
+        except BaseException:  # interruptions too: the stage must not outlive the call
+            self.end(interrupt=True)
+            raise
+        if environment or job.cluster.is_ray or memory > MOST_MEMORY:
+            self.end()
+        return obtained
+
+    def end(self, *, interrupt: bool = False) -> None:
+        """End the process, if there is one; `interrupt`: in the middle of a stage, which may tidy up."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.end(interrupt=interrupt)
+
+    def _lost(self, child: ChildProcess, job: StageJob) -> WorkerLostError:
+        code = child.exit_code()
+        self.end(interrupt=True)
+        return WorkerLostError(
+            f"the process that made {job} ended with exit code {'none yet' if code is None else code} "
+            "(-9 is what the system's memory guard leaves"
+            f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
+            "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
+        )
+
+
 def make_in_child(
     job: StageJob,
     *,
     progress: Progress,
+    worker: StageWorker | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
     seconds: float | None = None,
     on_making: Callable[[str], None] = lambda key: None,
 ) -> StoredResult:
-    """`run_stage` in a child process, which ends when this one does, and with the call whatever ends that.
+    """`run_stage` in a child process, which ends when this one does, and where it fails with the call.
 
+    `worker`: the process that may have made stages before, and may make others; default: one that ends with the call.
     `environment`: variables that the child has beside this process's. `seconds`: how long it may take. `on_making` is
     called here, with the key's digest, when the stage begins to be made; the child ends if it raises.
 
@@ -91,13 +151,10 @@ def make_in_child(
         AfliteError: whatever the stage refuses.
         OSError, RuntimeError: any other error; those of libraries as a RuntimeError with their type and text.
     """
-    ours, theirs = Pipe()
-    with ours, _started(theirs, environment) as process:
-        try:
-            ours.send(job)
-            return _listen(ours, job, progress, seconds, on_making)
-        except (EOFError, ConnectionError) as error:
-            raise _lost(process, job) from error
+    if worker is not None:
+        return worker.make(job, progress=progress, environment=environment, seconds=seconds, on_making=on_making)
+    with StageWorker() as alone:
+        return alone.make(job, progress=progress, environment=environment, seconds=seconds, on_making=on_making)
 
 
 def _listen(
@@ -106,7 +163,8 @@ def _listen(
     progress: Progress,
     seconds: float | None,
     on_making: Callable[[str], None],
-) -> StoredResult:
+) -> tuple[StoredResult, int]:
+    """What the child obtained, and the bytes of memory that it holds afterwards."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()
@@ -127,66 +185,22 @@ def _listen(
                 error, where = value
                 raise error from ChildTraceback(where)
             case _:
-                obtained: StoredResult = value
-                return obtained
+                obtained, memory = value
+                return obtained, memory
 
 
-def _lost(process: "subprocess.Popen[bytes]", job: StageJob) -> WorkerLostError:
-    try:
-        code: int | str = process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        code = "none yet"
-    return WorkerLostError(
-        f"the process that made {job} ended with exit code {code} (-9 is what the system's memory guard leaves"
-        f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
-        "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
-    )
-
-
-@contextmanager
-def _started(theirs: Connection, environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """The child, which is gone afterwards.
-
-    Not by `multiprocessing`, whose children import the program that started this one: Dagster, for most.
-    """
-    folder = str(Path(__file__).parents[2])
-    searched = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-    code = f"from aflite_assets.stages.child_process import serve; serve({theirs.fileno()})"
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", code],  # -P: no .py file of the folder where the run was started is imported
-        stdin=subprocess.DEVNULL,
-        pass_fds=[theirs.fileno()],
-        env={**os.environ, "PYTHONPATH": searched, **environment},
-    )
-    theirs.close()
-    try:
-        yield process
-    except BaseException:  # interruptions too: the child must not outlive the call
-        process.terminate()
-        raise
-    finally:
-        _wait_for(process)
-
-
-def _wait_for(process: "subprocess.Popen[bytes]") -> None:
-    try:
-        process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        process.kill()
-        process.wait()
-
-
-def serve(descriptor: int) -> None:
-    """The child's side: make the stage that comes through the pipe, tell what happens, and end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
-    signal.signal(signal.SIGTERM, _interrupted)
-    configure_libraries()
-    connection = Connection(descriptor)
-    job: StageJob = connection.recv()
-    Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+def serve(connection: Connection) -> None:
+    """The child's side: make the stages that come, tell what happens, and end when none comes any more."""
     parent = _Parent(connection)
+    while True:
+        try:
+            job: StageJob = connection.recv()
+        except EOFError:
+            return
+        _make(job, parent)
+
+
+def _make(job: StageJob, parent: "_Parent") -> None:
     progress = Progress(log=parent.log, on_iteration=parent.on_iteration)
     try:
         obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
@@ -194,7 +208,8 @@ def serve(descriptor: int) -> None:
     except Exception as error:  # anything that a stage raises; the parent raises it
         parent.say("error", (_sent(error, job), traceback.format_exc()))
     else:
-        parent.say("done", obtained)
+        gc.collect()
+        parent.say("done", (obtained, resident_memory()))
 
 
 @dataclass(frozen=True)
@@ -213,18 +228,6 @@ class _Parent:
 
     def on_iteration(self, report: IterationReport) -> None:
         self.say("iteration", report)
-
-
-def _end_with_parent(connection: Connection) -> None:
-    """End this process as soon as nobody holds the pipe's other end, which would be noticed after the stage only."""
-    try:
-        connection.poll(None)
-    finally:
-        os._exit(1)
-
-
-def _interrupted(signal_number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + signal_number)
 
 
 def _sent(error: Exception, job: StageJob) -> Exception:

@@ -56,6 +56,20 @@ STAGES: Mapping[str, Stage] = {
 }
 """Every stage by its name, in an order in which they can be run."""
 
+ON_CARDS = frozenset(
+    {
+        TRAIN_SAMPLE.name,
+        WARMUP_SPLIT.name,
+        WARMUP_MODELS.name,
+        EMBEDDINGS.name,
+        FILTERED_SETS.name,
+        FORGETTABLE_SETS.name,
+        EVALUATOR_MODELS.name,
+        BIAS_EVIDENCE.name,
+    }
+)
+"""Stages that train models, run them or fit classifiers, and do so on a card where there is one."""
+
 SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
 """Stages whose work goes to the workers of a cluster, where there is one."""
 
@@ -309,6 +323,8 @@ def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
 
 
 __all__ = [
+    "ON_CARDS",
+    "SPREAD",
     "STAGES",
     "find_stage",
     "next_attempt",

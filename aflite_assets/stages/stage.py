@@ -49,10 +49,11 @@ class IterationReport:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where log lines and finished iterations of a running stage go."""
+    """Where a running stage tells its log lines, its finished iterations, and how many parts are done of how many."""
 
     log: Callable[[str], None]
     on_iteration: Callable[[IterationReport], None]
+    on_part: Callable[[int, int], None] = lambda done, total: None
 
 
 def _ignore(_: object) -> None:

@@ -15,7 +15,7 @@ from aflite_assets.models import evaluators
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
-from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.pipeline import ON_CARDS, STAGES
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 GROUPS = {
@@ -79,14 +79,11 @@ def test_assets_depend_on_what_their_stages_read() -> None:
     assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
 
 
-def test_assets_that_compute_on_a_card_share_the_pool_gpu() -> None:
+def test_no_asset_waits_in_a_pool_before_its_step_begins() -> None:
+    """What is found needs no card, and a run that waits in a pool is passed over by later ones (`card_slots`)."""
     graph = definitions.defs.resolve_asset_graph()
-    pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
-    assert {name for name, pool in pools.items() if pool} == {
-        "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "forgettable_sets",
-        "evaluator_models", "bias_evidence",
-    }  # fmt: skip
-    assert set.union(*pools.values()) == {"gpu"}
+    assert {pool for key in graph.get_all_asset_keys() for pool in graph.get(key).pools or ()} == set()
+    assert set(STAGES) >= ON_CARDS
 
 
 def test_jobs_hold_all_that_can_be_made_on_the_way() -> None:
@@ -221,7 +218,7 @@ def _check_what_is_shown(made: dict[str, dg.AssetMaterialization], home: Path) -
 def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcessResult) -> None:
     """One run per asset, nested ones per cell and representation, metrics by step, the report as an artifact.
 
-    Runs and versions bear Dagster's names.
+    Runs and versions bear Dagster's names. What holds nothing has no run.
     """
     from mlflow import MlflowClient
 
@@ -229,8 +226,9 @@ def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcess
     experiment = client.get_experiment_by_name("aflite/circles_1")
     runs = client.search_runs([experiment.experiment_id], max_results=200)
     parents = {run.data.tags["dagster/asset_key"]: run for run in runs if "mlflow.parentRunId" not in run.data.tags}
-    assert set(parents) == set(STAGES)
-    assert {name: run.data.tags["dagster/data_version"] for name, run in parents.items()} == _versions(result)
+    assert set(parents) == set(STAGES) - {"train_sample", "forgettable_sets"}
+    versions = {name: version for name, version in _versions(result).items() if name in parents}
+    assert {name: run.data.tags["dagster/data_version"] for name, run in parents.items()} == versions
     assert {run.data.tags["dagster/run_id"] for run in parents.values()} == {result.run_id}
     assert {run.info.status for run in runs} == {"FINISHED"}
     children = {

@@ -1,6 +1,9 @@
-"""A step of the pool `gpu` works on a leased card, says which in metadata and MLflow, and the others lease none."""
+"""A stage that is made on a card holds a slot of the pool `gpu` and a leased card; others hold neither, nor wait."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +16,9 @@ from aflite_assets.cluster import ClusterSettings
 from aflite_assets.models import device_leases
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
-from aflite_assets.stages.child_process import StageJob
-from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.child_process import StageJob, StageWorker
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.stage import no_progress
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ASSETS = [
@@ -71,13 +75,89 @@ def test_cards_of_a_cluster_are_its_own_to_give(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
     monkeypatch.setattr(device_leases, "_first_lease", [])
-    context: Any = SimpleNamespace(
-        op_def=SimpleNamespace(pool="gpu"),
-        log=SimpleNamespace(info=lambda line: None),
-    )
     job = StageJob("embeddings", load_spec(BUNDLED / "circles_1.yaml"), ResultStore(tmp_path), cluster=cluster)
-    with attempts._leased(context, job, ComputeDevice()) as lease:
+    with _instance(tmp_path) as instance, attempts._leased(_step(instance), job, ComputeDevice()) as lease:
         assert lease.devices == devices
+        assert _slots_taken(instance) == len(devices)
+    with _instance(tmp_path) as instance:
+        assert _slots_taken(instance) == 0
+
+
+def test_a_stage_without_a_card_waits_for_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All slots are taken: on the processor, and by a stage that never uses a card, none is asked for."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
+    spec, store = load_spec(BUNDLED / "circles_1.yaml"), ResultStore(tmp_path)
+    with _instance(tmp_path) as instance:
+        instance.event_log_storage.initialize_concurrency_limit_to_default("gpu")
+        assert instance.event_log_storage.claim_concurrency_slot("gpu", "another run", "its step").is_claimed
+        for name, device in (("embeddings", ComputeDevice(device="cpu")), ("raw_dataset", ComputeDevice())):
+            with attempts._leased(_step(instance), StageJob(name, spec, store), device) as lease:
+                assert lease.devices == ()
+
+
+def test_a_stage_waits_for_a_slot_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
+    monkeypatch.setattr(device_leases, "_first_lease", [])
+    job = StageJob("embeddings", load_spec(BUNDLED / "circles_1.yaml"), ResultStore(tmp_path))
+    lines: list[str] = []
+    with _instance(tmp_path) as instance:
+        taken = instance.event_log_storage
+        taken.initialize_concurrency_limit_to_default("gpu")
+        assert taken.claim_concurrency_slot("gpu", "another run", "its step").is_claimed
+        release = Timer(1.5, lambda: taken.free_concurrency_slots_for_run("another run"))
+        release.start()
+        started = time.monotonic()
+        with attempts._leased(_step(instance, lines.append), job, ComputeDevice()) as lease:
+            assert time.monotonic() - started >= 1.5
+            assert lease.devices == ("0",)
+        release.join()
+        assert _slots_taken(instance) == 0
+    assert lines[0] == "Waiting for a slot of the pool 'gpu'; the other runs that hold one work on a card"
+
+
+def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
+    content["source"]["splits"] = {"train": 200, "test": 100}
+    spec, store = parse_spec(content), ResultStore(tmp_path / "results")
+    for name in STAGES["train_sample"].input_names:
+        run_stage(name, spec, store=store)
+
+    def refused(*job: object, **rest: object) -> None:
+        pytest.fail("a process, or a run of MLflow, for nothing")
+
+    monkeypatch.setattr(attempts, "make_in_child", refused)
+    job: Any = StageJob("train_sample", spec, store, SimpleNamespace(run=refused))  # type: ignore[arg-type]
+    with _instance(tmp_path) as instance:
+        obtained = attempts.found_or_made(
+            _step(instance), job, no_progress, compute_device=ComputeDevice(), worker=StageWorker()
+        )
+    assert not obtained.cached
+    assert obtained.result.summary == {"nothing_asked": True}
+
+
+def _instance(folder: Path) -> dg.DagsterInstance:
+    """One slot in every pool, and a history in files."""
+    (folder / "dagster.yaml").write_text(
+        "telemetry: {enabled: false}\nconcurrency: {pools: {granularity: op, default_limit: 1}}\n"
+    )
+    return dg.DagsterInstance.from_config(str(folder))
+
+
+def _step(instance: dg.DagsterInstance, log: Callable[[str], object] = lambda line: None) -> Any:
+    """What a step's context has that leases and slots look at."""
+    return SimpleNamespace(
+        instance=instance,
+        run=dg.DagsterRun("benchmark", run_id="this run"),
+        op_def=SimpleNamespace(name="embeddings"),
+        log=SimpleNamespace(info=log),
+        retry_number=0,
+    )
+
+
+def _slots_taken(instance: dg.DagsterInstance) -> int:
+    return instance.event_log_storage.get_concurrency_info("gpu").active_slot_count
 
 
 def _materializations(result: dg.ExecuteInProcessResult) -> list[dg.AssetMaterialization]:

@@ -57,9 +57,8 @@ def settled(deployment: Deployment) -> Deployment:
 
 
 def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
-    first = deployment.tick()
-    # A file is first looked at: what stands behind the names is not told yet, settings are.
-    assert "raw_dataset_settings" in reported(first)
+    # The first look tells how each dataset stands, and nothing of what did not move since its results were made.
+    assert reported(deployment.tick()) == {"up_to_date": list(NAMES)}
     deployment.tick()
     for _ in range(4):
         result = deployment.tick()
@@ -67,6 +66,22 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
         assert result.asset_events == []
     assert deployment.instance.get_runs() == []
     assert deployment.state.last_look("digits") is not None
+
+
+def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
+    """Also where the cursor is lost: what the instance was told is not told again, what it was not told is."""
+    deployment.edit("digits", title="Other words")
+    moved = {"published_dataset_settings", "analysis_settings"}
+    first = reported(deployment.tick())
+    assert {asset: datasets for asset, datasets in first.items() if asset != "up_to_date"} == {
+        asset: ["digits"] for asset in moved
+    }
+    deployment.settled()
+    deployment.cursor = None
+    assert set(reported(deployment.tick())) == {"up_to_date"}
+    deployment.edit("digits", title="Words of their own")
+    deployment.cursor = None
+    assert set(reported(deployment.tick())) == {*moved, "up_to_date"}
 
 
 def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from aflite_assets.command_line.main import INTERRUPTED, main
 from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
+from aflite_assets.refresh.due import how_to_start
 from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
@@ -74,6 +75,17 @@ def test_nothing_to_do(vectors: Path, run: Run) -> None:
     table = "dataset  stage   state  last time  why\nvectors  all 15  found\n\nfound: its result is there\n\n"
     assert run("plan", "vectors") == (0, f"{table}a refresh now would do nothing: all is found\n", "")
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
+
+
+def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -> None:
+    shutil.rmtree(home / "results")
+    assert run("refresh")[:2] == (0, f"never made, and not begun: vectors; {how_to_start('vectors')}\n")
+    code, out, err = run("refresh", "vectors")
+    assert code == 0
+    assert [line.split()[1] for line in out.splitlines()[: len(STAGES)]] == list(STAGES)
+    assert "cell 1 of " in err  # no terminal: lines
+    store = ResultStore(home / "results")
+    assert f"vectors: the report is {store.current('benchmark_report', 'vectors').file('report.html')}" in out
 
 
 def test_results_without_a_file_are_named(vectors: Path, run: Run, home: Path) -> None:

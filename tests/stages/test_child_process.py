@@ -17,7 +17,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import child_process as child
-from aflite_assets.stages.child_process import ChildTraceback, StageJob, make_in_child
+from aflite_assets.stages.child_process import ChildTraceback, StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
 from aflite_assets.stages.stage import IterationReport, Progress, no_progress
 
@@ -107,6 +107,40 @@ def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, stor
     assert any(line.startswith("raw dataset: {'train': 400") for line in lines)
     assert [one.iteration for one in iterations] == list(range(made.result.summary["given"]["iterations"]))
     assert {path.name.split("-")[1] for path in made.result.path.parent.glob("shown/*")} == {"findings", "pictures"}
+
+
+def test_one_process_makes_stage_after_stage_until_one_is_lost(
+    circles_spec: DatasetSpec, store: ResultStore, misbehaving: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StageWorker() as worker:
+
+        def made_by(name: str, **given: Any) -> int:
+            obtained = make_in_child(StageJob(name, circles_spec, store), progress=no_progress, worker=worker, **given)
+            pid: int = obtained.result.manifest["process"]
+            return pid
+
+        first = made_by("raw_dataset")
+        assert made_by("challenge_sets") == made_by("warmup_split") == first
+        with pytest.raises(WorkerLostError, match=r"the process that made warmup_models of .* exit code -9"):
+            make_in_child(
+                StageJob("warmup_models", circles_spec, store, misbehaving("killed")),
+                progress=no_progress,
+                worker=worker,
+            )
+        second = made_by("warmup_models")
+        assert second not in (first, os.getpid())
+        on_card = made_by("embeddings", environment={"CUDA_VISIBLE_DEVICES": "0"})
+        assert on_card != second
+        assert not alive(on_card)
+        assert not alive(second)
+        monkeypatch.setattr(child, "MOST_MEMORY", 0)
+        heavy = made_by("filtered_sets")
+        assert heavy != on_card
+        assert not alive(heavy)
+        monkeypatch.undo()
+        last = made_by("control_sets")
+        assert alive(last)
+    assert not alive(last)
 
 
 def test_what_is_found_is_current_again(circles_content: dict[str, Any], store: ResultStore) -> None:

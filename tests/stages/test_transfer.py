@@ -100,14 +100,14 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
 
 def _spied(patch: pytest.MonkeyPatch) -> Spy:
     found = Spy()
-    for module, name in ((evaluators, "first"), (fine_tuning, "later")):
-        real = module.train_classifier
+    for module, function, name in ((evaluators, "_trained", "first"), (fine_tuning, "train_classifier", "later")):
+        real = getattr(module, function)
 
         def counting(*args: Any, _real: Any = real, _name: str = name, **kwargs: Any) -> Any:
             found.counts[_name] += 1
             return _real(*args, **kwargs)
 
-        patch.setattr(module, "train_classifier", counting)
+        patch.setattr(module, function, counting)
     return found
 
 

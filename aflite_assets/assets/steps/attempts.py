@@ -8,14 +8,16 @@ from dataclasses import replace
 
 import dagster as dg
 
+from aflite_assets.assets.steps.card_slots import card_slot
 from aflite_assets.errors import AfliteError, InvalidInputError
 from aflite_assets.models.device_leases import DeviceLease
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
 from aflite_assets.results import StoredResult
-from aflite_assets.stages.child_process import StageJob, make_in_child
-from aflite_assets.stages.pipeline import find_stage
+from aflite_assets.stages.child_process import StageJob, StageWorker, make_in_child
+from aflite_assets.stages.pipeline import ON_CARDS, STAGES, find_stage
 from aflite_assets.stages.stage import Progress
+from aflite_assets.tracking import NullTracker
 from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)
@@ -27,14 +29,18 @@ TIME_LIMIT_TAG = "aflite/max_runtime_seconds"
 REFRESH_TAG = "aflite/refresh"
 """Tag of the runs that refreshes start, with the name under which their tries are counted."""
 
-GPU_POOL = "gpu"
-"""The pool whose steps need a card: `stage_options(pool=...)`."""
-
 
 def found_or_made(
-    context: dg.AssetExecutionContext, job: StageJob, progress: Progress, *, compute_device: ComputeDevice
+    context: dg.AssetExecutionContext,
+    job: StageJob,
+    progress: Progress,
+    *,
+    compute_device: ComputeDevice,
+    worker: StageWorker,
 ) -> StoredResult:
-    """The result of a stage: found in this process, or made in one of its own on a device that is leased for it.
+    """The result of a stage: found in this process, or made in `worker` on a device that is leased for it.
+
+    What holds nothing, since the dataset's file asks for nothing, is made here.
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; no retry would help.
@@ -48,13 +54,16 @@ def found_or_made(
     with _as_dagster_errors(context):
         try:
             obtained = find_stage(job.name, job.spec, store=job.store)
-            if obtained is None:
+            if obtained is None and STAGES[job.name].settings.asks_nothing(job.spec):
+                obtained = replace(job, tracker=NullTracker()).run(progress=progress, on_making=counted.begin)
+            elif obtained is None:
                 seconds = _time_limit(context.run.tags)
                 with _leased(context, job, compute_device) as lease:
                     leased = replace(job, device=compute_device.settings(lease))
                     obtained = make_in_child(
                         leased,
                         progress=progress,
+                        worker=worker,
                         environment=lease.environment,
                         seconds=seconds,
                         on_making=counted.begin,
@@ -68,16 +77,19 @@ def found_or_made(
 
 @contextmanager
 def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
-    """The GPU that an asset of the pool `gpu` works on, held for the block; an empty lease for all others.
+    """The card that a stage works on, with a slot of the pool `gpu`, held for the block; else an empty lease.
 
-    `evaluator_models` takes every one that is free, since it trains a cell on each; it keeps them until it has ended.
+    `evaluator_models` takes every card that is free, since it trains a cell on each; it keeps them until it has ended.
     On a cluster of Ray cards are Ray's to give.
     """
-    if context.op_def.pool != GPU_POOL or job.cluster.is_ray:
+    if job.name not in ON_CARDS or job.cluster.is_ray or not compute_device.cards():
         yield DeviceLease()
         return
     purpose = f"{job.name} of {job.spec.name}"
-    with compute_device.lease(purpose, all_free=job.name == "evaluator_models", log=context.log.info) as lease:
+    with (
+        card_slot(context.instance, context.run, context.op_def.name, log=context.log.info),
+        compute_device.lease(purpose, all_free=job.name == "evaluator_models", log=context.log.info) as lease,
+    ):
         yield lease
 
 

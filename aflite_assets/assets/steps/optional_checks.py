@@ -25,9 +25,7 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
             name, description=inspect.getdoc(compute), **{field: options[field] for field in of_spec}
         )
 
-        @dg.multi_asset(
-            name=name, specs=[described], check_specs=options["check_specs"], can_subset=True, pool=options["pool"]
-        )
+        @dg.multi_asset(name=name, specs=[described], check_specs=options["check_specs"], can_subset=True)
         @functools.wraps(compute)
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:

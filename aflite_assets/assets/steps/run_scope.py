@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from aflite_assets.errors import DatasetBusyError
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.refresh_records import Refresh
+from aflite_assets.stages.child_process import StageWorker
 from aflite_assets.stages.pipeline import STAGES, record_if_whole
 
 _open: dict[str, "RunScope"] = {}
@@ -18,12 +19,13 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: what its steps obtained so far, by stage."""
+    """One run of one dataset: what its steps obtained so far, by stage, and the process that makes stages for them."""
 
     run_id: str
     store: ResultStore
     partition: str
     obtained: dict[str, StoredResult] = field(default_factory=dict)
+    worker: StageWorker = field(default_factory=StageWorker)
 
     @property
     def what(self) -> str:
@@ -45,10 +47,11 @@ class RunScope:
 
 @contextmanager
 def run_scope(scope: RunScope) -> Iterator[RunScope]:
-    """Let the steps of a run find their scope while the block runs."""
+    """Let the steps of a run find their scope while the block runs; its worker ends with it."""
     _open[scope.run_id] = scope
     try:
-        yield scope
+        with scope.worker:
+            yield scope
     finally:
         del _open[scope.run_id]
 
@@ -56,14 +59,14 @@ def run_scope(scope: RunScope) -> Iterator[RunScope]:
 @contextmanager
 def dataset_held(
     run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
-) -> Iterator[Callable[[str, StoredResult], None]]:
-    """The dataset's lock for one step, where its run does not hold it; yields where to note what the step obtained.
+) -> Iterator[RunScope]:
+    """The dataset's lock for one step, where its run does not hold it; yields the run's scope, or the step's own.
 
     Under an executor that opens no scope, runs of one dataset take turns step by step.
     """
     scope = _open.get(run_id)
     if scope is not None and scope.partition == partition:
-        yield scope.obtained.__setitem__
+        yield scope
         return
     what = f"a step of Dagster run {run_id}"
     lock = store.dataset_lock(partition, what=what, wait=0)
@@ -74,7 +77,9 @@ def dataset_held(
         lock = store.dataset_lock(partition, what=what)
         lock.__enter__()
     try:
-        yield lambda stage, obtained: None
+        alone = RunScope(run_id, store, partition)
+        with alone.worker:
+            yield alone
     finally:
         lock.__exit__(None, None, None)
 

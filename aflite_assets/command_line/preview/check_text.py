@@ -177,6 +177,12 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     for line in estimate.lines:
         if line.note:
             yield from indented(f"{line.stage} of {line.what}: {line.note}")
+    at_once = max(line.at_once for line in estimate.lines)
+    if at_once > 1:
+        yield from indented(
+            f"Small evaluators train side by side, in {at_once} processes of one thread and up to 1 GiB each; "
+            "a run starts no more of them than cores are free and memory suffices for."
+        )
     for line in estimate.not_measured:
         yield from indented(
             f"not measured: {line.stage} of {line.what}, the model is not here; a run downloads it first"
@@ -184,7 +190,7 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     yield from indented(
         f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
         f"machine counts, and a filter that stops by its threshold does fewer iterations{larger}. "
-        "Reading, statistics and the report take longer on many rows. Stages that are found start no process."
+        "Reading, statistics and the report take longer on many rows. What is found starts no process."
     )
 
 

@@ -8,8 +8,8 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +35,8 @@ from aflite_assets.command_line.preview.weak_models import ASSUMED_SHARE, Planne
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.sizes import trains_in_one_thread
+from aflite_assets.processors import processes_at_once
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import (
     ClassicalModelSpec,
@@ -45,8 +47,8 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.stages.evaluation.cell_workers import WORTH, workers_with_memory
 from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
-from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 
 Timing = TypeVar("Timing")
@@ -86,6 +88,8 @@ FEW_ROWS_SPEC = {
 LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
 """What the process of a stage loads before it does anything."""
 
+_LEANING = " (leaning)"
+
 AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
 
 
@@ -103,18 +107,22 @@ class Work:
 
 @dataclass(frozen=True)
 class CostLine:
-    """The cost of one stage for one model; `note` says what was assumed."""
+    """The cost of one stage for one model; `note` says what was assumed.
+
+    `at_once`: processes that share the work.
+    """
 
     stage: str
     what: str
     work: tuple[Work, ...]
     note: str = ""
+    at_once: int = 1
 
     @property
     def seconds(self) -> float | None:
-        """The estimate; None where a part of it could not be measured."""
+        """The estimate, by the clock; None where a part of it could not be measured."""
         parts = [work.count * work.seconds for work in self.work if work.seconds is not None]
-        return sum(parts) if len(parts) == len(self.work) else None
+        return sum(parts) / self.at_once if len(parts) == len(self.work) else None
 
 
 @dataclass(frozen=True)
@@ -145,11 +153,10 @@ def estimate_cost(
 ) -> CostEstimate:
     """Measure each distinct model and the filter on few of `raw`'s rows, and multiply by the plan's counts.
 
-    Train sets are counted with the plan's rows, and with the controls that may not be needed. Every
-    stage has a process of its own, whose start is most of what a small dataset costs; what a model loads when it is
-    first used is counted once for each of them, and what the stages do for any data (statistics, publishing, the
-    report) by a run of all stages on few rows. What these take longer on many rows is left out. `log` gets a line for
-    each measurement.
+    Train sets are counted with the plan's rows, and with the controls that may not be needed. The run starts one
+    process that makes its stages; what a model loads when it is first used is counted once, and what the stages do for
+    any data (statistics, publishing, the report) by a run of all stages on few rows. What these take longer on many
+    rows is left out. Small evaluators train side by side. `log` gets a line for each measurement.
 
     Raises:
         ModelError: the device is not there, or a model cannot be trained on these data.
@@ -159,8 +166,8 @@ def estimate_cost(
     few_rows = timings.few_rows()
     started_in = timings.start()  # after a process that has read the libraries from the disk, as it is within a run
     lines = [
-        CostLine("each stage", "its process", (Work(len(STAGES), "start", started_in),)),
-        CostLine("each stage", "what any data need", (Work(1, "run of few rows", few_rows),)),
+        CostLine("all stages", "their process", (Work(1, "start", started_in),)),
+        CostLine("all stages", "what any data need", (Work(1, "run of few rows", few_rows),)),
     ]
     lines += _sample_lines(spec.sample, plan, timings)
     for name, encoder in spec.representations.items():
@@ -181,6 +188,8 @@ def estimate_cost(
     lines += _distance_lines(spec.distance_encoder, plan, timings)
     loading = _loading_line(spec, timings)
     lines[2:2] = [] if loading is None else [loading]
+    if resolved == "cpu":
+        lines = _side_by_side(spec, lines)
     return CostEstimate(tuple(lines), resolved, time.perf_counter() - started, sizes_known=bool(plan.kept))
 
 
@@ -299,19 +308,30 @@ def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: Timi
 
 
 def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
-    """What neural models load when they are first used, once in each stage that has some; None without any here."""
+    """What neural models load when they are first used; None without any here."""
     encoders = [one for one in spec.representations.values() if not isinstance(one, IdentityEncoderSpec)]
     apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
     evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]
     weak_models = [entry.settings(spec.evaluators) for entry in spec.forgettables.values()]
     sample = [] if spec.sample is None or isinstance(spec.sample.model, ClassicalModelSpec) else [spec.sample.model]
-    # train_sample, warmup_models, embeddings, forgettable_sets, evaluator_models
-    stages = [sample, encoders, encoders, weak_models, evaluators]
-    firsts = [[timing.first for one in models if (timing := timings.neural(one)) is not None] for models in stages]
-    longest = [max(one) for one in firsts if one]
-    if not longest:
-        return None
-    return CostLine("each stage", "models when first used", (Work(len(longest), "start", max(longest)),))
+    models = [*sample, *encoders, *weak_models, *evaluators]
+    firsts = [timing.first for one in models if (timing := timings.neural(one)) is not None]
+    return CostLine("all stages", "models when first used", (Work(1, "start", max(firsts)),)) if firsts else None
+
+
+def _side_by_side(spec: DatasetSpec, lines: Sequence[CostLine]) -> list[CostLine]:
+    """Share the cells of small models among processes, where there is enough of them (`cell_workers`)."""
+    recipes = recipes_of(spec.evaluators)
+    settings = {
+        name: recipes[name].settings if isinstance(one, FineTunedSpec) else one for name, one in spec.evaluators.items()
+    }
+    small = {name for name, one in settings.items() if trains_in_one_thread(one)}
+    small |= {f"{name}{_LEANING}" for name in small}
+    shared = [line for line in lines if line.stage == "evaluator_models" and line.what in small]
+    at_once = workers_with_memory(processes_at_once())
+    if at_once < 2 or sum(line.seconds or 0.0 for line in shared) <= WORTH:
+        return list(lines)
+    return [replace(line, at_once=at_once) if line in shared else line for line in lines]
 
 
 def _distance_lines(encoder: EncoderSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
@@ -364,11 +384,11 @@ def _leaning_line(spec: DatasetSpec, plan: RunPlan, timings: TimingCache) -> Cos
     note = f"at most, with {MOST_CANDIDATES} properties that go with the label"
     if isinstance(settings, ClassicalModelSpec):
         each = timings.classical(settings).seconds(rows, tested)
-        return CostLine("evaluator_models", f"{name} (leaning)", (Work(models, "fit", each),), note)
+        return CostLine("evaluator_models", f"{name}{_LEANING}", (Work(models, "fit", each),), note)
     assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
     steps = models * _steps(settings, rows)
     work = _work(timings.neural(settings), model=models, step=steps, row=models * tested)
-    return CostLine("evaluator_models", f"{name} (leaning)", work, note)
+    return CostLine("evaluator_models", f"{name}{_LEANING}", work, note)
 
 
 def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache) -> CostLine:

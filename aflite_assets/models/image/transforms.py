@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
-from timm.data import create_transform, rand_augment_transform
 
 from aflite_assets.models.global_state import isolated_cpu_random_state
 from aflite_assets.specs.models import ImageModelSpec, RandAugmentSpec
@@ -134,6 +133,8 @@ def _flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
 
 
 def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Image], Image.Image]:
+    from timm.data import create_transform  # takes seconds, and pixels for scikit-learn need none
+
     first, _, _ = create_transform(
         settings.image_size,
         is_training=True,
@@ -152,6 +153,8 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
     By itself timm would end at 10, leave out every second operation and, on large images, shift by more. As in that
     code posterising and solarising get weaker as the magnitude rises. What comes in from beyond the border is grey.
     """
+    from timm.data import rand_augment_transform
+
     number, magnitude = operations.operations, operations.magnitude
     return rand_augment_transform(
         f"rand-n{number}-m{magnitude}-p1-mmax{max(10, magnitude)}",
@@ -164,6 +167,8 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
 
 
 def _centre(settings: ImageModelSpec) -> Centre:
+    from timm.data import create_transform
+
     return Centre(
         create_transform(
             settings.image_size,

@@ -35,9 +35,9 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
         pictures |= _pictures_of_rows(analysis, inputs, name)
     means = analysis.of(DATA_MAPS)
     for kept, removed in zip(means[::2], means[1::2], strict=True):
-        key = (kept.representation, kept.evaluator)
-        points = inputs.rows.data_maps[key]
-        pictures[f"data_map.{'.'.join(key)}"] = representation_figures.data_map(kept, removed, points)
+        points = inputs.rows.data_maps[kept.representation, kept.evaluator]
+        name = f"data_map.{kept.representation}.{kept.evaluator}"
+        pictures[name] = representation_figures.data_map(kept, removed, points)
     return pictures | forgettable_pictures(analysis)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import Figure
     from PIL import Image
 
 MAX_BYTES = 50_000
@@ -22,11 +22,9 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, GREY, INK = "#D55E00", "#56B4E9", "#5F6B76", "#17212b"
 SERIES_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILION, SKY)
 SERIES_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-THOUSANDS = "{x:,.0f}"
-"""Format of tick labels with thousands separators."""
+THOUSANDS = "{x:,.0f}"  # of tick labels
 DPI = 110
-_PAD = 7
-"""Pixels around panels."""
+_PAD = 7  # pixels around panels
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ def series_style(number: int) -> dict[str, Any]:
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`, known to no global state.
-
-    `layout`: "constrained" for parts of a figure, which `picture` cannot lay out; it measures every text twice.
-    """
+    """Return an empty figure of this size in inches at `DPI`; "constrained" is for parts, which `picture` leaves."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -70,10 +65,7 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return an empty figure and its grid of panels (rows x columns); those beyond `number` are hidden.
-
-    `size` and `margin`: inches of a panel and of what is beside all of them. `shared`: sharex, sharey.
-    """
+    """Return a figure and its grid of panels, those beyond `number` hidden; `size` and `margin` of all in inches."""
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
     figure = new_figure(width=size[0] * across + margin[0], height=size[1] * down + margin[1])
@@ -92,16 +84,12 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection, which is drawn much faster than an artist for each.
-
-    `style`: of the collection. The limits of the axes are not moved.
-    """
+    """Draw bars from `low` to `high` as one collection, drawn much faster than artists; it moves no limits."""
     from matplotlib.collections import PolyCollection
 
     under = np.broadcast_to(bottom, low.shape)
-    corners = (low, under), (high, under), (high, under + height), (low, under + height)
-    vertices = np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
-    axes.add_collection(PolyCollection(list(vertices), edgecolors="white", **style), autolim=False)
+    corners = np.array([(low, under), (high, under), (high, under + height), (low, under + height)])
+    axes.add_collection(PolyCollection(list(corners.transpose(2, 0, 1)), edgecolors="white", **style), autolim=False)
 
 
 def whole_ticks(axes: "Axes") -> None:
@@ -109,11 +97,6 @@ def whole_ticks(axes: "Axes") -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-
-
-def legend_below(figure: "FigureBase", axes: "Axes", **style: Any) -> None:
-    """Name the series of `axes` below a figure or a part of one."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, **style)
 
 
 def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
@@ -149,10 +132,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Give the panels of a figure's one grid the room that texts and the legend leave, if they leave any.
-
-    Texts are measured once; both engines of matplotlib measure them twice.
-    """
+    """Give the panels of a figure's one grid the room that texts, measured once, and the legend leave, if any."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
     for axes in figure.axes:

@@ -21,12 +21,8 @@ from aflite_assets.wording import truncate
 if TYPE_CHECKING:
     from PIL import Image
 
-DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
-"""Rows shown per side (kept, removed), by kind of input."""
-
-MAX_PIXELS = 50_000_000
-"""Larger images are not decoded: a few kilobytes can claim gigabytes of pixels."""
-
+_SHOWN = {"text": 8, "features": 8, "image": 24}  # rows of either side, by kind of input
+_MAX_PIXELS = 50_000_000  # larger images are not decoded: a few kilobytes can claim gigabytes of pixels
 _MAX_VALUES = 8
 
 
@@ -52,11 +48,7 @@ class ExampleRow:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw train rows of one side at random, classes in turn, so that small classes appear too.
-
-    `rows`: of one filtering, as from `ReportInputs.rows_of`. `most`: so many are shown, 0 for a number by kind of
-    input. `source` says where rows stand, and gives features their names and units.
-    """
+    """Draw train rows of one side at random, classes in turn so that small ones appear; `most`: 0 for the usual."""
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))
@@ -64,17 +56,14 @@ def shown_examples(
     for c in np.unique(labels):
         members = shuffled[labels[shuffled] == c]
         turn[members] = np.arange(len(members))
-    drawn = np.lexsort((shuffled.argsort(), labels, turn))[: most or DEFAULT_SHOWN[examples.modality]]
+    drawn = np.lexsort((shuffled.argsort(), labels, turn))[: most or _SHOWN[examples.modality]]
     return _example_rows(examples, side.take(drawn[np.argsort(labels[drawn], kind="stable")]), source)
 
 
 def shown_rows(
     examples: Examples, rows: pa.Table, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Show these of the `rows` of one filtering, in the order given; `source` says where they stand.
-
-    Raises DataError if a row is not in `examples`.
-    """
+    """Show these of the `rows` of one filtering, in the order given. Raises DataError if `examples` lacks one."""
     places = pc.index_in(pa.array(row_ids, pa.int64()), value_set=rows["row_id"])
     return _example_rows(examples, rows.take(places), source)
 
@@ -82,7 +71,7 @@ def shown_rows(
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
     """Return the encoded images of shown rows, for a grid; empty bytes if one cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
-    return [_image(inputs, position)[0] or b"" for position in range(len(shown))]
+    return [_image(inputs, position)[0] for position in range(len(shown))]
 
 
 def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tuple[ExampleRow, ...]:
@@ -90,16 +79,14 @@ def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tup
     places = source.of(inputs.row_ids).to_pylist()
     shown = []
     for position, (row, place) in enumerate(zip(rows.to_pylist(), places, strict=True)):
-        score, label = row["predictability"], inputs.label_names[inputs.labels[position]]
-        score = None if score is None or np.isnan(score) else score
+        label, score = inputs.label_names[inputs.labels[position]], row["predictability"]
         where = "" if place["source_file"] is None else one_line(brief_place(place))
-        known = (row["row_id"], label, score, row["removed_in_iteration"], where)
+        known = (row["row_id"], label, None if score != score else score, row["removed_in_iteration"], where)
         shown.append(ExampleRow(*known, **_shown_input(inputs, position, source)))
     return tuple(shown)
 
 
 def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[str, Any]:
-    """Return the fields of `ExampleRow` that show a row's input."""
     if inputs.modality == "text":
         columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
         texts = [text for name in columns if (text := inputs.table[name][position].as_py()) is not None]
@@ -112,31 +99,29 @@ def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[st
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
     """Return the `image` of a row as from `thumbnail_uri`, or the `problem`; the other is None."""
     encoded, problem = _image(inputs, position)
-    uri = None if encoded is None else thumbnail_uri(encoded, side=side, quality=quality)
+    uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
-def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
+def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
+    """Return an encoded image, or empty bytes and why it cannot be read."""
     try:
         return inputs.image_bytes(position), None
     except DataError as error:
-        return None, printable(str(error))
+        return b"", printable(str(error))
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
     """Return the first values of a row of features, with their names if there are any, and how many there are."""
     first = values[:_MAX_VALUES].tolist()
-    numbers = [f"{value:.3g}" for value in first]
-    if names is not None:
-        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
+    named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
-    return f"({', '.join(numbers)}{rest})"
+    return f"({', '.join(named or [f'{value:.3g}' for value in first])}{rest})"
 
 
 def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
     """Return a `data:` URI of a JPEG (quality 1 to 95) within `side` x `side` pixels, or None if it is unreadable."""
-    image = _decoded(encoded)
-    if image is None:
+    if (image := _decoded(encoded)) is None:
         return None
     image.thumbnail((side, side))
     jpeg = io.BytesIO()
@@ -151,15 +136,12 @@ def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
 
 def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
     """Return pixels (side x side x 3, uint8) with the image fitted in on white, or None if it cannot be read."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
-    image = _decoded(encoded)
-    if image is None:
+    if (image := _decoded(encoded)) is None:
         return None
-    fitted = ImageOps.contain(image, (side, side))
-    square = Image.new("RGB", (side, side), "white")
-    square.paste(fitted, ((side - fitted.width) // 2, (side - fitted.height) // 2))
-    return np.asarray(square)
+    # of an odd number of pixels beside it, the larger half is on the right or below
+    return np.asarray(ImageOps.pad(image, (side, side), color="white", centering=(0.499, 0.499)))
 
 
 def _decoded(encoded: bytes) -> "Image.Image | None":
@@ -167,9 +149,9 @@ def _decoded(encoded: bytes) -> "Image.Image | None":
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MAX_PIXELS is the stricter limit
+            warnings.simplefilter("ignore")  # _MAX_PIXELS is the stricter limit
             image = open_encoded(encoded)
-            if image.width * image.height > MAX_PIXELS:
+            if image.width * image.height > _MAX_PIXELS:
                 return None
             coloured = image.convert("RGBA")
     except MemoryError:

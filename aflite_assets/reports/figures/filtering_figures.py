@@ -1,10 +1,11 @@
-"""Figures by iteration of the filter (curves, scores, class shares), and learning curves of the warm-up and sample."""
+"""Figures by iteration of the filter, one of them for plotly.js, and learning curves of the warm-up and the sample."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -12,15 +13,21 @@ from aflite_assets.analysis import filtering
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
 from aflite_assets.analysis.inputs.records import ScoreBin
+from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.figures import drawing
-from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, new_figure, series_style
+from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, draw_bars, series_style
 from aflite_assets.text import listed, short
 
-DEVIATIONS = 2.0
+_DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
 
-MOST_CLASSES, _MOST_ITERATIONS = 6, 8
+_MOST_CLASSES, _MOST_ITERATIONS = 6, 8
 """Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
+
+_EACH_TICKED = 12
+"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
@@ -28,7 +35,7 @@ def filtering_curves(analysis: Analysis) -> Picture:
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
-    figure = new_figure(width=9.4, height=3.5 + 2.6 * below, layout="constrained")
+    figure = drawing.new_figure(width=9.4, height=3.5 + 2.6 * below, layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=(3.5, 2.6 * max(below, 0.01)), squeeze=False)[:, 0]
     rows, bias, cutoff = upper.subplots(1, 3, sharex=True)
     for number, one in enumerate(filtered):
@@ -37,13 +44,11 @@ def filtering_curves(analysis: Analysis) -> Picture:
         style = {**series_style(number), "ms": 4, "lw": width, "label": one.representation}
         iterations = analysis.of(filtering.ITERATIONS, one.representation)
         rows.plot(*drawing.columns(iterations, "iteration", "rows_in"), **style)
-        axis, share, largest, guessed = drawing.columns(
-            iterations, "iteration", "representation_bias", "largest_class", "guessing_deviation"
-        )
+        axis, share, largest = drawing.columns(iterations, "iteration", "representation_bias", "largest_class")
         bias.plot(axis, 100 * share, **style)
         bias.plot(axis, 100 * largest, color=style["color"], ls="--", lw=1.2)
-        low, high = (100 * (largest + side * DEVIATIONS * guessed) for side in (-1, 1))
-        bias.fill_between(axis, low, high, color=style["color"], alpha=0.18, lw=0)
+        off = _DEVIATIONS * np.array([row.guessing_deviation for row in iterations])
+        bias.fill_between(axis, 100 * (largest - off), 100 * (largest + off), color=style["color"], alpha=0.18, lw=0)
         removing = [row for row in iterations if row.cutoff is not None]
         cutoff.plot(*drawing.columns(removing, "iteration", "cutoff"), **style)
         if (threshold := filtering.threshold_of(one.settings)) is not None:
@@ -57,13 +62,13 @@ def filtering_curves(analysis: Analysis) -> Picture:
         axes.set_xlabel("iteration")
         drawing.whole_ticks(axes)
     if filtered:
-        drawing.legend_below(upper, rows, ncols=4, fontsize=9)
         panels = lower.subplots(below, across, squeeze=False, sharey=True)
         _draw_class_shares(list(panels.flat), analysis)
-        drawing.legend_below(lower, panels[0, 0], ncols=4, fontsize=9)
-    names = listed(analysis.facts.representations) or "none"
-    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration"
-    return drawing.picture(figure, f"{alt}, representations {names}")
+        for part, axes in ((upper, rows), (lower, panels[0, 0])):
+            series = axes.get_legend_handles_labels()
+            part.legend(*series, loc="outside lower center", frameon=False, ncols=4, fontsize=9)
+    alt = "Rows left, representation bias with the largest class, cut-off score and class shares by iteration, "
+    return drawing.picture(figure, f"{alt}representations {listed(analysis.facts.representations) or 'none'}")
 
 
 def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None:
@@ -71,20 +76,18 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
     shares: dict[tuple[str, int], list[filtering.ClassShare]] = defaultdict(list)
     for one in analysis.of(filtering.CLASS_SHARES):
         shares[one.representation, one.label].append(one)
-
-    def moved(label: int) -> float:
-        of_class = (shares[name, label] for name in names)
-        return max((abs(each[-1].share - each[0].share) for each in of_class if each), default=0.0)
-
-    drawn = sorted(sorted(range(len(label_names)), key=moved, reverse=True)[:MOST_CLASSES])
+    moved = dict.fromkeys(range(len(label_names)), 0.0)
+    for (_, label), each in shares.items():
+        moved[label] = max(moved[label], abs(each[-1].share - each[0].share))
+    drawn = sorted(sorted(moved, key=moved.__getitem__, reverse=True)[:_MOST_CLASSES])
     highest = max((one.share for name in names for label in drawn for one in shares[name, label]), default=0)
     for panel in panels[len(names) :]:
         panel.set_axis_off()
     for panel, name in zip(panels, names, strict=False):
         for number, label in enumerate(drawn):
             iterations, share = drawing.columns(shares[name, label], "iteration", "share")
-            shown = short(label_names[label], 24)
-            panel.plot(iterations, 100 * share, lw=1.6, ms=4, label=shown, **series_style(number))
+            style = {**series_style(number), "label": short(label_names[label], 24)}
+            panel.plot(iterations, 100 * share, lw=1.6, ms=4, **style)
         panel.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
         panel.set_title(f"Class shares ({name})", fontsize=11)
         drawing.whole_ticks(panel)
@@ -93,15 +96,14 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
 
 def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
     """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
-    figure = new_figure(5.6, 4.4)
+    figure = drawing.new_figure(5.6, 4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    names = ("iteration", "representation_bias", "largest_class", "rows_in")
-    iterations, bias, largest, left = drawing.columns(rows, *names)
+    iterations, bias, largest = drawing.columns(rows, "iteration", "representation_bias", "largest_class")
     upper.plot(iterations, 100 * bias, color=BLUE, marker="o", ms=4, label="representation bias")
     upper.plot(iterations, 100 * largest, color=GREY, ls="--", label="largest class")
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
     upper.legend(frameon=False, loc="best", fontsize=9)
-    lower.step(iterations, left, color=VERMILION, where="post")
+    lower.step(iterations, [row.rows_in for row in rows], color=VERMILION, where="post")
     lower.set(xlabel="iteration", ylabel="pool rows left", ylim=(0, None))
     lower.yaxis.set_major_formatter(drawing.THOUSANDS)
     drawing.whole_ticks(lower)
@@ -112,10 +114,8 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
     """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
-    of_removed: dict[str, Any] = {"facecolors": ORANGE, "hatch": "///", "label": f"removed ({removed.sum():,})"}
-    drawing.draw_bars(axes, low, high, removed, linewidths=0.6, **of_removed)
-    of_kept = {"facecolors": BLUE, "label": f"kept ({kept.sum():,})"}
-    drawing.draw_bars(axes, low, high, kept, bottom=removed, linewidths=0.6, **of_kept)
+    draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
+    draw_bars(axes, low, high, kept, bottom=removed, lw=0.6, facecolors=BLUE, label=f"kept ({kept.sum():,})")
     axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
     axes.set_ylim(0, 1.08 * max(1, (kept + removed).max()))
     axes.yaxis.set_major_formatter(drawing.THOUSANDS)
@@ -127,9 +127,9 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
     """Draw predictability in at most eight iterations, evenly chosen, what each removed, and any threshold."""
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
-    chosen = [iterations[place] for place in evenly(len(iterations), _MOST_ITERATIONS)]
-    sizes: dict[str, Any] = {"size": (2.3, 2.05), "margin": (0.9, 0.75)}
-    figure, panels = drawing.new_panels(len(chosen), 4, **sizes, sharex=True, sharey=True)
+    places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
+    chosen = [iterations[place] for place in places.tolist()]
+    figure, panels = drawing.new_panels(len(chosen), 4, size=(2.3, 2.05), margin=(0.9, 0.75), sharex=True, sharey=True)
     threshold = filtering.threshold_of(settings)
     tops = [_draw_scores(panel, of_one, threshold) for panel, of_one in zip(panels.flat, chosen, strict=False)]
     panels[0, 0].set_ylim(0, 1.05 * max(tops, default=0) or 1)
@@ -138,13 +138,8 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
         panel.tick_params(labelbottom=True)
     figure.supylabel("share of the rows then left (%)", x=0.005, fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
-    name = bins[0].representation if bins else "none"
-    return drawing.picture(figure, alt + name, legend=panels[0, 0], ncols=3, fontsize=9)
-
-
-def evenly(number: int, most: int) -> list[int]:
-    """Return at most `most` of so many places, evenly spaced, the first and the last among them."""
-    return np.linspace(0, number - 1, min(most, number)).round().astype(np.int64).tolist()
+    alt += bins[0].representation if bins else "none"
+    return drawing.picture(figure, alt, legend=panels[0, 0], ncols=3, fontsize=9)
 
 
 def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: float | None) -> float:
@@ -152,9 +147,9 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
     low, high, rows, removed = drawing.columns(bins, "low", "high", "rows", "removed")
     scale = 100 / max(rows.sum(), 1)
     stays = scale * (rows - removed)
-    drawing.draw_bars(axes, low, high, stays, linewidths=0.4, facecolors=BLUE, label="stays")
-    of_removed: dict[str, Any] = {"facecolors": ORANGE, "hatch": "////", "label": "removed in this iteration"}
-    drawing.draw_bars(axes, low, high, scale * removed, bottom=stays, linewidths=0.4, **of_removed)
+    draw_bars(axes, low, high, stays, lw=0.4, facecolors=BLUE, label="stays")
+    gone = "removed in this iteration"
+    draw_bars(axes, low, high, scale * removed, bottom=stays, lw=0.4, facecolors=ORANGE, hatch="////", label=gone)
     if threshold is not None:
         axes.axvline(threshold, color=VERMILION, ls="--", lw=1.4, label=f"threshold {threshold:g}")
     axes.set(xlim=(0, 1), xticks=(0, 0.5, 1), xticklabels=("0", "0.5", "1"))
@@ -185,9 +180,8 @@ def _learning_curves(
         rows, accuracy, low, high = drawing.columns(points, "rows", "accuracy", "interval_low", "interval_high")
         # Several curves at one size: bars side by side can be told apart.
         rows = rows * 1.04 ** (number - (len(curves) - 1) / 2)
-        ends = 100 * (accuracy - low), 100 * (high - accuracy)
         style = {**series_style(number), "ms": 5, "capsize": 3, "label": short(name, 32)}
-        axes.errorbar(rows, 100 * accuracy, ends, **style)
+        axes.errorbar(rows, 100 * accuracy, (100 * (accuracy - low), 100 * (high - accuracy)), **style)
         at = [one.elbow for one in points].index(True)
         label = "elbow" if number == len(curves) - 1 else None
         axes.plot(rows[at], 100 * accuracy[at], "o", ms=14, mfc="none", mec="black", ls="none", label=label)
@@ -197,11 +191,64 @@ def _learning_curves(
     if logarithmic:
         axes.set_xscale("log", base=2)
         axes.set_xticks([one.rows for one in points])
-    axes.set(
-        xlabel="rows trained on" + (" (logarithmic axis)" if logarithmic else ""),
-        ylabel=f"right of {points[0].held_back_rows:,} held-back rows (%)",
-        ylim=(0, 102),
-    )
+    axes.set_xlabel("rows trained on" + (" (logarithmic axis)" if logarithmic else ""))
+    axes.set(ylabel=f"right of {points[0].held_back_rows:,} held-back rows (%)", ylim=(0, 102))
     axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
     return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)
+
+
+@cache
+def plotly_script() -> str:
+    """plotly.js (MIT licence) as shipped inside the plotly package, in the form an HTML parser hands to scripts."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
+    """Return plotly.js data and layout, for `page/scripts/charts.js`: bias and largest class above, pool rows below."""
+    dashed, steps = {"width": 2, "dash": "dash"}, {"width": 2, "shape": "hv"}
+    removed = [row.removed for row in rows]
+    hover = "%{y:,} (%{customdata:,} go)"
+    traces = [
+        _trace("representation bias", rows, "representation_bias", "series-bias"),
+        _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
+        _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
+    ]
+    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
+    top = 1.08 * max((row.rows_in for row in rows), default=1)
+    layout = {
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "height": 460,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
+        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
+        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
+    }
+    return {"data": to_json(traces), "layout": to_json(layout)}
+
+
+def script_json(value: JsonValue) -> str:
+    """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
+    return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _trace(
+    name: str, rows: Sequence[filtering.FilterRow], column: str, meta: str, hover: str = "%{y:.1%}", **more: object
+) -> dict[str, object]:
+    """Return a trace; `meta` names the page's colour, without the leading dashes, that the script gives it."""
+    iterations, values = ([getattr(row, one) for row in rows] for one in ("iteration", column))
+    trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
+    style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
+    return {**trace, "x": iterations, "y": values, **style, **more}
+
+
+def _axis(title: str, **more: object) -> dict[str, object]:
+    plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
+    return {**plain, "title": {"text": title}, **more}

@@ -1,7 +1,4 @@
-"""Figures of models: accuracies side by side and the terms of each fall, wide and narrow; weak models, second phases.
-
-Those of forgettable rows are Figures 1, 4 and 6 of EACL 2021.
-"""
+"""Figures of models: accuracies and falls, wide and narrow; of forgettable rows Figures 1, 4 and 6 of EACL 2021."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -23,29 +20,24 @@ from aflite_assets.text import listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted, truncate
 
 _COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, INK)
+_DRAWN = zip(sorted(TRAIN_SETS, key=lambda name: name == "sampled"), _COLOURS, drawing.SERIES_MARKERS, strict=True)
 _STYLES: dict[str, dict[str, Any]] = {
-    name: {"color": colour, "marker": marker, "ls": "", "ms": 5}
-    for name, colour, marker in zip(
-        sorted(TRAIN_SETS, key=lambda name: name == "sampled"), _COLOURS, drawing.SERIES_MARKERS, strict=True
-    )
+    name: {"color": colour, "marker": marker, "ls": "", "ms": 5} for name, colour, marker in _DRAWN
 }
 """Of each train set, in their order; the last is the sample, which few datasets have."""
 
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
-_HIGHEST_LOSS = "highest_loss_"
 
-FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")
-"""How the names of the pictures begin."""
+FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")  # how the names of the pictures begin
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
     """Return "overview" and "falls" with the representation after a dot, if any; `narrow`: one panel a row."""
     most_across = 1 if narrow else 3
-    is_tested = any(one.accuracy is not None for one in analysis.of(ACCURACIES))
     pictures: dict[str, Picture] = {}
     for name in analysis.facts.representations:
-        if is_tested:
+        if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
         falls = analysis.falls(name)
         if drawn := [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]:
@@ -63,13 +55,11 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
         if one.evaluator in plain and one.train_set in _STYLES
         if one.whole and one.top == 1 and one.tested_on in ("full", "all")
     ]
-    evaluators = list(dict.fromkeys(one.evaluator for one in found))
-    train_sets = list(dict.fromkeys(one.train_set for one in found))
-    height = 0.5 + len(evaluators) * (0.2 + 0.13 * len(train_sets))
+    evaluators, train_sets = (list(dict.fromkeys(map(attrgetter(name), found))) for name in ("evaluator", "train_set"))
     number, across = len(test_sets), min(most_across, len(test_sets))
-    width, margin = (3.1, 0.9) if across > 1 else (3.7, 0)
-    sizes: dict[str, Any] = {"size": (width, height), "margin": (margin, 0.75)}
-    figure, panels = drawing.new_panels(number, across, **sizes, sharex=True, sharey=True)
+    width, beside = (3.1, 0.9) if across > 1 else (3.7, 0)
+    size = width, 0.5 + len(evaluators) * (0.2 + 0.13 * len(train_sets))
+    figure, panels = drawing.new_panels(number, across, size=size, margin=(beside, 0.75), sharex=True, sharey=True)
     for place, (panel, test_set) in enumerate(zip(panels.flat, test_sets, strict=False)):
         _draw_accuracies(panel, [one for one in found if one.test_set == test_set.name], evaluators, train_sets)
         panel.set_title(short(test_set.name, 30), fontsize=10)
@@ -84,12 +74,12 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     for name in train_sets:
         first.plot([], [], label=name, **_STYLES[name])
     chances = [f"{percent(one.chance)} % on {one_line(one.name)}" for one in test_sets if one.chance is not None]
+    alt = f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on "
+    alt += f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
     if chances:
         first.plot([], [], label="chance (1/answers)", **_CHANCE)
-    tested_on = f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
-    alt = f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(train_sets)}, on {tested_on}"
-    dashed = f"; dashed: chance: one over the number of answers, {listed(chances, 8)}" if chances else ""
-    return drawing.picture(figure, alt + dashed, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
+        alt += f"; dashed: chance: one over the number of answers, {listed(chances, 8)}"
+    return drawing.picture(figure, alt, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
 
 
 def _accuracy_text(units: set[Unit]) -> str:
@@ -122,11 +112,12 @@ def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: in
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw steps from the full model on full rows to filtered on filtered rows, with their joint intervals."""
+    """Draw steps from full on full rows to filtered on filtered rows, with their joint intervals."""
     start, *steps, _ = terms
+    over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)
     panel.bar(0, level, color=GREY, width=0.72)
-    _annotate(panel, f"{level:.1f}", 0, level)
+    panel.annotate(f"{level:.1f}", (0, level), **over)
     for place, step in enumerate(steps, start=1):
         fall, low, high = (number or 0.0 for number in (step.difference, step.low, step.high))
         down, up = max(fall - low, 0), max(high - fall, 0)
@@ -135,17 +126,13 @@ def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
         panel.plot([place - 1.36, place + 0.36], [level, level], color=GREY, lw=0.8)
         panel.errorbar(place, after, yerr=[[up], [down]], color=INK, capsize=2.5, lw=1.1)
         box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
-        _annotate(panel, signed_points(-fall), place, min(max(level, after + down), 97.0), bbox=box)
+        panel.annotate(signed_points(-fall), (place, min(max(level, after + down), 97.0)), bbox=box, **over)
         level = after
     panel.bar(len(steps) + 1, level, color=VERMILION, width=0.72)
-    _annotate(panel, f"{level:.1f}", len(steps) + 1, level)
+    panel.annotate(f"{level:.1f}", (len(steps) + 1, level), **over)
     names = ["full", *(step.change.replace("train ", "").replace(" ", "\n") for step in steps), "filtered"]
     panel.set_xticks(range(len(names)), names, fontsize=7)
     panel.set_title(f"{truncate(start.evaluator, 24)} on {short(start.test_set, 14)}", fontsize=10)
-
-
-def _annotate(panel: "drawing.Axes", text: str, place: int, height: float, **style: Any) -> None:
-    panel.annotate(text, (place, height), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8, **style)
 
 
 def _in_words(terms: Sequence[FallTerm]) -> str:
@@ -157,12 +144,12 @@ def _in_words(terms: Sequence[FallTerm]) -> str:
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
     """Return "forgetting_events"; if they apply "loss_ranked.<start>" and "thresholds.<start>.<test set>"."""
-    models = analysis.facts.weak_models
-    if not models:
+    facts = analysis.facts
+    if not facts.weak_models:
         return {}
-    pictures = {"forgetting_events": _events(models)}
-    for start in dict.fromkeys(phase.start for phase in analysis.facts.phases.values()):
-        phases = {name: phase for name, phase in analysis.facts.phases.items() if phase.start == start}
+    pictures = {"forgetting_events": _events(facts.weak_models)}
+    for start in dict.fromkeys(phase.start for phase in facts.phases.values()):
+        phases = {name: phase for name, phase in facts.phases.items() if phase.start == start}
         if ranked := _loss_ranked(analysis, start, phases):
             pictures[f"loss_ranked.{start}"] = ranked
         thresholds = [one for one in analysis.of(THRESHOLDS) if one.evaluator in (start, *phases)]
@@ -178,8 +165,8 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
         shares = [100 * facts.events.get(name, 0) / max(facts.rows, 1) for name in _EVENTS]
-        colour = drawing.series_style(number)["color"]
-        axes.bar(places - 0.4 + (number + 0.5) * width, shares, width, color=colour, label=model)
+        style = {"color": drawing.series_style(number)["color"], "label": model}
+        axes.bar(places - 0.4 + (number + 0.5) * width, shares, width, **style)
     axes.set_xticks(places, [*_EVENTS[:-1], "never\nlearnt"])
     axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
     said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in models.items()]
@@ -187,15 +174,9 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy after a second phase on the rows of highest loss, by their share, beside the forgettable rows.
-
-    Shown are the first natural and the first challenge set. Returns None if fewer than two shares were tried.
-    """
-    shares = {
-        name: float(phase.set_name.removeprefix(_HIGHEST_LOSS).replace("_", "."))
-        for name, phase in phases.items()
-        if phase.set_name.startswith(_HIGHEST_LOSS)
-    }
+    """Draw accuracy on the first set of either kind by the share of highest loss; None for under two shares."""
+    numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
+    shares = {name: float(number) for name, number in numbers.items() if number}
     sets = {one.challenge: one.name for one in reversed(analysis.facts.test_sets)}
     shown = [sets[challenge] for challenge in (False, True) if challenge in sets]
     if len(shares) < 2 or not shown:
@@ -236,6 +217,5 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
     threshold_on = f"threshold on the probability of {thresholds[0].class_name}"
     axes.set(xlim=(-0.01, 1.01), xlabel=threshold_on, ylabel="accuracy (%)")
     axes.set_title(test_set, fontsize=12)
-    seeds = counted(thresholds[0].seeds, "seed")
-    alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {seeds}; highest: {listed(said)}"
-    return drawing.picture(figure, alt, legend=axes, ncols=2)
+    alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {counted(thresholds[0].seeds, 'seed')}; highest: "
+    return drawing.picture(figure, alt + listed(said), legend=axes, ncols=2)

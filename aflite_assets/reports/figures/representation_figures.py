@@ -31,23 +31,17 @@ if TYPE_CHECKING:
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
 """Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
 
-_LAYERS = 8
-"""Layers of a data map that hold some rows of both sides each."""
-
+_LAYERS = 8  # of a data map, each of which holds some rows of both sides
 _ACROSS, _SIDE = 6, 72
 """Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
 
-_COLOURS = "cividis"
-"""Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
-
+_COLOURS = "cividis"  # looks alike with and without red-green blindness (Nuñez et al. 2018)
 _SIDES: dict[str, Any] = {"kept": {"color": BLUE, "marker": "o"}, "removed": {"color": ORANGE, "marker": "^"}}
-_WHITE = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
 _REGIONS = (
     (0.01, 0.97, "easy to learn", "top", "left"),
     (0.49, 0.5, "ambiguous", "center", "right"),
     (0.01, 0.03, "hard to learn", "bottom", "left"),
 )
-
 
 Compared = tuple[Accuracy, ...]
 """One evaluator trained and tested on full; trained on random, tested on full; trained and tested on filtered."""
@@ -63,17 +57,13 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw the two chosen features of the train rows "before" and "after" filtering; nothing if none are chosen.
-
-    Both have the same limits, classes in the same colours, and each the accuracies of models trained and tested on it.
-    `rows`: of one filtering, as from `ReportInputs.rows_of`.
-    """
+    """Draw two features of the train rows "before" and "after" filtering on one scale; nothing if none are chosen."""
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
     train, kept = inputs.examples.select(entered["row_id"].to_pylist()), entered["kept"].to_numpy(zero_copy_only=False)
     points = train.features[:, list(inputs.scatter_features)]
-    names = [inputs.source.feature_title(number) for number in inputs.scatter_features]
+    names = list(map(inputs.source.feature_title, inputs.scatter_features))
     return {
         "before": scatter(train, points, np.ones_like(kept), names, "Before filtering", _notes("full", compared)),
         "after": scatter(train, points, kept, names, "After filtering", _notes("filtered", compared)),
@@ -83,10 +73,7 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
 def scatter(
     train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw the `shown` of the points (rows x 2) coloured and marked by class, every n-th beyond 2,000.
-
-    `notes`: lines under the title. Both axes have one scale if their lengths differ by a factor of two at most.
-    """
+    """Draw the `shown` of the points (rows x 2) by class, every n-th beyond 2,000; `notes` stand under the title."""
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
@@ -102,8 +89,8 @@ def scatter(
     axes.set(xlabel=first, ylabel=second)
     figure.suptitle(title, fontsize=12)
     axes.set_title("\n".join(notes), fontsize=9)
-    words = f". {' '.join(notes)}" if notes else ""
-    return drawing.picture(figure, f"{title}, {first} against {second}, coloured by class{words}", legend=axes, ncols=3)
+    alt = ". ".join(filter(None, (f"{title}, {first} against {second}, coloured by class", " ".join(notes))))
+    return drawing.picture(figure, alt, legend=axes, ncols=3)
 
 
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
@@ -113,34 +100,30 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
     low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
     margin = np.where(high > low, 0.05 * (high - low), 0.5)
     (x0, y0), (x1, y1) = low - margin, high + margin
-    return (x0, x1, y0, y1)
+    return x0, x1, y0, y1
 
 
-def scatter_caption(compared: Sequence[Compared]) -> str:
+def scatter_caption(analysis: Analysis, representation: str) -> str:
     """Say what the accuracies at the two scatters are, and what as many random rows give; empty without any."""
-    if not compared:
+    if not (compared := compared_accuracies(analysis, representation)):
         return ""
     full, _, filtered = compared[0]
+    text = f"Accuracies: trained on full and tested on all {count(full.test_rows)} rows of {full.test_set}; trained "
+    text += f"on filtered and tested on the {count(filtered.test_rows)} of them that were kept. Trained on random, as "
     random = listed([_accuracy(random) for _, random, _ in compared])
-    return (
-        f"Accuracies: trained on full and tested on all {count(full.test_rows)} rows of {full.test_set}; "
-        f"trained on filtered and tested on the {count(filtered.test_rows)} of them that were kept. Trained on "
-        f"random, as many rows as were kept, and tested on all: {random}."
-    )
+    return f"{text}many rows as were kept, and tested on all: {random}."
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
     """Return lines under a title, up to three evaluators on each as far as they fit."""
-    if not compared:
-        return []
-    lines: list[list[str]] = [[]]
+    lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
-        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62):  # characters
+        if not lines or len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > 62:  # characters
             lines.append([])
         lines[-1].append(label)
-    where = f"trained on {train_set}, tested on {train_set} rows of {compared[0][0].test_set}:"
-    return [where, *(", ".join(line) for line in lines)]
+    where = [f"trained on {train_set}, tested on {train_set} rows of {one[0].test_set}:" for one in compared[:1]]
+    return [*where, *map(", ".join, lines)]
 
 
 def _accuracy(one: Accuracy) -> str:
@@ -180,8 +163,7 @@ def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
     """Draw per class number the blocks of the class side by side, a cell per pair of rows, all on one colour scale."""
     from matplotlib.colors import Normalize
 
-    scale = Normalize(lowest_similarity(classes), 1)
-    return {blocks[0].label: _similarity_map(blocks, scale) for blocks in classes}
+    return {blocks[0].label: _similarity_map(blocks, Normalize(lowest_similarity(classes), 1)) for blocks in classes}
 
 
 def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
@@ -190,14 +172,13 @@ def _similarity_map(blocks: ClassBlocks, scale: "Normalize") -> Picture:
     figure = new_figure(width=8.6, height=3.1)
     *panels, beside = figure.subplots(1, len(blocks) + 1, width_ratios=[*(20 for _ in blocks), 1])
     for axes, block in zip(panels, blocks, strict=True):
-        side = len(block.row_ids)
         axes.imshow(block.similarities, cmap=_COLOURS, norm=scale, interpolation="nearest", aspect="equal")
         axes.set_title(f"{block.side}: mean {signed_points(block.mean, decimals=3)}", fontsize=10)
-        axes.set(xticks=(0, side - 1), yticks=(0, side - 1))
-        axes.set(xticklabels=("1", str(side)), yticklabels=("1", str(side)), xlabel="row shown")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks((0, len(block.row_ids) - 1), ("1", str(len(block.row_ids))))
+        axes.set_xlabel("row shown")
         axes.tick_params(length=0)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside)
-    bar.set_label("cosine similarity")
+    figure.colorbar(ScalarMappable(scale, _COLOURS), cax=beside, label="cosine similarity")
     name = short(blocks[0].label_name)
     figure.suptitle(f"Class {name}", fontsize=12)
     of = f"class {name}, representation {blocks[0].representation}; mean {means_text(blocks)}"
@@ -220,35 +201,30 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw a panel per text column: kept blue, removed orange and dashed, random rows grey with their band.
-
-    `shares`: of one representation. A side without rows is not drawn.
-    """
+    """Draw a panel per text column: shares of kept, removed and random rows of one representation by words."""
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
-    texts = [_draw_lengths(axes, places) for axes, places in zip(panels, columns, strict=True)]
+    texts = "; ".join(map(_draw_lengths, panels, columns))
     panels[0].set_ylabel("share of rows (%)")
     rows = counted(shares[0].kept_rows + shares[0].removed_rows, "train row")
     alt = f"Share of {rows} by words, kept, removed and as many random as were kept, representation "
-    alt += f"{shares[0].representation}. {'; '.join(texts)}"
-    return drawing.picture(figure, alt, legend=panels[0], ncols=3, fontsize=9)
+    return drawing.picture(figure, f"{alt}{shares[0].representation}. {texts}", legend=panels[0], ncols=3, fontsize=9)
 
 
 def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
     """Draw the panel of one column, and return the mean lengths of both sides in words."""
     first, name = places[0], short(places[0].column_name, 40)
-    width = places[1].start - first.start if len(places) > 1 else 1
     starts, least, mean, most = drawing.columns(places, "start", "random_least", "random_mean", "random_most")
-    middles = starts + (width - 1) / 2
+    middles = starts + (starts[1] - starts[0] - 1 if len(places) > 1 else 0) / 2
     if first.kept_rows:
         axes.fill_between(middles, 100 * least, 100 * most, color=GREY, alpha=0.25, lw=0)
         axes.plot(middles, 100 * mean, color=GREY, lw=1.4, label="as many random rows")
     for side, rows, line in (("kept", first.kept_rows, "-"), ("removed", first.removed_rows, "--")):
         if rows:
             (share,) = drawing.columns(places, side)
-            label = f"{side} ({count(rows)})"
-            axes.plot(middles, 100 * share, ls=line, ms=3.5, lw=1.6, label=label, **_SIDES[side])
+            style = {**_SIDES[side], "label": f"{side} ({count(rows)})"}
+            axes.plot(middles, 100 * share, ls=line, ms=3.5, lw=1.6, **style)
     axes.set(xlabel="words", ylim=(0, None))
     axes.set_title(name, fontsize=11)
     drawing.whole_ticks(axes)
@@ -257,10 +233,7 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter, or a random sample if there are many, the same one each time.
-
-    Kept rows are blue circles, removed ones orange triangles, drawn in random order so that neither covers the other.
-    """
+    """Draw the train rows that entered the filter, of many a random sample, in an order that hides neither side."""
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
@@ -271,8 +244,9 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
             x, y = places[rows_of_layer[is_kept[rows_of_layer] == (one.side == "kept")]].T
             axes.scatter(x, y, s=11, alpha=0.6, lw=0, zorder=layer, **_SIDES[one.side])
         axes.scatter([], [], s=24, label=f"{one.side} ({count(one.rows)})", **_SIDES[one.side])
+    box = {"facecolor": "white", "alpha": 0.7, "lw": 0, "pad": 1}
     for left, low, region, vertical, horizontal in _REGIONS:
-        axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
+        axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=box)
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
     axes.set(xlabel="variability of the label's probability over epochs", ylabel="confidence: its mean")
     axes.set_title(_title(kept), fontsize=12)
@@ -283,17 +257,15 @@ def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
     """Say what the picture shows, with the means of both sides."""
     sides = []
     for one in (kept, removed):
-        means = (one.confidence, one.variability, one.correctness)
-        confidence, variability, correctness = ("none" if mean is None else f"{mean:.2f}" for mean in means)
-        rows = f"{one.side.capitalize()} rows have mean confidence {confidence}"
-        sides.append(f"{rows}, variability {variability} and correctness {correctness}")
+        names = ("confidence", "variability", "correctness")
+        means = [f"{name} {'none' if vars(one)[name] is None else f'{vars(one)[name]:.2f}'}" for name in names]
+        sides.append(f"{one.side.capitalize()} rows have mean {listed(means)}")
     shown = kept.rows + removed.rows
     sampled = f", a random sample of {count(_MOST_ON_MAP)}" if shown > _MOST_ON_MAP else ""
     over = "" if kept.given else f" over {counted(kept.epochs, 'epoch')}, mean of {counted(kept.seeds, 'seed')}"
-    return (
-        f"{_title(kept)}{'' if kept.given else ' trained on full'}, {counted(shown, 'train row')}{sampled}, confidence "
-        f"against variability{over}, representation {kept.representation}. {'. '.join(sides)}"
-    )
+    rows = f"{' trained on full' if not kept.given else ''}, {counted(shown, 'train row')}{sampled}"
+    of = f"confidence against variability{over}, representation {kept.representation}"
+    return f"{_title(kept)}{rows}, {of}. {'. '.join(sides)}"
 
 
 def _title(one: DataMapMeans) -> str:

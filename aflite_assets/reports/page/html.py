@@ -17,22 +17,20 @@ from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
 from aflite_assets.analysis.train_sets import in_order
-from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.example_rows import png_or_jpeg_uri, shown_examples, shown_rows
-from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
-from aflite_assets.reports.figures.model_figures import FORGETTABLE_KINDS, headline_pictures
-from aflite_assets.reports.figures.representation_figures import compared_accuracies, means_text, scatter_caption
+from aflite_assets.reports.figures import (
+    drawing,
+    example_rows,
+    filtering_figures,
+    model_figures,
+    representation_figures,
+)
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
-from aflite_assets.reports.page.environment import template_environment
+from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
-from aflite_assets.reports.papers.published_tables import Kind, published_tables
-from aflite_assets.reports.sentences import wording
-from aflite_assets.reports.sentences.summary import cautions, findings, section_lines
-from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.tables import listings
-from aflite_assets.reports.tables.all_tables import SHOWN
-from aflite_assets.reports.tables.published import paper_table
+from aflite_assets.reports.sentences import summary, verdict, wording
+from aflite_assets.reports.tables import all_tables, listings
+from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 15_000_000
@@ -41,12 +39,11 @@ MOST_BYTES = 15_000_000
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
 """Marks that are replaced when the size of the rest is known; escaped text has no such marks."""
 
-_SEED = 0
-"""Seed of the draws of example rows and of the browser's rows."""
+_SEED = 0  # of the draws of example rows and of the browser's rows
 
 
 def render_report(
-    analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture], *, most_bytes: int = MOST_BYTES
+    analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, drawing.Picture], *, most_bytes: int = MOST_BYTES
 ) -> str:
     """Return the whole page as text; write it as UTF-8. `pictures`: those of `report_pictures`.
 
@@ -55,7 +52,7 @@ def render_report(
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
-    scripts = [*own, plotly_script(), charts]
+    scripts = [*own, filtering_figures.plotly_script(), charts]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
@@ -68,28 +65,25 @@ def render_report(
 
 
 def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
-    """Return what the template shows, but the scripts."""
-    facts, verdicts = analysis.facts, verdict_texts(analysis)
+    facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
+    published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
     listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
-    for name, one in headline_pictures(analysis, narrow=True).items():
+    for name, one in model_figures.headline_pictures(analysis, narrow=True).items():
         pictures[name]["narrow"] = _uri(one)["uri"]
     return {
         "facts": facts,
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,
-        "lines": section_lines(analysis),
+        "lines": summary.section_lines(analysis),
         "rows_mark": Markup(_ROWS),
         "shown_rows_mark": Markup(_SHOWN_ROWS),
-        "findings": findings(analysis),
-        "cautions": cautions(analysis),
-        "tables": {kind: make(analysis) for kind, make in SHOWN.items()},
+        "findings": summary.findings(analysis),
+        "cautions": summary.cautions(analysis),
+        "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
         "checks": listings.check_table(analysis.checks),
-        "papers": {
-            kind: [paper_table(one) for one in published_tables(facts.published) if one.kind == kind]
-            for kind in get_args(Kind)
-        },
+        "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
         "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
@@ -97,7 +91,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "glossary": wording.GLOSSARY,
         "curve_texts": _curve_texts(analysis),
         "train_sets": {name: wording.train_set_meaning(name) for name in trained_on},
-        "forgotten": {name: one for name, one in pictures.items() if name.startswith(FORGETTABLE_KINDS)},
+        "forgotten": {name: one for name, one in pictures.items() if name.startswith(model_figures.FORGETTABLE_KINDS)},
         "maps": [one for name, one in pictures.items() if name.startswith("data_map.")],
         "all_pictures": pictures,
     }
@@ -107,34 +101,33 @@ def _section(
     analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, pictures: Mapping[str, dict[str, str]]
 ) -> dict[str, Any]:
     """Return what the template shows of one representation; its pictures have names without it."""
-    name = filtering.representation
-    rows, within, with_images = inputs.rows_of(name), f".{name}.", 2 if inputs.examples.modality == "image" else 0
+    name, examples, source = filtering.representation, inputs.examples, inputs.source
+    rows, within, with_images = inputs.rows_of(name), f".{name}.", 2 if examples.modality == "image" else 0
     return {
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
-        "curve": Markup(script_json(curve_figure(analysis.of(ITERATIONS, name)))),
-        "scatter_caption": scatter_caption(compared_accuracies(analysis, name)),
+        "curve": Markup(filtering_figures.script_json(filtering_figures.curve_figure(analysis.of(ITERATIONS, name)))),
+        "scatter_caption": representation_figures.scatter_caption(analysis, name),
         "similarities": [
-            (blocks, [shown_rows(inputs.examples, rows, one.row_ids, inputs.source) for one in blocks[:with_images]])
+            (blocks, [example_rows.shown_rows(examples, rows, one.row_ids, source) for one in blocks[:with_images]])
             for blocks in inputs.similarities.get(name, ())
         ],
         "examples": [
-            (side, shown_examples(inputs.examples, rows, kept=kept, seed=_SEED, source=inputs.source))
-            for side, kept in (("Kept", True), ("Removed", False))
+            (side, example_rows.shown_examples(examples, rows, kept=side == "Kept", seed=_SEED, source=source))
+            for side in ("Kept", "Removed")
         ],
         "pictures": {each.replace(within[:-1], "", 1): one for each, one in pictures.items() if within in f"{each}."},
     }
 
 
 def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
-    """Return what the learning curves of the warm-up rows and of the sample chose, and the cautions about them."""
     warmup, sample, stop = analysis.of(WARMUP_CURVE), analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
     texts = {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
     return texts | ({} if stop is None else {"sample_curve": (sample_text(sample, stop), sample_cautions(sample))})
 
 
-def _uri(picture: Picture) -> dict[str, str]:
-    return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
+def _uri(picture: drawing.Picture) -> dict[str, str]:
+    return {"uri": example_rows.png_or_jpeg_uri(picture.png), "alt": picture.alt}
 
 
 @cache
@@ -148,7 +141,7 @@ def _environment() -> Environment:
         "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
         "heading": text.short,
         "stop": wording.stop_text,
-        "means": means_text,
+        "means": representation_figures.means_text,
     }
     return environment
 
@@ -159,11 +152,7 @@ def term_id(term: str) -> str:
 
 
 def with_definitions(shown: str) -> Markup:
-    """Return the text, safe to show and escaped unless it is markup, where each term links to its definition once.
-
-    A term that is part of a longer one ("representation bias") is no term by itself there; what stands inside a link or
-    code is left alone.
-    """
+    """Return the text, escaped if no markup, with a link at the first place of each term outside of links and code."""
     terms, pattern = _terms()
     seen: set[str] = set()
 
@@ -180,10 +169,7 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped small letters, and the pattern of them: whole words, singular or with a plain s.
-
-    Before a term it finds what is left alone: links, code and buttons, and any other tag.
-    """
+    """Return terms by their escaped small letters, and their pattern; it finds tags, links, code and buttons first."""
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

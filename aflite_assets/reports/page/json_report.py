@@ -11,18 +11,11 @@ from aflite_assets.reports.tables.published import paper_records
 
 SCHEMA_VERSION = 3
 
-_TEST_SET = (
-    "name", "challenge", "rows", "unit", "chance", "pooled", "filtered_rows", "label_names", "class_map", "collapse",
-    "category_columns", "groups",
-)  # fmt: skip
+_TESTS = "name challenge rows unit chance pooled filtered_rows label_names class_map collapse category_columns groups"
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
-    """Return all numbers of the page: accuracies, predictabilities and shares in [0, 1], differences in points.
-
-    `tables` has the rows of the tidy tables that `analysis` publishes, and the papers' own figures.
-    Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
-    """
+    """Return all numbers of the page: shares in [0, 1], differences in points, None if missing; texts as they came."""
     facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}
     return to_json(
@@ -31,7 +24,8 @@ def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
             "dataset": {
                 **_fields(facts, "name", "title", "description", "label_names", "split_rows", "warmup_rows"),
                 "test_sets": [
-                    {**_fields(one, *_TEST_SET), "notes": set_notes(one, facts.label_names)} for one in facts.test_sets
+                    {**_fields(one, *_TESTS.split()), "notes": set_notes(one, facts.label_names)}
+                    for one in facts.test_sets
                 ],
                 "missing_sets": facts.missing_sets,
                 "undecided": analysis.undecided,

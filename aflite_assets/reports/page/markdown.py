@@ -1,43 +1,53 @@
-"""The report's tables as literal texts and as Markdown, with all dataset text escaped there."""
+"""Markdown: the report's tables, and the dataset card, which is the README of a published dataset; all text escaped."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
 from aflite_assets.reports.tables.table import Table
-from aflite_assets.text import one_line
+from aflite_assets.text import count, listed, one_line, percent, short, value_text
+
+_MOST_NAMED = 20  # columns of the source
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
 # What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
 _LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
+# An invisible space breaks what would become a link; renderers look for addresses when backslashes are gone.
 _BREAK = "\u200b"
 _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash goes behind it
 
 
-def escape_markdown(text: str) -> str:
-    """Return dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break.
+def template_environment(safe: Callable[[str], str]) -> Environment:
+    """Return an environment in which `safe` is applied to every text that is no Markup, which is then escaped."""
+    environment = Environment(
+        loader=PackageLoader("aflite_assets.reports.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: safe(value) if type(value) is str else value,  # Markup is no plain str
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"count": count, "percent": percent, "value_text": value_text}
+    return environment
 
-    An invisible space breaks what would become a link. A backslash would not do: renderers look for addresses in the
-    text that is left when backslashes are gone.
-    """
+
+def escape_markdown(text: str) -> str:
+    """Return dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break."""
     text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _BLOCK_START.sub(r"\1\\", text)
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> str:
-    """Return a pipe table from literal texts; columns from `numbers_from` on are right-aligned."""
-    head, *lines = [list(map(escape_markdown, row)) for row in (header, *rows)]
-    rule = ["---:" if place >= numbers_from else "---" for place in range(len(header))]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
-
-
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return a table's title, columns, rows and notes as literal texts, dataset text as it came; Dagster shows them.
-
-    The rows' headings have columns of their own, `columns` from number `numbers_from` on hold numbers, and all of a
-    cell stands on one line.
-    """
+    """Return title, columns (with numbers from `numbers_from` on), rows and notes as literal texts, as they came."""
     return {
         "title": table.of,
         "columns": [*table.headings, *(column.plain for column in table.columns)],
@@ -53,7 +63,81 @@ def tables_markdown(tables: Iterable[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    plain, numbers_from = plain_table(table), len(table.headings)
+    plain = plain_table(table)
+    head, *lines = [list(map(escape_markdown, row)) for row in (plain["columns"], *plain["rows"])]
+    rule = ["---"] * len(table.headings) + ["---:"] * len(table.columns)
+    rows = "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
     title = f"**{escape_markdown(table.of)}**" if table.of else ""
-    rows = markdown_table(plain["columns"], plain["rows"], numbers_from=numbers_from)
     return "\n\n".join(filter(None, [title, *map(escape_markdown, table.notes), rows]))
+
+
+def dataset_card(
+    title: str,
+    description: str,
+    *,
+    configs: Mapping[str, Mapping[str, str]],
+    rows: Mapping[str, Mapping[str, int]],
+    filtered: Sequence[FilteredSet],
+    label_names: Sequence[str],
+    source_columns: Sequence[str],
+    own_columns: Mapping[str, str],
+    ids_given: bool,
+    notes: Sequence[str],
+    provenance: Mapping[str, str],
+) -> str:
+    """Return the dataset card, Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
+
+    `configs`: by configuration name the Parquet path pattern of each split, relative to the folder; the first is loaded
+    by default. Names and splits are of [a-z0-9_]; a name may end with a representation, `filtered_<representation>`.
+    `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes; `own_columns`: what the columns
+    that the project adds are called, by their plain names; `ids_given`: whether `id` is the source's own.
+    """
+    template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
+    return template.render(
+        front_matter=_front_matter(title, configs),
+        title=title,
+        description=Markup("\n\n".join(filter(None, map(escape_markdown, description.split("\n\n"))))),
+        notes=notes,
+        configs=configs,
+        rows=rows,
+        left_alone={split for one in filtered for split, policy in _policies(one).items() if policy == "kept"},
+        source_columns=listed(list(map(short, source_columns)), _MOST_NAMED),
+        own_columns=own_columns,
+        ids_given=ids_given,
+        label_names=label_names,
+        rankings=sorted({str(one.settings.get("ranking", "predictability")) for one in filtered}),
+        filterings=[
+            {
+                "filtered": one,
+                "sentences": [filtering_sentence(filter_outcome(one)), still_predicted_sentence(still_predicted(one))],
+                "classes": removed_by_class(one, len(label_names)),
+                "policies": _policies(one),
+                "settings": {name: value for name, value in one.settings.items() if name != "evaluation_rows"},
+            }
+            for one in filtered
+        ],
+        provenance=provenance,
+    )
+
+
+def _policies(filtered: FilteredSet) -> Mapping[str, str]:
+    """Return what became of the rows of each split but train."""
+    policies = filtered.settings.get("evaluation_rows")
+    return policies if isinstance(policies, Mapping) else {}
+
+
+def _front_matter(title: str, configs: Mapping[str, Mapping[str, str]]) -> str:
+    matter = {
+        "pretty_name": one_line(title),
+        "license": "other",
+        "license_name": "as-the-source-dataset",
+        "tags": ["aflite", "adversarial-filtering", "dataset-bias"],
+        "configs": [
+            {"config_name": name}
+            | ({"default": True} if number == 0 else {})
+            | {"data_files": [{"split": split, "path": path} for split, path in files.items()]}
+            for number, (name, files) in enumerate(configs.items())
+        ],
+    }
+    # one line per value: a wrapped text could put "---" at a line's start and end the front matter
+    return yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=2**20)

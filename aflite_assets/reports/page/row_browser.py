@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, groupby, takewhile, zip_longest
+from itertools import chain, groupby, islice, repeat, takewhile, zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -14,12 +14,17 @@ import pyarrow.compute as pc
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import threshold_of
-from aflite_assets.analysis.rows.table import lines_of
+from aflite_assets.analysis.inputs.cues import CUES
+from aflite_assets.analysis.inputs.source_rows import place_text
+from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS
+from aflite_assets.analysis.rows.table import RowTables, lines_of
 from aflite_assets.analysis.tidy import to_json
-from aflite_assets.reports.figures.interactive import script_json
+from aflite_assets.data.words import WORD, character_counts, word_counts
+from aflite_assets.reports.figures.example_rows import short_vector, shown_image
+from aflite_assets.reports.figures.filtering_figures import script_json
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.reports.page.row_values import AT_ONCE, Questions, RowValues, rounded
-from aflite_assets.text import printable
+from aflite_assets.text import printable, signed_points
+from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
 """Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""
@@ -30,10 +35,13 @@ MOST_SUSPECTS = 200
 _OUTSIDE = "not filtered"
 """The side of rows in splits that the filter left alone; the others are kept and removed."""
 
+_AT_ONCE = 200  # rows whose values are Python's objects at one time
+_MOST_CHARACTERS = 2_000
+_THUMBNAIL = 64
+_MOST_VALUES = 100  # features of a row that are listed by name; `rows.parquet` has all
+_ATTRIBUTE, _FEATURE = "attribute.", "feature."
 _MOST_SCORES = 100
-_FRAME_BYTES = 64_000
-"""Bytes of the budget that are left for all but the rows."""
-
+_FRAME_BYTES = 64_000  # of the budget, left for all but the rows
 _DRAWN_BY = ["row_id", "status", "label_probability", "suggested_label", "nearest_kept"]
 _FACTS = [
     "row_id", "removed_in_iteration", "predictability", "label_probability", "predictability_by_iteration",
@@ -44,10 +52,7 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side that are on the page; `left_out_for_size`: with more it would be too large.
-
-    `suspects`: how many of them are shown because their labels are the likeliest to be wrong, and were not drawn.
-    """
+    """Counts of the rows of one side on the page; `suspects` of them were not drawn: their labels are likely wrong."""
 
     representation: str
     side: str
@@ -70,11 +75,7 @@ class _Entry:
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
 ) -> tuple[str, tuple[Shown, ...]]:
-    """Return JSON that can stand in a script element, with rows of every filtering, and the counts of these rows.
-
-    Rows are drawn from (seed, row id) alone, so that filterings share them if they can. `budget`: bytes of JSON at
-    most; if the rows are larger, fewer of each side are shown. `most`: rows of either side.
-    """
+    """Return JSON for a script element, rows of at most `budget` bytes drawn from (seed, row id), and their counts."""
     facts = analysis.facts
     sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
     # filterings and sides in turn, so that each has its part of the room there is
@@ -88,7 +89,7 @@ def row_browser(
         "labels": list(map(printable, facts.label_names)),
         "columns": list(map(printable, facts.text_columns.values())),
         "words": to_json(page.values.words),
-        "questions": page.questions.shown,
+        "questions": page.questions,
         "trainings": [{"name": one.name, "sets": one.sets} for one in facts.weak_trainings],
         "filterings": [
             settings | {"rows": [piece for entry, piece in chosen if entry.shown.representation == name]}
@@ -96,12 +97,11 @@ def row_browser(
         ],
         "rows": page.rows,
     }
-    on_page = Counter(entry.shown for entry, _ in chosen)
-    reduced = (
+    counts = dict.fromkeys(sides, 0) | Counter(entry.shown for entry, _ in chosen)
+    return script_json(content), tuple(
         replace(one, shown=rows, left_out_for_size=rows < one.shown, suspects=min(one.suspects, rows))
-        for one, rows in ((side, on_page[side]) for side in sides)
+        for one, rows in counts.items()
     )
-    return script_json(content), tuple(reduced)
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
@@ -118,9 +118,9 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
     for name, table in tables.items():
         for side in ("kept", "removed", _OUTSIDE):
             rows = table.filter(pc.equal(table["status"], side))
+            row_ids = rows["row_id"].to_numpy()
             if side == _OUTSIDE and not len(rows):
                 continue
-            row_ids = rows["row_id"].to_numpy()
             order = np.argsort(first[row_ids])[:most]
             shown_at = ranks[row_ids[order]].argsort().argsort() / len(order)
             shown = Shown(name, side, len(order), len(rows), False, int(np.isin(row_ids, suspects).sum()))
@@ -139,10 +139,7 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
 
 
 class _Page:
-    """What the page shows: `settings` of each filtering, and `rows`, each once whichever filtering shows it.
-
-    `step` in the settings: every how many iterations a score is shown. `size`: bytes of all that was added, as JSON.
-    """
+    """What the page shows: `settings` of each filtering, `rows`, each once, and `size`, the bytes of both as JSON."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings: dict[str, dict[str, Any]] = {
@@ -151,7 +148,7 @@ class _Page:
                 "threshold": threshold_of(one.settings),
                 "cutoffs": to_json(one.cutoffs),
                 "groups": one.settings.get("remove") == "groups",
-                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),
+                "step": max(1, -(-len(one.cutoffs) // _MOST_SCORES)),  # of iterations whose scores are shown
             }
             for one in analysis.facts.filterings
         }
@@ -164,24 +161,31 @@ class _Page:
         for name in self.settings:
             table = inputs.rows.read(name)
             drawn = lines_of(table, [entry.row_id for entry in entries if entry.shown.representation == name])
-            batches = drawn.select(_FACTS).to_batches(max_chunksize=AT_ONCE)
-            self._facts[name] = chain.from_iterable(batch.to_pylist() for batch in batches)
+            batches = drawn.select(_FACTS).to_batches(max_chunksize=_AT_ONCE)
+            self._facts[name] = chain.from_iterable(map(pa.RecordBatch.to_pylist, batches))
             asked = analysis.facts.right_label is not None and "group" in table.column_names
             self._answers[name] = _answers(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
-        self.values = RowValues(analysis, inputs, lines_of(pa.concat_tables(lines), row_ids))
+        self.values = _RowValues(analysis, inputs, lines_of(pa.concat_tables(lines), row_ids))
         self._waiting = iter(self.values)
-        self.questions = Questions(analysis)
+        self._right = analysis.facts.right_label
+        self._text = "text_pair" if "text_pair" in analysis.facts.text_columns else "text"
+        self._pickers: dict[int, list[str]] = {}
+        for one in analysis.of(ANSWER_PICKS):
+            said = f"{one.evaluator} ({one.times} of {counted(one.trainings, 'training')})"
+            self._pickers.setdefault(one.row_id, []).append(said)
+        self._numbers: dict[int, int] = {}
+        self.questions: list[list[dict[str, Any]]] = []
         self.rows: list[dict[str, Any]] = []
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
         """Return the values of the next of the entries in its filtering; its row and question are added."""
-        name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions.shown)
+        name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
-            found |= self.questions.add(answers)
-        new: list[Any] = [found, *self.rows[rows:], *self.questions.shown[questions:]]
+            found |= self._asked(answers)
+        new: list[Any] = [found, *self.rows[rows:], *self.questions[questions:]]
         self.size += sum(len(script_json(one)) + 1 for one in new)
         return found
 
@@ -193,24 +197,158 @@ class _Page:
             "kept": entry.shown.side == "kept",
             "outside": True if entry.shown.side == _OUTSIDE else None,
             "removed": fact["removed_in_iteration"],
-            "score": rounded(fact["predictability"], 3),
+            "score": _rounded(fact["predictability"], 3),
         }
         if scores is not None:
             thinned = scores[::step] + (scores[-1:] if (len(scores) - 1) % step else [])
-            found |= {"scores": [rounded(each, 3) for each in thinned], "passes": len(scores)}
+            found |= {"scores": [_rounded(each, 3) for each in thinned], "passes": len(scores)}
         if instead is not None:
             pairs = zip(instead, fact["predicted_instead_share"], strict=True)
             found["instead"] = [[classes[name], round(share, 4)] for name, share in pairs]
         if entry.nearest_kept is not None:
-            found["nearest"] = [self._place(entry.nearest_kept), rounded(fact["nearest_similarity"] or 0.0, 3)]
+            found["nearest"] = [self._place(entry.nearest_kept), _rounded(fact["nearest_similarity"] or 0.0, 3)]
         if fact["suggested_label"] is not None:
             found["suggested"] = classes[fact["suggested_label"]]
-            found["probabilities"] = [rounded(fact[f"{name}_probability"], 4) for name in ("label", "suggested")]
+            found["probabilities"] = [_rounded(fact[f"{name}_probability"], 4) for name in ("label", "suggested")]
         return {name: value for name, value in found.items() if value is not None}
+
+    def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the number of a question, added the first time, and the shares that took each answer for right."""
+        number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
+        if number == len(self.questions):
+            self.questions.append(list(map(self._answer, answers)))
+        scores = [(one["predictability"], one["label"] == self._right) for one in answers]
+        picked = [_rounded(score if right or score is None else 1 - score, 3) for score, right in scores]
+        return {"question": number, "picked": picked}
+
+    def _answer(self, one: Mapping[str, Any]) -> dict[str, Any]:
+        right, by = one["label"] == self._right, self._pickers.get(one["row_id"], [])
+        return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
         """Return the place of a row in `rows`, to which it is added the first time."""
-        place = self._places[row_id]
-        if place == len(self.rows):
+        if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
-        return place
+        return self._places[row_id]
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    """Round a number; None and NaN give None."""
+    return None if value is None or value != value else round(value, digits)
+
+
+def _short(text: str | None) -> str:
+    """Return a text that is safe to show, cut after 2,000 characters; the number of further ones follows."""
+    shown = printable(text or "")
+    left = len(shown) - _MOST_CHARACTERS
+    return f"{shown[:_MOST_CHARACTERS]} … ({counted(left, 'more character')})" if left > 0 else shown
+
+
+class _RowValues:
+    """Maker of the JSON values of rows: `classes` by name, and `words` that mark rows removed by each filtering."""
+
+    def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
+        facts, self._rows = analysis.facts, rows
+        self.classes = {name: number for number, name in enumerate(facts.label_names)}
+        self._texts, self._trainings, self._examples = list(facts.text_columns), facts.weak_trainings, inputs.examples
+        self._measured: dict[int, list[str]] = {}
+        for row_id, text in _measured(analysis, inputs.rows, rows["row_id"]):
+            self._measured.setdefault(row_id, []).append(text)
+        words = _marked_words(analysis)
+        self.words = list(words.values())
+        raw_names = {named: name for name, named in facts.text_columns.items()}
+        self._marked = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the values of each row that do not depend on the filtering that it is shown for."""
+        for start in range(0, self._rows.num_rows, _AT_ONCE):
+            rows = self._rows.slice(start, _AT_ONCE)
+            images: Iterator[Mapping[str, str | None]] = repeat({})
+            lengths = zip(*(_lengths(rows[name]) for name in self._texts), strict=True) if self._texts else repeat(None)
+            if self._examples.modality == "image":
+                inputs = self._examples.select(rows["row_id"].to_numpy())
+                images = (shown_image(inputs, at, side=_THUMBNAIL, quality=80) for at in range(len(rows)))
+            yield from map(self._row, rows.to_pylist(), lengths, images)
+
+    def _row(self, record: Mapping[str, Any], lengths: object, image: Mapping[str, str | None]) -> dict[str, Any]:
+        attributes = [(name, value) for name, value in record.items() if name.startswith(_ATTRIBUTE)]
+        row = {
+            "id": record["row_id"],
+            "split": printable(record["split"]),
+            "label": self.classes[record["label"]],
+            **(image or self._input(record)),
+            "annotators": [self.classes[name] for name in record.get("annotator_labels") or ()],
+            "models": self._measured.get(record["row_id"]),
+            "attributes": [
+                [printable(name.removeprefix(_ATTRIBUTE)), _short(str(value))]
+                for name, value in attributes
+                if value is not None
+            ],
+            "lengths": lengths,
+            "learnt": self._learnt(record),
+            "place": printable(place_text(record)) if "source_row" in record else None,
+        }
+        return {name: value for name, value in row.items() if value not in (None, [], "")}
+
+    def _input(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        if self._texts:
+            return {"texts": [self._marked_text(name, record[name]) for name in self._texts]}
+        if "features" in record:
+            return {"vector": short_vector(np.array(record["features"]))}
+        features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
+        values = [[printable(name), f"{value:.6g}"] for name, value in islice(features.items(), _MOST_VALUES)]
+        return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
+
+    def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
+        """Return [forgotten, right, presented, numbers of its sets] per training, None where it lacks the row."""
+        found: list[list[Any] | None] = []
+        for one in self._trainings:
+            name = f"{one.weak_model}.{one.seed}"
+            counts = [record[f"{count}.{name}"] for count in ("forgotten", "right", "presentations")]
+            sets = list(map((one.sets or ()).index, record.get(f"forgettable_sets.{name}") or []))
+            found.append(None if counts[0] is None else [*counts, sets])
+        return found if any(found) else None
+
+    def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
+        """Split the text into pieces: as it is, or [number of the word, piece] if a word marks removed rows."""
+        shown = _short(text)
+        pieces: list[str | list[Any]] = []
+        end = 0
+        for found in WORD.finditer(shown) if self._marked else ():
+            number = self._marked.get((column, found[0].lower()))
+            if number is not None:
+                pieces += [shown[end : found.start()], [number, found[0]]]
+                end = found.end()
+        return [piece for piece in (*pieces, shown[end:]) if piece]
+
+
+def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for number, name in enumerate(analysis.facts.representations):
+        for cue in (one for one in analysis.of(CUES, name) if one.kind == "word" and one.shown):
+            word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
+            shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
+            word["said"][str(number)] = {"label": cue.label_name and printable(cue.label_name), "shares": shares}
+    return found
+
+
+def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
+    """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
+    known = pc.and_(pc.is_valid(tables.information["pvi"]), pc.is_in(tables.information["row_id"], row_ids))
+    for row in tables.information.filter(known).to_pylist():
+        bits = signed_points(row["pvi"])
+        yield row["row_id"], f"{row['evaluator']}: the input told it {bits} bits of the label (PVI)"
+    # the values are the same beside every filtering
+    maps: dict[str, pa.Table] = {}
+    for one in analysis.of(DATA_MAPS):
+        maps.setdefault(one.evaluator, tables.data_maps[one.representation, one.evaluator])
+    for name, table in maps.items():
+        for row in table.filter(pc.is_in(table["row_id"], row_ids)).to_pylist():
+            values = ", ".join(f"{column} {row[column]:.2f}" for column in ("confidence", "variability", "correctness"))
+            yield row["row_id"], f"{name}: {values} over its training"
+
+
+def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
+    """Count words and characters of each text as the evidence does; None for a null."""
+    counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
+    return [None if words != words else [int(words), int(characters)] for words, characters in counts]

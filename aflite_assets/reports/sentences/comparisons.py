@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparison, Difference
-from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
+from aflite_assets.analysis.comparisons.falls import Fall
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair, Unit
+from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair
 from aflite_assets.analysis.scores.subsets import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
@@ -37,15 +37,13 @@ def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Differenc
 
 def comparison_sentence(analysis: Analysis, representation: str) -> str:
     """State how many of the deciding comparisons show a gain or a loss, and how many of the others."""
-    text = f"Comparisons that decide whether filtering with representation {representation} helps"
     differences = of_kind(analysis, "control", representation)
-    deciding = [one for one in differences if one.deciding]
-    if not deciding:
-        text = f"{text}: none, because {undecided_text(analysis)}."
-    else:
-        text = f"{text} (evaluators of another make on challenge sets, Holm): {_sides(deciding)}."
-    others = [one for one in differences if one.whole and not one.deciding and one.side is not None]
-    return f"{text} Other comparisons on whole sets, judged together: {_sides(others)}." if others else text
+    deciding = _sides([one for one in differences if one.deciding])
+    found = f" (evaluators of another make on challenge sets, Holm): {deciding}."
+    text = f"Comparisons that decide whether filtering with representation {representation} helps"
+    text += found if deciding else f": none, because {undecided_text(analysis)}."
+    others = _sides([one for one in differences if one.whole and not one.deciding and one.side is not None])
+    return f"{text} Other comparisons on whole sets, judged together: {others}." if others else text
 
 
 def _sides(differences: Sequence[Difference]) -> str:
@@ -61,8 +59,7 @@ def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
     compared = [one for one in compared if one.test_set == natural or one.tested_on == "all"]
     for name in facts.plain_evaluators:
         mine = [one for one in compared if one.evaluator == name]
-        said = [_paired_text(one, mine) for one in mine if one.whole and one.difference is not None]
-        if said:
+        if said := [_paired_text(one, mine) for one in mine if one.whole and one.difference is not None]:
             trained = f"trained on filtered against as many random rows ({pair[1]})"
             sentences.append(f"{name}, {trained}, both tested on the same rows. {' '.join(said)}")
     return sentences
@@ -79,10 +76,10 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
     return f"On {rows}: {paired_text(one)} ({verdict_text(one)})."
 
 
-def fall_sentence(fall: Fall, unit: Unit) -> str:
-    """State the fall from full to filtered and what it is made of, or why there is none; test sets count in `unit`."""
+def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
+    """State the fall from full to filtered and what it is made of, or why there is none."""
     start, *changes, end = fall
-    where = f"{start.evaluator} on {start.test_set}"
+    where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
         missing = listed([one.after for one in (start, end) if one.accuracy is None])
         return f"{where}: nothing to compare yet, because there is no result for {missing}."
@@ -90,20 +87,14 @@ def fall_sentence(fall: Fall, unit: Unit) -> str:
     change = f"{'falls' if drop > 0 else 'rises'} by {signed_points(abs(drop))} points"
     before = f"trained and tested on full it is right on {percent(start.accuracy)} % of the {unit}s"
     after = f"it {change if round(drop, 1) else 'does not change'}, to {percent(end.accuracy)} %"
-    text = f"{where}: {before}; trained and tested on filtered {after}."
-    steps = [_change_text(one) for one in changes]
-    if "" in steps:
-        return f"{text} Without a result for {changes[steps.index('')].after} it is open what this is made of."
+    text, steps = f"{where}: {before}; trained and tested on filtered {after}.", []
+    for one in changes:
+        if one.difference is None or one.low is None or one.high is None:
+            return f"{text} Without a result for {one.after} it is open what this is made of."
+        turned = replace(one, low=-one.high, high=-one.low)  # a fall is under zero
+        made_by = _CHANGES[one.change].format(after=one.after)
+        steps.append(f"{signed_points(-one.difference)} ({bounds_text(turned)}) {made_by}")
     return f"{text} Step by step, in points: {'. Then '.join(steps)}."
-
-
-def _change_text(one: FallTerm) -> str:
-    """The change with its interval, a fall being under zero; empty without a result."""
-    if one.difference is None or one.low is None or one.high is None:
-        return ""
-    change = replace(one, difference=-one.difference, low=-one.high, high=-one.low)
-    made_by = _CHANGES[one.change].format(after=one.after)
-    return f"{signed_points(-one.difference)} ({bounds_text(change)}) {made_by}"
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
@@ -122,9 +113,9 @@ def ranking_line(analysis: Analysis) -> str:
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
-    better = Counter(better_ranking(analysis.facts, one) for one in whole if one.found)
-    sides = [f"{ranking} is better in {count(number)}" for ranking, number in better.items() if ranking is not None]
-    return f"{counted(len(whole), 'comparison')} on whole test sets: {listed(sides) or 'neither was found better'}."
+    better = Counter(filter(None, (better_ranking(analysis.facts, one) for one in whole if one.found)))
+    sides = listed([f"{ranking} is better in {count(number)}" for ranking, number in better.items()])
+    return f"{counted(len(whole), 'comparison')} on whole test sets: {sides or 'neither was found better'}."
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
@@ -147,11 +138,9 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
     """One evaluator's differences on whole test sets, those with a better ranking first."""
     first, second = pair.rankings
-    said, undecided = [], []
+    said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:
-        if better_ranking(facts, one) is None:
-            undecided.append(one_line(one.test_set))
-        else:
+        if better_ranking(facts, one) is not None:
             gap = f"{first} minus {second}: {interval_points(one)} points"
             said.append(f"On {one_line(one.test_set)} {ranking_text(facts, one)} ({gap}).")
     if undecided:
@@ -163,10 +152,11 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 def second_phase_line(analysis: Analysis) -> str | None:
     """What second phases on forgettable rows gain over random rows; None if none was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
+    if not judged:
+        return None
     found = [one for one in judged if one.found]
     if not found:
-        none = "No difference was found between second phases on forgettable rows and on as many random ones."
-        return none if judged else None
+        return "No difference was found between second phases on forgettable rows and on as many random ones."
     challenge = analysis.facts.challenge_sets
     named = min(found, key=lambda one: (not one.deciding, one.test_set not in challenge, -abs(one.difference or 0.0)))
     others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""

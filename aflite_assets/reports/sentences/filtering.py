@@ -10,9 +10,7 @@ from aflite_assets.text import count, listed, percent, short
 from aflite_assets.wording import counted
 
 _brief = partial(short, length=40)
-_MOST_CLASSES = 3
-_MOST_ALIKE = 4
-_MOST_SETS = 3
+_MOST_CLASSES, _MOST_ALIKE, _MOST_SETS = 3, 4, 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
@@ -42,12 +40,12 @@ def still_predicted_sentence(still: StillPredicted) -> str:
     """Describe how many kept train rows are still predicted, and why they were kept."""
     if not still.rows:
         return "No train row was kept."
-    threshold, unscored = f"the threshold of {still.threshold:g}", ""
-    if still.unscored:
-        unscored = f" {count(still.unscored)} of {count(still.rows)} were never held out, so nothing is known of them."
+    threshold, rows = f"the threshold of {still.threshold:g}", count(still.rows)
+    unknown = f" {count(still.unscored)} of {rows} were never held out, so nothing is known of them."
+    unscored = unknown if still.unscored else ""
     if not still.over:
         return f"{'Every other' if unscored else 'Every'} kept train row is under {threshold}.{unscored}"
-    over = f"{percent(still.over / still.rows)} % of kept train rows ({count(still.over)} of {count(still.rows)})"
+    over = f"{percent(still.over / still.rows)} % of kept train rows ({count(still.over)} of {rows})"
     if not still.every_time:
         return f"{over} are still predicted at or over {threshold}: {_why(still)}.{unscored}"
     every = f"{percent(still.every_time / still.rows)} % of kept rows are still predicted every time: {_why(still)}."
@@ -96,9 +94,8 @@ def class_text(cue: Cue) -> str:
 def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
     """List the classes of the rows with a cue, the largest shares first: "spam 91.0 %, ham 9.0 %"."""
     shares = sorted(zip(cue.class_shares, label_names, strict=False), key=lambda pair: -pair[0])
-    parts = [f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]]
     rest = f" and {count(len(shares) - _MOST_CLASSES)} more" if len(shares) > _MOST_CLASSES else ""
-    return ", ".join(parts) + rest
+    return ", ".join(f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]) + rest
 
 
 def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
@@ -108,9 +105,8 @@ def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
     most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
     of_class = f", {percent(share)} % {_brief(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
-    there = [(f"{percent(part)} %" if part else "no row", _brief(name)) for name, part in cue.elsewhere[:_MOST_SETS]]
-    if there:
-        numbers += f"; {', '.join(f'in {rows} of “{name}”' for rows, name in there)}"
+    for number, (name, part) in enumerate(cue.elsewhere[:_MOST_SETS]):
+        numbers += f"{', ' if number else '; '}in {f'{percent(part)} %' if part else 'no row'} of “{_brief(name)}”"
     return f"{cue_name(cue).removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue_name(cue)} ({numbers})"
 
 
@@ -126,7 +122,7 @@ def cue_text(cue: Cue) -> str:
 
 def planted_sentence(removal: PlantedRemoval) -> str:
     """State precision and recall, each beside that of as many rows drawn at random."""
-    planted = f"{short(removal.attribute)} {listed([short(value) for value in removal.values])}"
+    planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:
         return f"{where} none was planted with a shortcut ({planted}), so nothing says how well it was found."

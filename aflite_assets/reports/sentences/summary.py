@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
@@ -10,8 +11,7 @@ from aflite_assets.analysis.inputs.cues import PLANTED
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.sentences import comparisons
-from aflite_assets.reports.sentences.filtering import filtering_sentence, planted_sentence, runs_sentence
+from aflite_assets.reports.sentences import comparisons, filtering
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.cells import units_text
@@ -44,9 +44,8 @@ _FIXED = {
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
     """The verdicts with what they rest on, then what the numbers say, then the cautions."""
-    verdicts = verdict_texts(analysis)
-    said = [line for one in verdicts for line in (one.sentence, *(detail.text for detail in one.details))]
-    return (*said, *findings(analysis), *cautions(analysis))
+    said = ((one.sentence, *(detail.text for detail in one.details)) for one in verdict_texts(analysis))
+    return (*chain.from_iterable(said), *findings(analysis), *cautions(analysis))
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
@@ -54,11 +53,11 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
     sentences: list[str] = []
     for one in analysis.facts.filterings:
         name = one.representation
-        sentences += filter(None, (filtering_sentence(one, one.train_questions), runs_sentence(one)))
-        sentences += map(planted_sentence, analysis.of(PLANTED, name))
+        said = filtering.filtering_sentence(one, one.train_questions), filtering.runs_sentence(one)
+        sentences += filter(None, said)
+        sentences += map(filtering.planted_sentence, analysis.of(PLANTED, name))
         sentences.append(comparisons.comparison_sentence(analysis, name))
-        falls = [(fall, analysis.facts.test_set[fall[0].test_set].unit) for fall in analysis.falls(name)]
-        sentences += [comparisons.fall_sentence(*fall) for fall in falls]
+        sentences += (comparisons.fall_sentence(analysis.facts, fall) for fall in analysis.falls(name))
         sentences += comparisons.paired_sentences(analysis, name)
     return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 
@@ -70,12 +69,11 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         listed([one_line(name) for name in names], _MOST_NAMED)
         for names in (facts.plain_evaluators, facts.challenge_sets, facts.natural_sets)
     )
+    asked, falls = analysis.of(LEANINGS), analysis.of(CHALLENGE_FALLS)
     judged, models = sum(one.side is not None for one in compared), facts.weak_models.items()
     forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
-    passes = [
-        f"{one.representation}: {counted(one.passes, 'iteration')}, until {one_line(stop_text(one.stop_reason))}"
-        for one in facts.filterings
-    ]
+    stops = [(one, one_line(stop_text(one.stop_reason))) for one in facts.filterings]
+    passes = [f"{one.representation}: {counted(one.passes, 'iteration')}, until {stop}" for one, stop in stops]
     phases = "Models that went on, or were trained, with forgettable rows."
     return _FIXED | {
         "says": f"In sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
@@ -86,27 +84,21 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
         "second-phase": comparisons.second_phase_line(analysis) or phases,
         "rankings": comparisons.ranking_line(analysis),
-        "leanings": _leanings(analysis),
+        "leanings": f"Models lean on {count(sum(bool(one.leans) for one in asked))} of "
+        f"{counted(len(asked), 'candidate')}; {counted(sum(one.named for one in falls), 'fall')} named.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": f"{'; '.join(passes) or 'No filtering was run'}.",
         "evidence": f"{counted(facts.evidence_tables, 'table')} about what marks the rows that went.",
     }
 
 
-def _leanings(analysis: Analysis) -> str:
-    asked = analysis.of(LEANINGS)
-    leans, falls = sum(bool(one.leans) for one in asked), sum(one.named for one in analysis.of(CHALLENGE_FALLS))
-    return f"Models lean on {count(leans)} of {counted(len(asked), 'candidate')}; {counted(falls, 'fall')} named."
-
-
 def _checks(checks: Sequence[CheckOutcome]) -> str:
     made = [check for check in checks if check.applies]
     failed = [one_line(check.title.replace("_", " ")) for check in made if not check.passed]
     skipped, number = len(checks) - len(made), counted(len(made), "check")
+    found = f"{count(len(failed))} of {number} did not pass: {listed(failed, _MOST_NAMED)}."
     left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
-    if not failed:
-        return f"All {number} passed.{left_out}"
-    return f"{count(len(failed))} of {number} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
+    return f"{found if failed else f'All {number} passed.'}{left_out}"
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
@@ -141,10 +133,10 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     if any(near.values()):
         family = "These evaluators are of the adversary's family, another size or copy of its architecture"
         yield f"{family}, so they may fall more than others would: {_as_representations(near)}."
-    held_back = {name: facts.held_back[name] for name in facts.evaluators if name in facts.held_back}
-    for share in dict.fromkeys(held_back.values()):
+    shares = [facts.held_back[name] for name in facts.evaluators if name in facts.held_back]
+    for share in dict.fromkeys(shares):
         rows = f"about {100 * (1 - share):.4g} % of the train rows that the tables name"
-        names = listed([name for name, one in held_back.items() if one == share])
+        names = listed([name for name in facts.evaluators if facts.held_back.get(name) == share])
         yield f"Trained on {rows}, and stopped by the rest: {names}."
 
 
@@ -167,8 +159,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
     facts, judging = analysis.facts, analysis.judging
     for one in facts.filterings:
         yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
-    behind = [one for one in judging.margins if not one.beaten and one.evaluator in facts.judging_evaluators]
-    if behind:
+    if behind := [one for one in judging.margins if not one.beaten and one.evaluator in facts.judging_evaluators]:
         names = listed([f"{one.evaluator} (on {one.test_set})" for one in behind])
         yield f"Trained on full, not surely better than {behind[0].rival}: {names}."
     if collapsed := listed(one_answer_names(judging.one_answer), _MOST_NAMED):
@@ -178,15 +169,14 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
     seeds = Counter((one.evaluator, one.train_set, one.representation) for one in done)
     alone = [key for key, number in seeds.items() if number == 1]
     compared = {(name, one.representation) for one in facts.filterings for name in ("filtered", one.control)}
-    if unjudged := {name for name, *trained_on in alone if tuple(trained_on) in compared}:
-        names = listed([name for name in facts.evaluators if name in unjudged])
+    unjudged = {name for name, *trained_on in alone if tuple(trained_on) in compared}
+    if names := listed([name for name in facts.evaluators if name in unjudged]):
         unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
         yield f"One seed only, {unknown}: {names}."
-    kept = [one for one in alone if one[0] not in unjudged]
-    others = [f"{name} on {train_set}{f' ({filtering})' if filtering else ''}" for name, train_set, filtering in kept]
-    if others:
+    kept = [(f"{name} on {train_set}", by) for name, train_set, by in alone if name not in unjudged]
+    if others := listed([f"{text} ({by})" if by else text for text, by in kept], _MOST_NAMED):
         narrow = "so intervals against these count test rows alone and are too narrow"
-        yield f"Trained with one seed only, {narrow}: {listed(others, _MOST_NAMED)}."
+        yield f"Trained with one seed only, {narrow}: {others}."
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The verdict in words: one line, and at most five sentences: falls, what went, its costs and gains, what to use."""
+"""The verdict in words: one line, and what it rests on: leanings, falls, what went, costs and gains, what to use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,20 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import Lack
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
+from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
-from aflite_assets.reports.sentences.leanings import (
-    alike_text,
-    falls_text,
-    judgement_text,
-    leaning_text,
-    property_name,
-    untold_text,
-)
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
+from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
-_MOST_NAMED = 2
+_MOST_NAMED, _LONGEST = 2, 40
 
 _OPENINGS: dict[Code, str] = {
     "cannot_tell": "Cannot tell",
@@ -53,6 +47,13 @@ _USES: dict[Code, str] = {
     "first.",
     "class_balance_only": "all rows, with balanced classes or weights where shares matter. Filtering does no more.",
     "cannot_tell": "all rows until it can be told.",
+}
+
+_UNTOLD: dict[WhyUntold, str] = {
+    "few carriers": "too few test rows have a value that points to another class than their own",
+    "few rows without the tie": "too few train rows are left if it goes with no class",
+    "not trained": "the trainings that would tell it are missing",
+    "no test set": "no test row has it",
 }
 
 
@@ -93,6 +94,54 @@ def undecided_text(analysis: Analysis) -> str:
     return _LACKS[analysis.undecided or "not trained"]
 
 
+def leaning_text(one: PropertyLeaning) -> str:
+    """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
+    reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
+    text = f"models lean on {property_name(one)}{reasons[one.reason]}"
+    if one.fallen_on is None and one.pull is not None and one.untied is not None:
+        text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
+        text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
+    if one.fallen_on is not None and one.fall is not None:
+        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it goes with no class or another one"
+        return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
+    if one.broken_on is None or one.loss is None:
+        return text
+    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
+
+
+def judgement_text(one: PropertyLeaning) -> str:
+    """Say whose it is to say whether the property belongs to the task, and how to say so."""
+    if one.kind in ("attribute", "column"):
+        how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+    else:
+        how = "a challenge set in which it goes with no class would show its price"
+    return f"Whether they should is yours to say: {how}"
+
+
+def alike_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the paired challenge sets that an evaluator cannot tell apart; empty if there are none."""
+    pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
+    texts = [
+        f"“{evaluator}” is right on the same rows of “{short(first, _LONGEST)}” and “{short(second, _LONGEST)}”"
+        for evaluator, first, second in sorted(pairs)
+    ]
+    return f"{listed(texts, _MOST_NAMED)}, so it cannot tell them apart" if texts else ""
+
+
+def falls_text(falls: Sequence[ChallengeFall]) -> str:
+    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is to be named."""
+    named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
+    if not named:
+        return ""
+    first, parts = named[0], []
+    for one in (one for one in named if one.evaluator == first.evaluator):
+        points = f"{signed_points(-one.fall)} points, 95 % {bounds(-one.high, -one.low)}"
+        parts.append(f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({points})")
+    natural = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
+    why = "another source, harder rows, other labels or a shortcut"
+    return f"{natural}, but on {listed(parts, _MOST_NAMED)}: {why}"
+
+
 class _Words:
     """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
 
@@ -101,26 +150,30 @@ class _Words:
         self.filtering = self.facts.filtering[one.representation]
         self.comparisons, self.effect = one.verdict.evidence.comparisons, one.verdict.evidence.effect
         self.first, self.leaning = next(iter(self.comparisons), None), one.verdict.evidence.leaning
+        kept = ((test.filtered_rows.get(one.representation, 0), test.rows) for test in self.facts.test_sets)
+        self.has_filtered_test_rows = any(0 < left < rows for left, rows in kept)
+        bias, untold = one.verdict.evidence.bias, one.verdict.code == "cannot_tell" and not one.verdict.shortfalls
+        self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
 
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
-        use = Detail(f"Use: {self.use()}", "paired")
-        details = (self.beside(), self.removed(), self.cost(), self.gain(), use)
+        details = (self.beside(), self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def because(self) -> str:
         verdict, bias = self.verdict, self.verdict.evidence.bias
+        effect = "" if self.effect is None else f" {self.helps()}."
         if self.leaning is not None:
-            second = self.helps() if verdict.shortcut else judgement_text(self.leaning)
-            effect = f" {self.helps()}." if not verdict.shortcut and self.effect is not None else ""
-            return f"{leaning_text(self.leaning)}. {second}.{effect}"
+            said = f" {self.helps()}." if verdict.shortcut else f" {judgement_text(self.leaning)}.{effect}"
+            return f"{leaning_text(self.leaning)}.{said}"
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
             return "groups of similar sizes share labels, so shuffling moves too few labels to show what chance gives."
         predicted = f"linear classifiers predict {percent(bias.rows.bias)} % of the rows"
         beside_chance = f"{predicted}, and with shuffled labels {percent(bias.rows.shuffled_labels)} %."
-        less, besides = f"less than {LEAST:g} points more", self.shown_all_the_same()
+        less, gains = f"less than {LEAST:g} points more", self.changes("gains")
+        besides = f" `filtered` is nevertheless better than its control: {gains}." if gains else ""
         if verdict.code == "nothing_found":
             if bias.rows.low <= 0 and not besides:
                 return f"{beside_chance} They learn nothing from these features, neither a shortcut nor the task."
@@ -136,29 +189,10 @@ class _Words:
             given = f"On average over classes a row's label gets {percent(bias.learnt.bias)} %"
             beside = f"{given}, and with shuffled labels {percent(bias.learnt.shuffled_labels)} %."
             return f"this encoder learnt nothing beyond class shares. {beside}{besides}"
-        effect = "" if self.effect is None else f" {self.helps()}."
-        if verdict.code == "easy":
-            return f"{beside_chance} {self.easy()}{effect}"
+        if (skill := verdict.evidence.skill) is not None and verdict.code == "easy":
+            learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
+            return f"{beside_chance} {learnt} and does not fall on challenge sets. {self.explained()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
-
-    @property
-    def is_unlearnt(self) -> bool:
-        """Whether the verdict is that the encoder learnt nothing beyond class shares."""
-        verdict, bias = self.verdict, self.verdict.evidence.bias
-        return verdict.code == "cannot_tell" and not verdict.shortfalls and bias is not None and bias.labels_moved
-
-    def easy(self) -> str:
-        """Say what shows that the task is learnt."""
-        skill = self.verdict.evidence.skill
-        assert skill is not None  # the code rests on it
-        learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
-        return f"{learnt} and does not fall on challenge sets. {self.explained()}"
-
-    def shown_all_the_same(self) -> str:
-        """Say what is shown though the bias shows nothing: a gain."""
-        if self.verdict.evidence.gains:
-            return f" `filtered` is nevertheless better than its control: {self.changes('gains')}."
-        return ""
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
         """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
@@ -171,19 +205,15 @@ class _Words:
 
     def giveaway(self) -> str:
         """The hint that stands with one class almost alone, which may be a shortcut as well."""
-        cue = self.one.giveaway
+        cue, names = self.one.giveaway, self.fallen_sets()
+        fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
-            return f"{self.fallen()}{self.explained()}"
+            return f"{fallen}{self.explained()}"
         doubt = f"if {'one of them' if cue.alike else 'it'} should not matter, it is a shortcut."
-        return f"{self.fallen()}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
-
-    def fallen(self) -> str:
-        """The challenge sets on which models fall, which an easy task would not explain."""
-        names = self.fallen_sets()
-        return f"But models fall on {names}. " if names else ""
+        return f"{fallen}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def fallen_sets(self) -> str:
-        """The names of these sets; empty if there are none."""
+        """The challenge sets on which models fall, which an easy task would not explain; empty if there are none."""
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), _MOST_NAMED)
 
@@ -194,59 +224,55 @@ class _Words:
             return "No property was tested that might explain it."
         if leant := [property_name(one) for one in tested if one.leans]:
             return f"Models lean on {listed(leant, _MOST_NAMED)}, which may be the task itself."
-        names = listed([property_name(one) for one in tested], _MOST_NAMED)
-        return f"No property that was tested explains it ({names})."
+        return f"No property that was tested explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
 
     def helps(self) -> str:
-        """State what the deciding comparisons show together."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None:
-            return self.not_shown(self.comparisons[0])
+            one = self.comparisons[0]
+            if one.verdict.side is None or one.difference is None:
+                return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
+            why = "" if one.verdict.why is None else f", {one.verdict.why}"
+            points = f"{signed_points(one.difference)} points {bounds(one.low, one.high)}"
+            return f"Whether filtering helps is not shown: {one.evaluator} on {one.test_set}, {points}{why}"
         changes = filter(None, (self.changes("gains"), self.changes("losses")))
         text = f"Trained on filtered instead of {self.filtering.control}, {', but '.join(changes)}"
         changed = {one.test_set for one in self.comparisons if one.verdict.side in ("above", "below")}
-        unsettled = [one.test_set for one in self.comparisons if one.is_unsettled and one.test_set not in changed]
-        unsettled = [f"“{name}”" for name in dict.fromkeys(unsettled)]
-        return f"{text}; not settled on {listed(unsettled, _MOST_NAMED)}" if unsettled else text
-
-    def not_shown(self, one: Comparison) -> str:
-        if one.verdict.side is None or one.difference is None or one.low is None or one.high is None:
-            return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
-        bounds = f"[{signed_points(one.low)}, {signed_points(one.high)}]"
-        why = "" if one.verdict.why is None else f", {one.verdict.why}"
-        points = f"{signed_points(one.difference)} points {bounds}"
-        return f"Whether filtering helps is not shown: {one.evaluator} on {one.test_set}, {points}{why}"
+        unsettled = dict.fromkeys(one.test_set for one in self.comparisons if one.is_unsettled)
+        names = [f"“{name}”" for name in unsettled if name not in changed]
+        return f"{text}; not settled on {listed(names, _MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        shortfalls, first = self.verdict.shortfalls, self.first
+        shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
         if shortfalls[0].what in ("rows", "groups"):
             over = f"{signed_points(bias.low)} to {signed_points(bias.high)} points over what shuffled labels give"
             predicted = f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {over}"
             return f"{predicted}. About {needed} would settle it."
-        where = "" if first is None else f" ({first.evaluator} on {first.test_set})"
+        where = "" if self.first is None else f" ({self.first.evaluator} on {self.first.test_set})"
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
         """Falls of models trained on all rows, and properties of which nothing can be told."""
-        evidence, falls = self.verdict.evidence, self.analysis.of(CHALLENGE_FALLS)
-        said = falls_text(falls), alike_text(falls), untold_text(evidence.leanings)
-        texts = [text for text in said if text]
-        return Detail(f"Beside the filter: {'. '.join(texts)}.", "leanings") if texts else None
+        falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
+        untold = [(property_name(one), _UNTOLD[one.why]) for one in leanings if one.why is not None]
+        whether = [f"Whether models lean on {name} cannot be told: {why}" for name, why in untold]
+        said = falls_text(falls), alike_text(falls), *whether
+        return Detail(f"Beside the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
             return Detail(f"Removed: nothing; filtered is the whole set of {rows}.", "filtering")
-        questions = answers_text(self.filtering.train_questions)
-        text = f"Removed: {count(gone)} of {rows}{questions} ({percent(gone / all_rows)} %)"
+        of = f"{rows}{answers_text(self.filtering.train_questions)}"
+        text = f"Removed: {count(gone)} of {of} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
-            text += f"; {short(name, 40)} went from {percent(before)} to {percent(after)} % of the rows"
+            text += f"; {short(name, _LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
         marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{marks}.", "evidence")
 
@@ -263,11 +289,11 @@ class _Words:
 
     def cost(self) -> Detail | None:
         """Filtered against all train rows, on the dataset's own test rows."""
+        stated = self.one.on_natural
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
         if not self.comparisons and not self.analysis.judging.judges:
             return Detail("Against all rows: no evaluator learnt enough to compare, as the checks say.", "checks")
-        stated = self.one.on_natural
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
@@ -275,11 +301,11 @@ class _Words:
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
-        beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         matched = " of its class sizes" if self.filtering.control == "random_matched" else ""
+        beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         weighed = " Each gold label weighs the same." if stated.by_label else ""
-        random = f"Against as many random rows{matched}"
-        return Detail(f"{random}: {self.difference(stated)}{beside}.{weighed}{self.at_chance(stated)}", "paired")
+        text = f"Against as many random rows{matched}: {self.difference(stated)}{beside}.{weighed}"
+        return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
         """Say that no difference means little if the model is no better than the largest class after all rows."""
@@ -293,7 +319,6 @@ class _Words:
         return f" Trained on all rows it is at chance there ({right}), so that says little." if over.at_chance else ""
 
     def difference(self, stated: StatedDifference) -> str:
-        """Filtered against a train set on a test set."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = ", whose rows were in the filter's pool" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -302,27 +327,20 @@ class _Words:
 
     def points(self, stated: StatedDifference) -> str:
         """The difference with its interval; if that says nothing, what there is too little of."""
-        few = stated.lacking
-        if few is None:
+        if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
-        by_question = few.what == "rows" and self.facts.test_set[stated.test_set].unit == "question"
-        what = "questions" if by_question else few.what
+        what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
         return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
 
     def use(self) -> str:
-        """Which data to mend, then which rows to use."""
-        data = self.mend()
-        return f"{data} Then {self.use_rows()}" if data else self.use_rows()
-
-    def mend(self) -> str:
-        """What to do about the property that models lean on; empty if there is none, or whether it matters is open."""
-        one = self.leaning
-        if one is None or not one.shortcut:
-            return ""
-        name = property_name(one)
-        if one.kind == "column":
-            return f"first leave out {name}, which models should not see."
-        return f"first take {name} out of the rows if you can, or collect rows in which it goes with no class."
+        """Which data to mend, if models lean on a shortcut, then which rows to use."""
+        if self.leaning is None or not self.leaning.shortcut:
+            return self.use_rows()
+        name = property_name(self.leaning)
+        mend = f"take {name} out of the rows if you can, or collect rows in which it goes with no class"
+        if self.leaning.kind == "column":
+            mend = f"leave out {name}, which models should not see"
+        return f"first {mend}. Then {self.use_rows()}"
 
     def use_rows(self) -> str:
         code = self.verdict.code
@@ -341,46 +359,39 @@ class _Words:
             return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
-        tests = self.has_filtered_test_rows()
-        shown = "the filtered test rows show how much a model leans on the shortcut"
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], _MOST_NAMED)
             return f"all rows for training, unless rows like those of {where} are what matters to you."
+        tests, how = "the filtered test rows", "how much a model leans on the shortcut"
         if self.effect == "harms":
-            return f"all rows for training{f'; {shown}' if tests else ''}."
-        lead = "the filtered test rows to see how much a model leans on the shortcut" if tests else "all rows"
+            return f"all rows for training{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
+        lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
         if self.comparisons:
             return f"{lead}; for training nothing is shown."
         return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
 
-    def has_filtered_test_rows(self) -> bool:
-        """Return True if there are test rows that filtering kept, and others that it removed."""
-        name = self.one.representation
-        return any(0 < test.filtered_rows.get(name, 0) < test.rows for test in self.facts.test_sets)
-
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
         """Which rows to use if filtered beats its control, by what is shown against all rows."""
         name, side = f"“{first.test_set}”", whole.side
-        random = " As many plain random rows are not shown to be worse there: try them first."
-        random_too = dict.fromkeys(whole.random_as_good, random)
+        as_good = " As many plain random rows are not shown to be worse there: try them first."
+        random = as_good if first.test_set in whole.random_as_good else ""
         if side == "above":
             lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
             elsewhere = f" On {lost} all rows are better too." if lost else ""
             others = "if the shortcut holds where you apply it" if self.verdict.shortcut else "elsewhere"
-            where = f"filtered to train for rows like those of {name}, all rows {others}."
-            return f"{where}{random_too.get(first.test_set, '')}{elsewhere}"
+            return f"filtered to train for rows like those of {name}, all rows {others}.{random}{elsewhere}"
         if whole.best is not None:
             best, points = whole.best
-            above = f"as on “{best}” ({signed_points(points)} points above all rows).{random_too.get(best, '')}"
+            random = as_good if best in whole.random_as_good else ""
             still = f"Use all rows elsewhere: on {name} they are better still."
             rest = still if side == "below" else f"On {name} nothing is shown against all rows."
             misleads = "if the shortcut is misleading in your application" if self.verdict.shortcut else "for some rows"
-            return f"filtered {misleads}, {above} {rest}"
+            above = f"as on “{best}” ({signed_points(points)} points above all rows)"
+            return f"filtered {misleads}, {above}.{random} {rest}"
         if side == "below":
-            has_use = self.verdict.shortcut and self.has_filtered_test_rows()
+            has_use = self.verdict.shortcut and self.has_filtered_test_rows
             tests = ", and to test models that lean on the shortcut" if has_use else ""
             better = f"all rows for training, since they are better still on {name}"
-            few = f"Use filtered only if as few rows are all that you can train on{tests}."
-            return f"{better}. {few}{random_too.get(first.test_set, '')}"
+            return f"{better}. Use filtered only if as few rows are all that you can train on{tests}.{random}"
         better = f"filtered rather than as many random rows, since it is better on {name}"
-        return f"{better}. Against all rows nothing is shown there.{random_too.get(first.test_set, '')}"
+        return f"{better}. Against all rows nothing is shown there.{random}"

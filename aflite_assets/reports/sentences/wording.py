@@ -4,6 +4,7 @@ from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.train_sets import earlier_name
+from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import DASH, signed_points
 from aflite_assets.wording import counted
 
@@ -93,19 +94,15 @@ def paired_text(one: Bounded) -> str:
 
 def bounds_text(one: Bounded) -> str:
     """The bounds in points, and what they leave out if there is one training: "95 % [0.5, 3.5]"."""
-    return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {_bounds(one)}"
+    return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
-def interval_points(one: Bounded | None) -> str:
-    """A difference in points with its interval: "2.0 [0.5, 3.5]", or a dash for None."""
-    if one is None or one.difference is None:
+def interval_points(one: Bounded) -> str:
+    """A difference in points with its interval: "2.0 [0.5, 3.5]", or a dash without a result."""
+    if one.difference is None:
         return DASH
-    return f"{signed_points(one.difference)} {_bounds(one)}{'' if one.counts_training else ', rows alone'}"
-
-
-def _bounds(one: Bounded) -> str:
-    low, high = (DASH if bound is None else signed_points(bound) for bound in (one.low, one.high))
-    return f"[{low}, {high}]"
+    alone = "" if one.counts_training else ", rows alone"
+    return f"{signed_points(one.difference)} {bounds(one.low, one.high)}{alone}"
 
 
 def answers_text(questions: int | None) -> str:
@@ -116,11 +113,9 @@ def answers_text(questions: int | None) -> str:
 def train_set_meaning(name: str) -> str:
     """Describe the rows of a train set."""
     earlier = earlier_name(name)
-    if name in TRAIN_SET_MEANINGS:
-        return TRAIN_SET_MEANINGS[name]
-    if name.startswith("random_"):
-        return f"as many rows as filtered_{earlier} has, {_AT_RANDOM}"
-    return f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
+    left = f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
+    random = f"as many rows as filtered_{earlier} has, {_AT_RANDOM}"
+    return TRAIN_SET_MEANINGS.get(name, random if name.startswith("random_") else left)
 
 
 def stop_text(stop_reason: str) -> str:

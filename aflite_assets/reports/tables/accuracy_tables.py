@@ -1,7 +1,5 @@
 """The tables of accuracies before and after filtering: each test set, side by side, top-5, and by class."""
 
-from dataclasses import replace
-
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
@@ -9,20 +7,21 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent, short
+from aflite_assets.text import percent, short, signed_points
 from aflite_assets.wording import counted
+
+_DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
+_HUMAN = ("human",)
+_FALL = Heading("full minus filtered", ("{representation}", "points"))
+_FALL_COLUMN = Column(_FALL, line=True)
+_Compared = tuple[str, str | None, str]
+"""What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
     """Whether it is about all classes of a split of the dataset, by the likeliest class alone."""
     of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
     return of_all and not facts.test_set[one.test_set].challenge
-
-
-# Before and after filtering
-
-_THE_PAPERS = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
-_TESTED = ("full", "filtered", "drop", "own")
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
@@ -32,14 +31,13 @@ def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _accuracy_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    own = one.tested_on == "own"
-    heading = Heading("own test rows") if own else cells.rows_heading(one.tested_on, one.test_rows)
-    return Column(heading, Heading(one.test_set))
+    rows = Heading("own test rows") if one.tested_on == "own" else cells.rows_heading(one.tested_on, one.test_rows)
+    return Column(rows, Heading(one.test_set))
 
 
 def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
-    tested_on = "drop" if isinstance(one, Difference) else one.tested_on
-    return list(facts.test_set).index(one.test_set), _TESTED.index(tested_on)
+    place = 2 if isinstance(one, Difference) else ("full", "filtered", "", "own").index(one.tested_on)
+    return list(facts.test_set).index(one.test_set), place
 
 
 def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
@@ -48,11 +46,9 @@ def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
 
 
 def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
-    filtered = one.representation in facts.test_set[one.test_set].filtered_rows
-    return cells.score(facts, one, shaded=filtered and (one.train_set, one.tested_on) in _THE_PAPERS)
+    papers = (one.train_set, one.tested_on) in (("full", "full"), ("random", "full"), ("filtered", "filtered"))
+    return cells.score(facts, one, shaded=papers and one.representation in facts.test_set[one.test_set].filtered_rows)
 
-
-_DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
 
 ACCURACY = TableSpec(
     "accuracy_{representation}",
@@ -71,17 +67,8 @@ ACCURACY = TableSpec(
 )
 
 
-# Full, random and filtered side by side (ICML 2020, Tables 3 to 6; ICLR 2020 submission, Tables 1, 2 and 4)
-
-_Compared = tuple[str, str | None, str]
-"""What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
-
-
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Full, then per representation random on full rows, its control and filtered, where they were, on filtered rows.
-
-    Of a challenge set full, the controls and filtered, all on the whole set.
-    """
+    """Full, then by representation random, its control and filtered; on filtered rows, or a whole challenge set."""
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
     for one in facts.filterings:
@@ -103,23 +90,18 @@ def _column_order(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> tu
 
 
 def _is_compared(facts: DatasetFacts, one: Accuracy) -> bool:
-    if one.representation is None or not one.whole or one.evaluator not in facts.plain_evaluators:
-        return False
-    return _trained_and_tested(facts, one) in _compared(facts, one.test_set)
+    known = one.representation is not None and one.whole and one.evaluator in facts.plain_evaluators
+    return known and _trained_and_tested(facts, one) in _compared(facts, one.test_set)
 
 
 def _score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=not one.train_set.startswith("random"))
 
 
-def _heading(one: Accuracy | AnnotatorAgreement) -> Heading:
+def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
     tested_on = "full" if one.tested_on == "all" else one.tested_on
     of = () if one.train_set == "full" or one.representation is None else (one.representation,)
-    return cells.rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows")
-
-
-def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
-    return Column(_heading(one), line=True)
+    return Column(cells.rows_heading(one.train_set, one.test_rows, *of, f"on {tested_on} rows"), line=True)
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
@@ -130,26 +112,21 @@ def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
     """Full minus filtered, whichever stands first."""
-    if one.difference is None or one.train_set != "filtered":
-        return cells.points(facts, one)
-    return cells.points(facts, replace(one, difference=-one.difference))
+    sign = -1 if one.train_set == "filtered" else 1
+    return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 
 
 def _fall_order(facts: DatasetFacts, one: Difference | AnnotatorAgreement) -> tuple[int, int]:
     return 10_000 + facts.representations.index(str(one.representation)), getattr(one, "top", 1)
 
 
-_HUMAN = ("human",)
-_FALL = Heading("full minus filtered", ("{representation}", "points"))
-_FALL_COLUMN = Column(_FALL, line=True)
-
-
 def _agreement(facts: DatasetFacts, one: AnnotatorAgreement) -> TableCell:
     if one.share is None:
         return TableCell("no annotators", kind="missing")
-    return TableCell(f"{percent(one.share)} ({counted(one.rows, 'row')})", value=one.share)
+    return TableCell(f"{percent(one.share)} ({counted(one.rows)})", value=one.share)
 
 
+# ICML 2020, Tables 3 to 6; ICLR 2020 submission, Tables 1, 2 and 4
 IN_DISTRIBUTION = TableSpec(
     "in_distribution",
     "{test_set}: full, random and filtered",
@@ -172,7 +149,7 @@ IN_DISTRIBUTION = TableSpec(
 
 
 def _top_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    return Column(Heading(f"top-{one.top}"), _heading(one))
+    return Column(Heading(f"top-{one.top}"), _column(facts, one).heading)
 
 
 TOP_5 = TableSpec(
@@ -191,19 +168,17 @@ TOP_5 = TableSpec(
 )
 
 
-def _is_compared_by_class(facts: DatasetFacts, one: Accuracy) -> bool:
-    if not cells.is_of_filtering(facts, one) or one.column is not None or one.label is None:
-        return False
-    return one.train_set in ("full", facts.filtering[str(one.representation)].control, "filtered")
-
-
 BY_CLASS = TableSpec(
     "by_class_{representation}",
     "Accuracy by class and test set: {evaluator}, train sets of representation {representation}",
     {"class": lambda facts, one: short(one.label), "trained on": "{train_set}"},
     (Cells(ACCURACIES, "{test_set}", cells.short_score),),
     of="{evaluator}",
-    where=_is_compared_by_class,
+    where=lambda facts, one: (
+        cells.is_of_filtering(facts, one)
+        and (one.column is None and one.label is not None)
+        and one.train_set in ("full", facts.filtering[one.representation].control, "filtered")
+    ),
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,
     caption=f"All test rows of each gold label. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of "

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.reports.papers.published_tables import published_tables
-from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables, leaning_tables
+from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.listings import SAMPLE_TABLE, settings_table
-from aflite_assets.reports.tables.published import paper_table
+from aflite_assets.reports.tables.published import paper_table, published_tables
 from aflite_assets.reports.tables.table import Table, TableSpec
 
 
@@ -30,8 +29,8 @@ def _missing_sets(analysis: Analysis) -> tuple[Table, ...]:
 
 
 SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
-    "leanings": declared(leaning_tables.LEANING_TABLE),
-    "challenge_falls": declared(leaning_tables.CHALLENGE_FALL_TABLE),
+    "leanings": declared(difference_tables.LEANING_TABLE),
+    "challenge_falls": declared(difference_tables.CHALLENGE_FALL_TABLE),
     "falls": declared(difference_tables.FALL_TABLE),
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),

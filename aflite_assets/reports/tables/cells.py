@@ -1,7 +1,4 @@
-"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share.
-
-The functions that declarations name get the dataset's facts and a record, as `Cells` says.
-"""
+"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,9 +22,11 @@ _LONGEST_VALUE = 2_000
 _LONGEST_NAME = 40
 
 
-def number(given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False) -> TableCell:
+def number(
+    given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False, shaded: bool = False
+) -> TableCell:
     """A number written by `form`, with what stands `small` below it; a dash for None."""
-    return NOTHING if given is None else TableCell(form(given), small, given, strong=strong)
+    return NOTHING if given is None else TableCell(form(given), small, given, strong=strong, shaded=shaded)
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
@@ -36,48 +35,41 @@ def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False
 
 
 decimal = "{:.3f}".format
-"""An index with three decimals."""
-
 points = field("difference", signed_points)
-"""A difference in points; a dash for None."""
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Accuracy in per cent, its deviation over seeds and its interval, or why there is none.
-
-    `short`: without the number of seeds if all of several finished.
-    """
+    """Accuracy in per cent, its deviation over seeds (how many is left out if `short`) and interval; or why none."""
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
         return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing")
-    bounds = f"[{percent(one.interval_low)}, {percent(one.interval_high)}]"
-    seeds = _seeds_text(one.seeds_deviation, one.seeds or 0, one.unfinished_seeds, short=short)
-    return TableCell(percent(one.accuracy), (seeds, bounds), one.accuracy, strong=True, shaded=shaded)
+    finished, unfinished = one.seeds or 0, one.unfinished_seeds
+    seeds = f"{finished} of {finished + unfinished} seeds" if unfinished else counted(finished, "seed")
+    if one.seeds_deviation is not None:
+        seeds = f"±{percent(one.seeds_deviation)}{'' if short and not unfinished else f' over {seeds}'}"
+    elif not unfinished:
+        seeds = "one seed"
+    ends = f"[{percent(one.interval_low)}, {percent(one.interval_high)}]"
+    return TableCell(percent(one.accuracy), (seeds, ends), one.accuracy, strong=True, shaded=shaded)
 
 
 short_score = partial(score, short=True)
 
 
-def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
-    """Deviation over seeds in points and how many seeds: "±0.4 over 3 seeds"."""
-    seeds = f"{finished} of {finished + unfinished} seeds" if unfinished else counted(finished, "seed")
-    if deviation is None:
-        return seeds if unfinished else "one seed"
-    return f"±{percent(deviation)}" if short and not unfinished else f"±{percent(deviation)} over {seeds}"
+def bounds(*ends: float | None) -> str:
+    """The two ends of an interval in points: "[0.5, 3.5]"; a dash for None."""
+    return f"[{', '.join(DASH if end is None else signed_points(end) for end in ends)}]"
 
 
 def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """A difference in points with its bounds, shaded if it is a finding; if it is `judged` with its verdict.
-
-    Without an interval it says why: there are no test rows, or a side has no result.
-    """
+    """A difference in points with bounds, shaded if it is a finding, with its verdict if `judged`; or why none."""
     if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
-    small: tuple[str, ...] = (f"[{signed_points(one.low)}, {signed_points(one.high)}]",)
-    small += () if one.counts_training else ("rows alone",)
-    small += (verdict_text(one),) if judged and isinstance(one, Difference) else ()
+    small = [bounds(one.low, one.high), *(() if one.counts_training else ("rows alone",))]
+    if judged and isinstance(one, Difference):
+        small.append(verdict_text(one))
     shaded = isinstance(one, Difference) and one.found
-    return TableCell(signed_points(one.difference), small, one.difference, strong=True, shaded=shaded)
+    return TableCell(signed_points(one.difference), tuple(small), one.difference, strong=True, shaded=shaded)
 
 
 judged = partial(difference, judged=True)
@@ -91,15 +83,14 @@ def verdict_text(verdict: Verdict | Difference) -> str:
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
     """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
-    known = [one for one in trained if one.train_rows is not None]
+    known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
         return NOTHING
-    least, most = min(one.train_rows or 0 for one in known), max(one.train_rows_most or 0 for one in known)
+    least, most = min(known), max(known)
     return TableCell(count(least) if least == most else f"{count(least)}{DASH}{count(most)}", value=least)
 
 
 test_rows = field("test_rows")
-"""How many test rows or questions are compared."""
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
@@ -117,9 +108,9 @@ def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
 
 def part_text(category_column: str | None, category: str | None, label: str | None) -> str:
     """Heading of one part of a challenge set, "all" for the whole set."""
-    any_value = f"any {category_column}" if category_column is not None else None
-    names = (category if category is not None else any_value, label)
-    return ", ".join(name for name in names if name is not None) or "all"
+    if category is None and category_column is not None:
+        category = f"any {category_column}"
+    return ", ".join(name for name in (category, label) if name is not None) or "all"
 
 
 def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str | None]:
@@ -140,9 +131,10 @@ def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
     """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
-    if one.evaluator not in facts.plain_evaluators or one.tested_on not in ("full", "all"):
-        return False
-    return one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
+    plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
+    return plain and (
+        one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
+    )
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:

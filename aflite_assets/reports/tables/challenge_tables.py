@@ -12,19 +12,13 @@ from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell
 from aflite_assets.text import count, listed, short
 
 _MOST_NAMED = 8
-_BY_LABEL = "The predicted label is mapped (collapse: label)"
-_BY_PROBABILITY = (
-    "Probabilities of labels that count as one are added up, and the largest sum is the prediction "
-    "(collapse: probability)"
-)
 _Any = Accuracy | Difference
+_set_column = partial(cells.set_column, whole_split="all rows")
+_is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return what to read beside a challenge set's numbers: its notes, and what each label counts as there.
-
-    `label_names` are the dataset's; nothing is said if each counts as itself.
-    """
+    """Return a challenge set's notes, and what each of the dataset's labels counts as there, if not as itself."""
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))
@@ -35,7 +29,10 @@ def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, 
     named = [f"{listed(sources[one], _MOST_NAMED)} as {nothing if one is None else short(one)}" for one in targets]
     if len(named) > _MOST_NAMED:
         named = [*named[: _MOST_NAMED - 1], f"{count(len(named) - _MOST_NAMED)} more likewise", named[-1]]
-    how = _BY_PROBABILITY if test_set.adds_probabilities else _BY_LABEL
+    how = "The predicted label is mapped (collapse: label)"
+    if test_set.adds_probabilities:
+        how = "Probabilities of labels that count as one are added up, and the largest sum is the prediction "
+        how += "(collapse: probability)"
     return (*test_set.notes, f"{how}: {'; '.join(named)}.")
 
 
@@ -51,32 +48,27 @@ def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """The tables that a score stands in: one for all parts, or those of each category column if there are several.
-
-    The first of several, without a column, has the gold labels; the whole set stands in each.
-    """
+    """The tables that a score stands in: one, or of several category columns one each after that of the gold labels."""
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
-        of = one.test_set if column is None else f"{one.test_set}, by {short(column)}"
-        yield {"column": column, "of": of}
+        yield {"column": column, "of": one.test_set if column is None else f"{one.test_set}, by {short(column)}"}
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
     """With a line where another category begins."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
-    names = [part.name for part in facts.test_set[one.test_set].parts]
-    place = names.index(cells.part_name(one))
-    begins = not place or names[place - 1][:2] != cells.part_name(one)[:2]
-    heading = cells.rows_heading(cells.part_text(*cells.part_name(one)), one.test_rows)
-    return Column(heading, line=one.column is not None and begins, key=cells.part_name(one))
+    name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
+    place = names.index(name)
+    begins = not place or names[place - 1][:2] != name[:2]
+    heading = cells.rows_heading(cells.part_text(*name), one.test_rows)
+    return Column(heading, line=one.column is not None and begins, key=name)
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
     """The notes of the test set, above the first of its tables."""
-    if {one.column for one in records} & {*_columns_apart(facts, records[0])}:
-        return ()
-    return set_notes(facts.test_set[records[0].test_set], facts.label_names)
+    is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
+    return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
 
 CHALLENGE_SETS = TableSpec(
@@ -93,15 +85,6 @@ CHALLENGE_SETS = TableSpec(
 )
 
 
-def _beside(facts: DatasetFacts, one: _Any) -> bool:
-    """Whether a place of the zero-shot table is meant: of the whole set, or of a part that stands there."""
-    if not _on_challenge_set(facts, one) or one.evaluator not in facts.plain_evaluators:
-        return False
-    return one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side
-
-
-_set_column = partial(cells.set_column, whole_split="all rows")
-
 ZERO_SHOT = TableSpec(
     "zero_shot_{representation}",
     "{evaluator}, zero-shot; train sets of representation {representation}",
@@ -112,47 +95,36 @@ ZERO_SHOT = TableSpec(
         Cells(DIFFERENCES, _set_column, cells.points, having(comparison="means"), apart=cells.MINUS),
     ),
     of="{evaluator}",
-    where=_beside,
+    where=lambda facts, one: (
+        (_on_challenge_set(facts, one) and one.evaluator in facts.plain_evaluators)
+        and (one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side)
+    ),
     caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
     "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
     "with several category columns, the rows with any value of each; the values apart are in the set's own tables.",
 )
 
 
-# By size of the train set (Mishra and Sachdeva, SustaiNLP 2020, Table 2, which has neither random sets of the filtered
-# ones' sizes nor more than one training of each)
+def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
+    control = control_of(filtered, facts.filtering[str(one.representation)].train_sets)
+    return ("random", control) if filtered == "filtered" else (control,)
 
 
-def _controls(facts: DatasetFacts, representation: str, filtered: str) -> tuple[str, ...]:
-    control = control_of(filtered, facts.filtering[representation].train_sets)
-    return tuple(dict.fromkeys(["random", control] if filtered == "filtered" else [control]))
-
-
-def _by_size(facts: DatasetFacts, representation: str) -> list[str]:
+def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
     """Full and its sample, then each filtered set after its controls, the smallest first."""
-    sizes = facts.filtering[representation].train_sets
+    sizes = facts.filtering[str(one.representation)].train_sets
     smallest = sorted(filter(is_filtered_set, sizes), key=lambda name: (not sizes[name], sizes[name]))
-    shown = ["full", "sampled", *(one for name in smallest for one in (*_controls(facts, representation, name), name))]
+    shown = ["full", "sampled", *(each for name in smallest for each in (*_controls(facts, one, name), name))]
     return [name for name in dict.fromkeys(shown) if name in sizes]
 
 
-def _of_a_size(facts: DatasetFacts, one: _Any) -> bool:
-    known = cells.is_of_filtering(facts, one) and one.train_set in _by_size(facts, str(one.representation))
-    return known and cells.is_whole_or_category(facts, one)
-
-
-def _several_sizes(facts: DatasetFacts, records: Sequence[_Any]) -> bool:
-    """Whether there is a sample, or a filtered set of another size than the target's, which other tables show."""
-    name = str(records[0].representation)
-    return bool({*_by_size(facts, name)} - {"full", *_controls(facts, name, "filtered"), "filtered"})
-
-
 def _against_control(facts: DatasetFacts, one: Difference) -> bool:
-    if one.comparison != "control" or not is_filtered_set(one.train_set):
-        return False
-    return one.against == control_of(one.train_set, facts.filtering[str(one.representation)].train_sets)
+    filtered = one.comparison == "control" and is_filtered_set(one.train_set)
+    return filtered and one.against == _controls(facts, one, one.train_set)[-1]
 
 
+# Mishra and Sachdeva, SustaiNLP 2020, Table 2, which has neither random sets of the filtered ones' sizes nor more than
+# one training of each
 FINE_ACTION = TableSpec(
     "fine_action_{representation}",
     "{evaluator} by size of the train set, representation {representation}",
@@ -163,33 +135,31 @@ FINE_ACTION = TableSpec(
         Cells(DIFFERENCES, _set_column, cells.judged, _against_control, apart=cells.MINUS),
     ),
     of="{evaluator}",
-    where=_of_a_size,
-    row_order=lambda facts, one: _by_size(facts, str(one.representation)).index(one.train_set),
-    when=_several_sizes,
+    where=lambda facts, one: (
+        (cells.is_of_filtering(facts, one) and one.train_set in _by_size(facts, one))
+        and cells.is_whole_or_category(facts, one)
+    ),
+    row_order=lambda facts, one: _by_size(facts, one).index(one.train_set),
+    # a sample, or a filtered set of another size than the target's, which other tables show
+    when=lambda facts, records: bool(
+        {*_by_size(facts, records[0])} - {"full", *_controls(facts, records[0], "filtered"), "filtered"}
+    ),
     caption="Natural test sets with all their rows, challenge sets whole and by category. Judge a filtered set by the "
     "random rows of its size: full and sampled have more rows. Last rows: filtered minus these in points, with the "
     "interval over test groups and trainings, and the verdict, both from the table of filtered against its control.",
 )
 
 
-# Transfer (ICML 2020, Table 2): after fine-tuning on challenge sets' own train rows
-
-
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
     """The evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their start."""
-    return [
-        (name, training)
-        for name, tuned in facts.fine_tuned.items()
-        for training, tested in (("fine-tuned", name), ("zero-shot", tuned.start))
-        if one.test_set in tuned.sets and one.evaluator == tested
-    ]
+    tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
+    trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
+    return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]
 
 
 def _tuned_columns(facts: DatasetFacts, one: _Any) -> list[Column]:
-    """Each below the set and what the evaluator was fine-tuned on."""
-    rows = facts.test_set[one.test_set].rows
-    after = {name: f"{name}, after {', then '.join(tuned.sets)}" for name, tuned in facts.fine_tuned.items()}
-    found = _tuned(facts, one)
+    rows, found = facts.test_set[one.test_set].rows, _tuned(facts, one)
+    after = {name: f"{name}, after {', then '.join(facts.fine_tuned[name].sets)}" for name, _ in found}
     return [Column(Heading(training), cells.rows_heading(one.test_set, rows, after[name])) for name, training in found]
 
 
@@ -203,8 +173,7 @@ def _tuned_score(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=papers)
 
 
-_is_transfer = having(comparison="transfer")
-
+# ICML 2020, Table 2
 TRANSFER = TableSpec(
     "transfer_{representation}",
     "{start}, fine-tuned on challenge sets; train sets of representation {representation}",
@@ -215,9 +184,7 @@ TRANSFER = TableSpec(
         Cells(DIFFERENCES, _tuned_columns, cells.difference, _is_transfer, order=_tuned_order, apart=cells.MINUS),
     ),
     of="{start}, fine-tuned",
-    each=lambda facts, one: [
-        {"start": start} for start in dict.fromkeys(facts.fine_tuned[n].start for n, _ in _tuned(facts, one))
-    ],
+    each=lambda facts, one: [{"start": facts.fine_tuned[name].start} for name, _ in _tuned(facts, one)[:1]],
     where=lambda facts, one: cells.is_of_filtering(facts, one) and one.whole,
     caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
     "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Differences in points on the same "

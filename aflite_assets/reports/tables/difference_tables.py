@@ -1,30 +1,35 @@
-"""The tables of differences between trainings on the same test rows, and of what a fall in accuracy is made of."""
+"""The tables of differences between trainings, of falls in accuracy, and of properties that models lean on."""
 
 from dataclasses import replace
 from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.comparisons.falls import FALLS, FallTerm
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, ChallengeFall, FallTerm
+from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
+from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent, short
+from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.text import count, listed, percent, short, signed_points
+
+NOT_SHOWN = "no difference was shown"
+_MOST_VALUES, _LONGEST = 4, 30
 
 _ENDS = {
     "start": Column(Heading("full on all rows", ("%",)), line=True),
     "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
 }
-_end_cell = cells.field("accuracy", percent, strong=True)
+_SEEDS = Cells(DIFFERENCES, "seeds", lambda facts, one: TableCell(f"{one.seeds} and {one.seeds_against}"))
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
     """The accuracy at an end, or the change that a step makes: what falls is below zero."""
     if one.change in _ENDS:
-        return _end_cell(facts, one)
+        return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
         return cells.difference(facts, one)
     return cells.difference(facts, replace(one, difference=-one.difference, low=-one.high, high=-one.low))
@@ -49,10 +54,6 @@ def _verdict_cell(facts: DatasetFacts, one: Difference) -> TableCell:
     return cells.value(words, strong=one.deciding, shaded=one.found)
 
 
-def _seeds_cell(facts: DatasetFacts, one: Difference) -> TableCell:
-    return TableCell(f"{one.seeds} and {one.seeds_against}")
-
-
 PAIRED = TableSpec(
     "paired_{representation}",
     "Filtered minus its control, representation {representation}",
@@ -65,7 +66,7 @@ PAIRED = TableSpec(
         Cells(DIFFERENCES, cells.units_text, cells.test_rows),
         Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "verdict", _verdict_cell),
-        Cells(DIFFERENCES, "seeds", _seeds_cell),
+        _SEEDS,
     ),
     where=having(comparison="control", whole=True),
     notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
@@ -97,30 +98,22 @@ PAIRED_PARTS = TableSpec(
 )
 
 
-# Two rankings of one representation (Mishra and Sachdeva, SustaiNLP 2020, Table 3 beside Table 2, which have one
-# training of each and so no interval)
-
-
 def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
     return one.test_set if one.whole else f"{one.test_set}: {short(cells.part_text(*cells.part_name(one)))}"
 
 
-NOT_SHOWN = "no difference was shown"
-
-
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
     """The ranking on whose side the whole interval lies; None where it holds zero, or there is none."""
-    if one.difference is None or one.low is None or one.high is None or one.low <= 0 <= one.high:
+    if one.low is None or one.high is None or one.low <= 0 <= one.high:
         return None
-    return facts.rankings[str(one.representation)].rankings[0 if one.difference > 0 else 1]
+    return facts.rankings[str(one.representation)].rankings[0 if one.low > 0 else 1]
 
 
 def ranking_text(facts: DatasetFacts, one: Difference) -> str:
     """Which ranking is better, in words, or that no difference was shown."""
     if one.difference is None:
         return "not run" if one.test_rows else "no rows"
-    better = better_ranking(facts, one)
-    if better is None:
+    if (better := better_ranking(facts, one)) is None:
         return NOT_SHOWN
     return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
 
@@ -150,6 +143,7 @@ def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
     return [{"representation": name, "first": first, "second": second}]
 
 
+# Mishra and Sachdeva, SustaiNLP 2020, Table 3 beside Table 2, which have one training of each and so no interval
 RANKINGS = TableSpec(
     "rankings_{representation}",
     "Ranked by {first} and by {second}, representation {representation}",
@@ -159,7 +153,7 @@ RANKINGS = TableSpec(
         Cells(ACCURACIES, _ranking_heading, cells.short_score),
         Cells(DIFFERENCES, Heading("difference", ("points",)), cells.difference),
         Cells(DIFFERENCES, "what it says", lambda facts, one: cells.value(ranking_text(facts, one), strong=one.found)),
-        Cells(DIFFERENCES, "seeds", _seeds_cell),
+        _SEEDS,
     ),
     each=_pairs,
     where=_is_ranked,
@@ -190,4 +184,66 @@ RANKING_OVERLAPS = TableSpec(
     caption="Overlap: rows that both kept over rows that either kept, from 0 to 1. By chance: its mean over two random "
     "sets of these sizes. Neither ranking takes rows under the threshold, and many such rows alone make it more than "
     "chance.",
+)
+
+
+def _points_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    points = zip(one.values, one.points_to, strict=True)
+    pairs = [f"{short(value, _LONGEST)} to {short(label, _LONGEST)}" for value, label in points]
+    return TableCell(listed(pairs, _MOST_VALUES), kind="text")
+
+
+def _pull_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    if one.low is None or one.high is None:
+        return NOTHING
+    return cells.number(one.pull, signed_points, cells.bounds(one.low, one.high), shaded=bool(one.leans))
+
+
+def _leaning_cell(facts: DatasetFacts, one: PropertyLeaning) -> TableCell:
+    if not one.leans:
+        return TableCell(f"cannot tell: {one.why}" if one.leans is None else "not shown", kind="text")
+    misleads = f"misleads on {short(one.broken_on, _LONGEST)}" if one.broken_on else ""
+    why = [{"declared": "declared irrelevant", "artefact": "artefact by nature", None: misleads}[one.reason]]
+    if one.fallen_on is not None and one.fall is not None:
+        why.append(f"costs {signed_points(one.fall)} points on {short(one.fallen_on, _LONGEST)}")
+    return TableCell("leans: shortcut" if one.shortcut else "leans", tuple(filter(None, why)), kind="text")
+
+
+LEANING_TABLE = TableSpec(
+    "leanings",
+    "Properties that go with the label, and whether models lean on them",
+    {"property": lambda facts, one: cells.property_name(one)},
+    (
+        Cells(LEANINGS, "points to", _points_cell),
+        Cells(LEANINGS, "evaluator", cells.field("evaluator", str)),
+        Cells(LEANINGS, "test rows of other classes", lambda facts, one: TableCell(count(one.carriers))),
+        Cells(LEANINGS, Heading("pull", ("points",)), _pull_cell),
+        Cells(LEANINGS, Heading("pull without the tie", ("points",)), cells.field("untied", signed_points)),
+        Cells(LEANINGS, "verdict", _leaning_cell),
+    ),
+    caption="Three properties at most, which surely go with the label on train rows. Pull: by how much more often rows "
+    "get the class that their value points to, though they are of another, than rows of their class whose value points "
+    "elsewhere. Rows may look like that class for other reasons, so the pull is computed again after training on as "
+    "many rows in which the property goes with no class. Models lean on it where at least half of the pull goes with "
+    f"the tie (95 %, judged together by Holm). With fewer than {FEWEST_CARRIERS} test rows that could be drawn away "
+    "nothing is said.",
+)
+
+
+def _challenge_fall_cell(facts: DatasetFacts, one: ChallengeFall) -> TableCell:
+    return cells.number(-one.fall, signed_points, cells.bounds(-one.high, -one.low), shaded=one.named)
+
+
+CHALLENGE_FALL_TABLE = TableSpec(
+    "challenge_falls",
+    "Models trained on all rows, from {natural_set} to the challenge sets",
+    {"evaluator": "{evaluator}", "challenge set": "{test_set}"},
+    (
+        Cells(CHALLENGE_FALLS, Heading("{natural_set}", ("%",)), cells.field("natural", percent)),
+        Cells(CHALLENGE_FALLS, Heading("challenge set", ("%",)), cells.field("challenge", percent)),
+        Cells(CHALLENGE_FALLS, Heading("change", ("points",)), _challenge_fall_cell),
+    ),
+    caption="Accuracies in the mean over gold labels, each weighing the same, with the 95 % interval of the change. "
+    "Shaded where accuracy surely falls, and by 5 points or more. A fall alone does not say why: the rows may be of "
+    "another source, harder, labelled otherwise, or without a shortcut.",
 )

@@ -40,17 +40,18 @@ WEAK_MODEL_TABLE = TableSpec(
 )
 
 
-def _class_order(facts: DatasetFacts, one: forgettables.ForgettableClass) -> int:
-    return facts.label_names.index(one.label)
-
-
 CLASS_TABLE = TableSpec(
     "forgettables_by_class",
     "Forgettable rows by class",
     {"weak model": "{weak_model}"},
     tuple(
-        Cells(forgettables.FORGETTABLE_CLASSES, column, _share_of_rows(column.heading.text), order=_class_order)
-        for column in (Column(Heading(what), Heading("{label}")) for what in ("forgettable", "taken"))
+        Cells(
+            forgettables.FORGETTABLE_CLASSES,
+            Column(Heading(what), Heading("{label}")),
+            _share_of_rows(what),
+            order=lambda facts, one: facts.label_names.index(one.label),
+        )
+        for what in ("forgettable", "taken")
     ),
     caption="Shares are of the class's train rows.",
 )
@@ -109,9 +110,6 @@ MINORITY_TABLE = TableSpec(
 OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, MINORITY_TABLE)
 
 
-# Second phases, and training on forgettable rows alone
-
-
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
     """The evaluators that phases start from, of such an evaluator and of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
@@ -126,8 +124,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
     """The later stages with their rows, where these are known, epochs and rates."""
-    phase = facts.phases.get(one.evaluator)
-    if phase is None:
+    if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     model = facts.weak_models.get(phase.weak_model)
     first = f"{count(model.taken)} " if model is not None and phase.set_name in ("forgettable", "random") else ""
@@ -136,8 +133,7 @@ def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAver
 
 
 def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> int:
-    names = list(facts.phases)
-    return names.index(one.evaluator) if one.evaluator in names else -1
+    return ["", *facts.phases].index(one.evaluator if one.evaluator in facts.phases else "")
 
 
 def _average(facts: DatasetFacts, one: forgettables.PhaseAverage) -> TableCell:

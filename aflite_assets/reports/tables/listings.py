@@ -22,16 +22,15 @@ MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
 
 
-def value_columns(
+def _values(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
     """Return a column for each named field of the records, with its heading."""
-    columns = {name: Column(Heading(head), key=name) for name, head in heads.items()}
-    return tuple(Cells(source, column, _field_value(name), where) for name, column in columns.items())
 
+    def field(name: str) -> cells.CellMaker:
+        return lambda facts, one: cells.value(getattr(one, name))
 
-def _field_value(name: str) -> cells.CellMaker:
-    return lambda facts, one: cells.value(getattr(one, name))
+    return tuple(Cells(source, Column(Heading(head), key=name), field(name), where) for name, head in heads.items())
 
 
 def _has_scored(_facts: DatasetFacts, one: FilterRow) -> bool:
@@ -43,11 +42,11 @@ ITERATION_TABLE = TableSpec(
     "Iterations, representation {representation}",
     {"iteration": "{iteration}"},
     (
-        *value_columns(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
-        *value_columns(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
-        *value_columns(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
-        *value_columns(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
-        *value_columns(ITERATIONS, rows_never_held_out="never held out"),
+        *_values(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
+        *_values(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
+        *_values(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
+        *_values(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
+        *_values(ITERATIONS, rows_never_held_out="never held out"),
     ),
     caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about "
     "them, and target and stop about the train rows among them. Scored rows, if there are any, are never trained on "
@@ -64,7 +63,7 @@ CURVE_TABLE = TableSpec(
     "warmup_curve",
     "Points of the learning curves",
     {"representation": "{representation}"},
-    value_columns(WARMUP_CURVE, rows="rows trained on", **_POINT, **_CHOICE),
+    _values(WARMUP_CURVE, rows="rows trained on", **_POINT, **_CHOICE),
     row_key=lambda one: one.rows,
 )
 
@@ -72,7 +71,7 @@ SAMPLE_TABLE = TableSpec(
     "sample_curve",
     "Accuracy by the size of the sample",
     {"rows trained on": "{rows:,}"},
-    value_columns(SAMPLE_CURVE, **_POINT, repeats="trainings", lowest="lowest", highest="highest", **_CHOICE),
+    _values(SAMPLE_CURVE, **_POINT, repeats="trainings", lowest="lowest", highest="highest", **_CHOICE),
     of="How large a sample is enough",
 )
 
@@ -80,8 +79,7 @@ SAMPLE_TABLE = TableSpec(
 _IN_WORDS = {
     "label_name": "class", "class_share": "share of that class", "share_removed": "share of removed rows",
     "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
-    "classes": "of which classes", "shown": "beyond chance", "row_id": "row",
-    "majority_share": "largest class",
+    "classes": "of which classes", "shown": "beyond chance", "row_id": "row", "majority_share": "largest class",
 }  # fmt: skip
 """Headings of the evidence's columns; of others the name with spaces."""
 
@@ -91,29 +89,21 @@ _LEFT_OUT = {"p_value", "class_share"}
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """A table of statistics with headings in words, at most `MAX_EVIDENCE_ROWS` of its rows.
-
-    Rows of the dataset are named by file and line if `source` knows them. Of marks, which have many columns, shares are
-    in per cent and p has two digits.
-    """
+    """A table of statistics, at most `MAX_EVIDENCE_ROWS` of its rows, by file and line if `source` knows them."""
     table, caption = evidence.table, evidence.caption
     marks = set(table.column_names) >= _MARKS
     shown = table.select([name for name in table.column_names if not (marks and name in _LEFT_OUT)])
     shown = shown.slice(0, MAX_EVIDENCE_ROWS)
     if shown.column_names[:1] == ["row_id"]:
-        shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
+        places = source.of(shown["row_id"].to_numpy()).to_pylist()
+        shown = shown.set_column(0, "row_id", pa.array(map(_row_name, places), pa.string()))
     words = {name: _IN_WORDS.get(name, name.replace("_", " ")) for name in table.column_names}
     for name in filter(lambda name: "_" in name, words):
         caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
     if table.num_rows > len(shown):
         caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
-    return _listing(
-        "evidence",
-        evidence.title,
-        [short(words[name]) for name in shown.column_names],
-        [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()],
-        caption,
-    )
+    rows = [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()]
+    return _listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
 
 
 def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
@@ -124,14 +114,10 @@ def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
     return cells.value(value)
 
 
-def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
-    """Of each row "train.csv, line 9 (row 7)", or "row 7"."""
-    return [
-        f"row {place['row_id']}"
-        if place["source_file"] is None
-        else f"{one_line(brief_place(place))} (row {place['row_id']})"
-        for place in source.of(row_ids.to_numpy()).to_pylist()
-    ]
+def _row_name(place: Mapping[str, Any]) -> str:
+    """Return "train.csv, line 9 (row 7)", or "row 7"."""
+    row = f"row {place['row_id']}"
+    return row if place["source_file"] is None else f"{one_line(brief_place(place))} ({row})"
 
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
@@ -144,13 +130,10 @@ def check_table(checks: Sequence[CheckOutcome]) -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
-    return _listing(
-        "checks",
-        "All checks",
-        ["check", "about", "outcome", "what it asks", "what was found"],
-        [[cells.value(text, strong=text == "failed") for text in each] for each in texts],
-        "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
-    )
+    heads = ["check", "about", "outcome", "what it asks", "what was found"]
+    rows = [[cells.value(text, strong=text == "failed") for text in each] for each in texts]
+    about = "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why."
+    return _listing("checks", "All checks", heads, rows, about)
 
 
 def _listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:

@@ -1,9 +1,70 @@
-"""The papers' own figures as tables, to stand beside a dataset's."""
+"""The papers' own tables by the names that a spec's `report.published` may have; the numbers are in `papers.yaml`."""
 
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Literal, NamedTuple
 
-from aflite_assets.reports.papers.published_tables import PublishedTable, published_tables
+import yaml
+from pydantic import BaseModel, BeforeValidator, TypeAdapter
+
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
+from aflite_assets.text import DASH
+
+Kind = Literal[
+    "zero_shot", "fine_tuned", "in_distribution", "top_k", "forgettables", "minorities", "two_phase",
+    "forgettables_alone", "by_overlap", "sample_curve", "fine_action", "rankings",
+]  # fmt: skip
+
+
+class Printed(NamedTuple):
+    """A value as a paper prints it: in per cent or points, a number of rows, or an index in [0, 1].
+
+    `text` is whole, with any deviation; `deviation` is over seeds, in points. A number is None if the paper has none.
+    """
+
+    text: str
+    value: float | None
+    deviation: float | None
+
+
+def _columns(line: str) -> list[str]:
+    return line.split(" | ")
+
+
+def _printed(line: str) -> list[Printed]:
+    cells = []
+    for text in _columns(line):
+        value, _, deviation = text.replace("\N{MINUS SIGN}", "-").replace(",", "").partition(" ±")
+        cells.append(Printed(text, None if text == DASH else float(value), float(deviation) if deviation else None))
+    return cells
+
+
+class PublishedTable(BaseModel, frozen=True, extra="forbid"):
+    """One table of a paper: `rows` are names with a value per column; `note`: what to read before comparing.
+
+    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table.
+    """
+
+    kind: Kind
+    source: str
+    caption: str
+    columns: Annotated[tuple[str, ...], BeforeValidator(_columns)]
+    rows: dict[str, Annotated[tuple[Printed, ...], BeforeValidator(_printed)]]
+    note: str = ""
+
+
+@cache
+def every_table() -> dict[str, tuple[PublishedTable, ...]]:
+    """The tables by dataset, those of one dataset by paper."""
+    text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
+    content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
+    return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
+
+
+def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
+    """The papers' tables of one dataset; none for None."""
+    return () if name is None else every_table()[name]
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:

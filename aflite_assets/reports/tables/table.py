@@ -46,10 +46,6 @@ class Heading:
     text: str
     notes: tuple[str, ...] = ()
 
-    def filled(self, values: Values) -> "Heading":
-        """Return it with values filled in."""
-        return Heading(self.text.format_map(values), tuple(note.format_map(values) for note in self.notes))
-
 
 @dataclass(frozen=True)
 class Column:
@@ -62,11 +58,6 @@ class Column:
     group: Heading | None = None
     line: bool = False
     key: Hashable = None
-
-    def filled(self, values: Values) -> "Column":
-        """Return it with values filled into both headings."""
-        group = None if self.group is None else self.group.filled(values)
-        return replace(self, heading=self.heading.filled(values), group=group)
 
     @property
     def plain(self) -> str:
@@ -90,10 +81,9 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name` says what kind of table it is, and of which representation; `of` which one of that name, in a few words.
-    `title` and `caption` (how its places are read) stand on the page; `notes`, which must be known beside the numbers,
-    everywhere. `headings`: what the texts before each row are; all but the last are shared by rows below each other.
-    `style`: with many columns the page breaks "narrow" headings, with long texts "free" cells.
+    `name`: its kind and representation; `of`: which one of that name. `title` and `caption` (how its places are read)
+    stand on the page; `notes`, which must be known beside the numbers, everywhere. `headings`: what the texts before
+    each row are; rows below each other share all but the last. `style`: whether the page breaks headings or cells.
     """
 
     name: str
@@ -125,14 +115,6 @@ class Table:
         return [(columns[0].group, columns) for columns in found]
 
 
-def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns, with a line where a shared heading begins."""
-    lasts = [None, *(column.group for column in columns[:-1])]
-    return tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True))
-
-
-# Declared over tidy tables
-
 _Record = TypeVar("_Record")
 _Key = TypeVar("_Key")
 _Head = str | Heading | Column
@@ -156,10 +138,9 @@ class Cells(Generic[_Record]):
     """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
 
     Every function gets the dataset's facts and a record. `column`: the column or its heading, equal for records below
-    each other, or several columns that the record stands in; a function, or filled as the spec's `title` is. `value`:
-    the cell of the first record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those
-    without it come first, in the order of the records. `apart`: the texts before the row, filled in the same way, if it
-    stands below the others.
+    each other, or several columns; a function, or filled as the spec's `title` is. `value`: the cell of the first
+    record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come
+    first, as the records do. `apart`: the texts before the row, filled likewise, if it stands below the others.
     """
 
     source: TidyTable[_Record]
@@ -177,10 +158,9 @@ class TableSpec:
 
     `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record, as
     in "{evaluator}, zero-shot"; so are `name` and `of` and, with its first record, a table's `title` and `notes`.
-    `each` gives for a record further values to fill in, once for each of the tables that it stands in. `where`: the
-    records that the table is about. `row_order`: what rows are sorted by; without it they stand in the order of the
-    records. `row_key` tells rows apart whose texts are cut. `notes` may be a function of the facts and the table's
-    records, and so is `when`, whether the table is shown.
+    `each` gives further values to fill in, once for each table that a record stands in. `where`: the records that the
+    table is about. `row_order`: what rows are sorted by, else as the records are. `row_key` tells rows apart whose
+    texts are cut. `notes` may be a function of the facts and the table's records, as `when` is: whether it is shown.
     """
 
     name: str
@@ -212,13 +192,14 @@ class TableSpec:
     def _placed(self, facts: DatasetFacts, block: Cells[Any], one: Any, values: Values) -> "Iterator[_Placed]":
         said = block.apart or self.headings.values()
         texts = tuple(text(facts, one) if callable(text) else text.format_map(values) for text in said)
-        found = block.column(facts, one) if callable(block.column) else _as_column(block.column).filled(values)
+        found = block.column(facts, one) if callable(block.column) else _as_column(block.column, values)
         for column in found if isinstance(found, list) else [found]:
             yield _Placed(block, one, values, (bool(block.apart), texts, self.row_key(one)), _as_column(column))
 
     def _table(self, facts: DatasetFacts, placed: "Sequence[_Placed]") -> Table:
         records, values = [each.one for each in placed], placed[0].values
         columns = _ordered(facts, ((each.column, each.block.order, each.one) for each in placed))
+        lasts = (None, *(column.group for column in columns[:-1]))
         rows = _ordered(facts, ((each.row, self.row_order, each.one) for each in placed))
         places: dict[tuple[_RowKey, Column], list[_Placed]] = {}
         for each in placed:
@@ -228,13 +209,14 @@ class TableSpec:
             self.of.format_map(values),
             self.title.format_map(values),
             tuple(self.headings),
-            columns=ruled(columns),
-            rows=tuple(
+            # with a line where a shared heading begins
+            tuple(replace(one, line=one.line or one.group != last) for one, last in zip(columns, lasts, strict=True)),
+            tuple(
                 Row(row[1], tuple(_cell(facts, places.get((row, column), ())) for column in columns), row[0])
                 for row in sorted(rows, key=lambda row: row[0])
             ),
-            caption=self.caption,
-            notes=self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
+            self.caption,
+            self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
         )
 
 
@@ -249,9 +231,19 @@ class _Placed:
     column: Column
 
 
-def _as_column(head: _Head) -> Column:
+def _as_column(head: _Head, values: Values | None = None) -> Column:
+    """The column of a heading, with values filled in if they are given."""
     heading = Heading(head) if isinstance(head, str) else head
-    return Column(heading) if isinstance(heading, Heading) else heading
+    column = Column(heading) if isinstance(heading, Heading) else heading
+    if values is None:
+        return column
+    return replace(
+        column, heading=_filled(column.heading, values), group=column.group and _filled(column.group, values)
+    )
+
+
+def _filled(heading: Heading, values: Values) -> Heading:
+    return Heading(heading.text.format_map(values), tuple(note.format_map(values) for note in heading.notes))
 
 
 def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:

@@ -134,7 +134,8 @@ def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
 
 def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
     """The evaluation of trained weights, after further stages if there are any."""
-    from aflite_assets.models.evaluators import FineTuning, evaluate_saved
+    from aflite_assets.models.evaluators import evaluate_saved
+    from aflite_assets.models.training.fine_tuning import FineTuning
 
     assert job.weights is not None
     assert isinstance(job.settings, NeuralModelSpec)

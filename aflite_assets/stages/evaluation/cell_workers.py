@@ -1,24 +1,27 @@
-"""Where cells are trained: here, in one worker process per visible GPU, or on a cluster. What a cell is: `grid`."""
+"""Where cells are trained: here, in a worker process per GPU or per core, or on a cluster. What a cell is: `grid`."""
 
 import os
 import shutil
+import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
+from threading import Lock
 from types import TracebackType
 from typing import Self, TypeVar
 
+from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import Cluster, Needs, Work, Workers
 from aflite_assets.cluster.protocol import Log
 from aflite_assets.errors import AfliteError, ModelError, as_sent
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.processes import end_with_parent
-from aflite_assets.processors import THREADS, threads_per_step
+from aflite_assets.models.sizes import trains_in_one_thread
+from aflite_assets.processes import available_memory
+from aflite_assets.processors import THREADS, processes_at_once, threads_per_step
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, train_cell, train_weights
 
 _Item = TypeVar("_Item")
@@ -28,6 +31,12 @@ FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
 """What a training that fails raises; `CellWorkers.train` raises nothing else."""
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+WORTH = 20.0
+"""Seconds of work of one core from which on workers begin; each loads its libraries in about four."""
+
+WORKER_MEMORY = 2**30
+"""Bytes that have to be free for each worker process on a core: libraries, a small model, its rows."""
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
@@ -43,14 +52,25 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 class CellWorkers:
     """Trains cells, as many at a time as there are worker processes; a context manager, which ends them.
 
-    `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads; with fewer
-    than two, cells are trained in this process. A worker that dies takes its cell with it (ModelError) and is replaced.
+    `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads. Without a
+    GPU, `cores`: so many workers of one thread each, for models that would use one thread anyway; they begin once what
+    is left takes long enough to be worth their start. Other models have this process and all threads for themselves.
+    With fewer than two of either, cells are trained in this process. A worker that dies takes its cell with it
+    (ModelError) and is replaced.
     """
 
-    def __init__(self, gpus: Sequence[str]) -> None:
-        self._workers: SimpleQueue[_Worker] = SimpleQueue()
+    def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
         threads = max(1, threads_per_step() // max(1, len(gpus)))
-        self._all = [_Worker(gpu, threads) for gpu in gpus] if len(gpus) > 1 else []
+        self._all: list[_Worker] = []
+        if len(gpus) > 1:
+            self._all = [_Worker(f"on GPU {gpu}", {_VISIBLE: gpu, THREADS: str(threads)}) for gpu in gpus]
+        elif not gpus and cores > 1:
+            self._all = [_Worker(f"number {number}", {THREADS: "1"}) for number in range(cores)]
+        self._on_cores = not gpus
+        self._begun = not self._on_cores
+        self._seconds = 0.0  # of the last cell that a worker could have trained and this process did
+        self._alone = Lock()
+        self._workers: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
             self._workers.put(worker)
 
@@ -73,6 +93,13 @@ class CellWorkers:
         """
         if not self._all:
             return _train(job, log)
+        if self._on_cores and not trains_in_one_thread(job.settings):
+            return self._train_alone(job, log)
+        if not self._begun:
+            started = time.monotonic()
+            metrics = _train(job, log)
+            self._seconds = time.monotonic() - started
+            return metrics
         worker = self._workers.get()
         try:
             return worker.train(job, log)
@@ -81,10 +108,30 @@ class CellWorkers:
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
         """`function`, which calls `train`, for every item, in as many threads as there are workers; in order."""
-        if not self._all:
-            return [function(item) for item in items]
+        left = deque(items)
+        answers = []
+        while left and not self._worth_it(len(left)):
+            answers.append(function(left.popleft()))
+        if not left:
+            return answers
         with ThreadPoolExecutor(len(self._all)) as threads:
-            return list(threads.map(function, items))
+            return [*answers, *threads.map(function, left)]
+
+    def _worth_it(self, left: int) -> bool:
+        """Whether workers are there, or what is left takes so long that they begin now."""
+        if self._all and not self._begun:
+            self._begun = self._seconds * left > WORTH
+        return bool(self._all) and self._begun
+
+    def _train_alone(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+        """Train here, once no worker has a cell: the model's threads would fight with theirs for the cores."""
+        with self._alone:
+            waiting = [self._workers.get() for _ in self._all]
+            try:
+                return _train(job, log)
+            finally:
+                for worker in waiting:
+                    self._workers.put(worker)
 
 
 class ClusterCells:
@@ -109,11 +156,17 @@ class ClusterCells:
             return list(threads.map(function, items))
 
 
+def workers_with_memory(most: int) -> int:
+    """At most so many worker processes as memory suffices for beside this process, at least 1."""
+    free = available_memory()
+    return most if free is None else max(1, min(most, free // WORKER_MEMORY))
+
+
 @contextmanager
 def cell_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[CellWorkers | ClusterCells]:
     """Where the cells of a grid are trained in the block: on the cluster's nodes, else on this machine."""
     if not cluster.spreads:
-        with CellWorkers(visible_gpus(device)) as here:
+        with CellWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
             yield here
         return
     needs = Needs(threads_per_step(), gpu=device.device != "cpu")
@@ -133,64 +186,45 @@ def _train_anew(job: CellJob | WeightsJob, _: object, log: Log) -> dict[str, flo
 
 
 class _Worker:
-    """One process, started when it is first needed and again after it died."""
+    """One process, started when it is first needed and again after it died. `place`: how messages name it."""
 
-    def __init__(self, gpu: str, threads: int) -> None:
-        self._gpu, self._threads = gpu, threads
-        self._process: SpawnProcess | None = None
-        self._connection: Connection | None = None
+    def __init__(self, place: str, environment: Mapping[str, str]) -> None:
+        self._place, self._environment = place, environment
+        self._child: ChildProcess | None = None
 
     def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-        connection = self._started()
+        child = self._child = self._child or ChildProcess(f"{__name__}:serve", self._environment)
         try:
-            connection.send(job)
-            while (message := connection.recv())[0] == "log":
+            child.connection.send(job)
+            while (message := child.connection.recv())[0] == "log":
                 log(message[1])
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
-            assert self._process is not None
-            self._process.join(10)
-            code = self._process.exitcode
+            code = child.exit_code()
             self.stop()
             raise ModelError(
-                f"the worker process on GPU {self._gpu} ended with exit code {code} while it trained this cell "
+                f"the worker process {self._place} ended with exit code {code} while it trained this cell "
                 "(-9 is what the system's memory guard leaves); lower batch_size, or materialise again"
             ) from error
         except BaseException:
             # An interrupted conversation cannot be taken up again: what the worker says next is about this cell.
-            self.stop(wait=0)
+            self.stop(interrupt=True)
             raise
         kind, value = message
         if kind == "error":
             raise value
         return dict(value)
 
-    def stop(self, *, wait: float = 5) -> None:
-        """End the process, if there is one; by force if it does not end in `wait` seconds."""
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            self._process.join(wait)
-            if self._process.is_alive():
-                self._process.terminate()
-                self._process.join()
-        self._process = self._connection = None
-
-    def _started(self) -> Connection:
-        if self._connection is None:
-            # Forked processes cannot use CUDA once their parent has.
-            context = get_context("spawn")
-            self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, self._gpu, self._threads))
-            self._process.start()
-            theirs.close()
-        return self._connection
+    def stop(self, *, interrupt: bool = False) -> None:
+        """End the process, if there is one; `interrupt`: in the middle of a cell."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.end(interrupt=interrupt)
 
 
-def _serve(connection: Connection, gpu: str, threads: int) -> None:
+def serve(connection: Connection) -> None:
     """Train what comes until nobody asks any more; runs in a process of its own."""
-    os.environ[_VISIBLE] = gpu
-    end_with_parent()
-    _keep_to(threads)
+    _keep_to(threads_per_step())
+    place = f"on GPU {os.environ[_VISIBLE]}" if os.environ.get(_VISIBLE) else "in a worker process"
     while True:
         try:
             job = connection.recv()
@@ -199,17 +233,16 @@ def _serve(connection: Connection, gpu: str, threads: int) -> None:
         try:
             metrics = _train(job, lambda line: connection.send(("log", line)))
         except FAILURES as error:
-            sent = as_sent(error, what=f"on GPU {gpu}", remedy="lower batch_size, or materialise again")
+            sent = as_sent(error, what=place, remedy="lower batch_size, or materialise again")
             connection.send(("error", sent))
         else:
             connection.send(("done", metrics))
 
 
 def _keep_to(threads: int) -> None:
-    """Share out the step's processors: by now the libraries have read how many the whole step may use."""
+    """Bound torch, which may have been loaded before this process knew its share of the step's processors."""
     import torch
 
-    os.environ[THREADS] = str(threads)
     torch.set_num_threads(threads)
 
 

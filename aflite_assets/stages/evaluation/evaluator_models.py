@@ -196,6 +196,7 @@ class _Training:
         """Find the cell, or train it if it is wanted now."""
         outcome = self._found(cell) or self._made_now(cell)
         self.ended += 1
+        self.context.progress.on_part(self.ended, self.total)
         how = "found" if outcome.cached else outcome.status
         reason = f": {outcome.reason}" if outcome.reason else ""
         self.context.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")

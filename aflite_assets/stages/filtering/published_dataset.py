@@ -87,7 +87,7 @@ def run(
 ) -> dict[str, object]:
     """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
     from aflite_assets.analysis.filtering import still_predicted
-    from aflite_assets.reports.page.card import dataset_card
+    from aflite_assets.reports.page.markdown import dataset_card
 
     raw_result = inputs.raw_dataset
     raw, sample = load_examples(raw_result.path), read_train_sample(inputs.train_sample)

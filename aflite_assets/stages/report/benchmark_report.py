@@ -44,18 +44,16 @@ def run(
     `tables.json` as Markdown, and `figures.json` says what each of `figures/<name>.png` shows.
     """
     from aflite_assets.reports.figures.all_figures import report_pictures
-    from aflite_assets.reports.page.html import render_report
-    from aflite_assets.reports.page.json_report import report_json
-    from aflite_assets.reports.page.markdown import plain_table, tables_markdown
+    from aflite_assets.reports.page import html, json_report, markdown
     from aflite_assets.reports.sentences.verdict import verdict_texts
     from aflite_assets.reports.tables.all_tables import shown_tables
 
     analysis, shown, folder = read_analysis(inputs.analysis.path), report_inputs(settings, inputs), draft.path
     pictures, tables = report_pictures(analysis, shown), shown_tables(analysis)
-    (folder / "report.html").write_text(render_report(analysis, shown, pictures), encoding="utf-8")
-    (folder / "report.json").write_bytes(to_json(report_json(analysis, shown), indent=2))
-    write_json(folder / "layouts.json", {name: [plain_table(one) for one in each] for name, each in tables.items()})
-    write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in tables.items()})
+    (folder / "report.html").write_text(html.render_report(analysis, shown, pictures), encoding="utf-8")
+    (folder / "report.json").write_bytes(to_json(json_report.report_json(analysis, shown), indent=2))
+    write_json(folder / "layouts.json", {name: list(map(markdown.plain_table, each)) for name, each in tables.items()})
+    write_json(folder / "tables.json", {name: markdown.tables_markdown(each) for name, each in tables.items()})
     (folder / "figures").mkdir()
     for name, picture in pictures.items():
         (folder / "figures" / f"{name}.png").write_bytes(picture.png)

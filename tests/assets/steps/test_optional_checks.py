@@ -18,7 +18,6 @@ class Store(dg.ConfigurableResource):
 @asset_with_optional_checks(
     group_name="data",
     kinds={"parquet"},
-    pool="gpu",
     owners=["team:aflite"],
     partitions_def=DATASETS,
     deps=["source"],
@@ -130,6 +129,5 @@ def test_the_asset_is_what_a_plain_one_would_be() -> None:
     assert spec.description == "A table.\n\nWith text."
     assert (spec.group_name, spec.code_version, spec.owners) == ("data", "3", ["team:aflite"])
     assert {dep.asset_key.path[-1] for dep in spec.deps} == {"source"}
-    assert table.op.pool == "gpu"
     assert table.op.name == "table"
     assert {key.name for key in table.check_keys} == {"ids", "finite", "no_empty_texts"}

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +175,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
     assert [line.stage for line in foreseen.estimate.lines] == [
-        "each stage", "each stage", "filtered_sets", "evaluator_models", "evaluator_models", "evaluator_models",
+        "all stages", "all stages", "filtered_sets", "evaluator_models", "evaluator_models", "evaluator_models",
     ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
@@ -216,14 +216,32 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
     assert (filtering.seconds or 0) > 0
 
 
-def test_each_stage_starts_a_process(digits: Foreseen) -> None:
+def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first, second, third = digits.estimate.lines[:3]
-    assert (first.stage, first.what, first.seconds) == ("each stage", "its process", 2.5 * len(STAGES))
-    assert (second.stage, second.what, second.seconds) == ("each stage", "what any data need", 1.5)
-    # Warm-up models, embeddings and evaluators.
-    assert (third.what, third.work[0].count) == ("models when first used", 3)
+    assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.5)
+    assert (second.stage, second.what, second.seconds) == ("all stages", "what any data need", 1.5)
+    assert (third.what, third.work[0].count) == ("models when first used", 1)
     assert third.work[0].seconds is not None
     assert third.work[0].seconds > 0
+
+
+def test_small_evaluators_share_the_cores_where_there_is_enough_to_do(
+    circles_spec: DatasetSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost_estimate, "processes_at_once", lambda: 8)
+    monkeypatch.setattr(cost_estimate, "workers_with_memory", lambda most: min(most, 3))
+    work = (cost_estimate.Work(10, "fit", 3.0),)
+    lines = [
+        cost_estimate.CostLine(stage, what, work)
+        for stage, what in (
+            ("filtered_sets", "linear"), ("evaluator_models", "linear"), ("evaluator_models", "linear (leaning)"),
+            ("evaluator_models", "a checkpoint"),
+        )
+    ]  # fmt: skip
+    shared = cost_estimate._side_by_side(circles_spec, lines)
+    assert [line.seconds for line in shared] == [30.0, 10.0, 10.0, 30.0]
+    few = [replace(line, work=(cost_estimate.Work(1, "fit", 3.0),)) for line in lines]
+    assert cost_estimate._side_by_side(circles_spec, few) == few
 
 
 def test_all_stages_are_really_run_on_few_rows(

@@ -9,7 +9,8 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.evaluators import Evaluation, FineTuning, evaluate, evaluate_saved, train_and_save
+from aflite_assets.models.evaluators import Evaluation, evaluate, evaluate_saved, train_and_save
+from aflite_assets.models.training.fine_tuning import FineTuning
 from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,

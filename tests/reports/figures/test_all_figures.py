@@ -18,6 +18,7 @@ from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, bin_edges
 from aflite_assets.analysis.inputs.cues import class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
+from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import (
@@ -218,8 +219,13 @@ def test_bars_are_one_collection_from_low_to_high_over_their_bottom() -> None:
 
 
 @pytest.mark.parametrize(("iterations", "chosen"), [(0, []), (3, [0, 1, 2]), (15, [0, 2, 4, 6, 8, 10, 12, 14])])
-def test_iterations_drawn_are_even_with_both_ends(iterations: int, chosen: list[int]) -> None:
-    assert figures_filtering.evenly(iterations, 8) == chosen
+def test_iterations_drawn_are_even_with_both_ends(
+    monkeypatch: pytest.MonkeyPatch, iterations: int, chosen: list[int]
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(drawing, "picture", lambda figure, *_, **__: titles.extend(a.get_title() for a in figure.axes))
+    figures_filtering.scores_by_iteration(planted_bins(iterations), {"threshold": 0.75})
+    assert [title.split(":")[0] for title in titles if title] == [f"iteration {one}" for one in chosen]
 
 
 def test_the_picture_of_the_warm_up_draws_every_curve() -> None:

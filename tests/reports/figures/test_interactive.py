@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.analysis.filtering import filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
+from aflite_assets.reports.figures.filtering_figures import curve_figure, plotly_script, script_json
 
 
 def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> None:

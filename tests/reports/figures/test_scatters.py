@@ -61,7 +61,7 @@ def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
 
 
 def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:
-    caption = scatter_caption(compared_accuracies(analyse(points), "roberta"))
+    caption = scatter_caption(analyse(points), "roberta")
     assert "tested on all 1,000 rows of test; trained on filtered and tested on the 400 of them" in caption
     assert caption.endswith("and tested on all: linear 73.6 % and forest not run.")
 
@@ -71,4 +71,4 @@ def test_nothing_trained_leaves_the_points(
 ) -> None:
     data = make_planted(examples=feature_examples(1400, 3), cells=())
     assert drawn(data)[0].alt.endswith("coloured by class")
-    assert scatter_caption(compared_accuracies(analyse(data), "roberta")) == ""
+    assert scatter_caption(analyse(data), "roberta") == ""

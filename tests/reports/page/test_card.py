@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.page.card import dataset_card
+from aflite_assets.reports.page.markdown import dataset_card
 from tests.reports.page.test_markdown import GFM_AUTOLINK, LINKS
 
 CONFIGS = {

@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
-from aflite_assets.reports.figures.interactive import plotly_script
+from aflite_assets.reports.figures.filtering_figures import plotly_script
 from aflite_assets.reports.sentences.summary import plain_summary
 from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page

@@ -38,7 +38,7 @@ def with_matched(data: BenchmarkData) -> BenchmarkData:
 def test_a_fall_in_words(planted: BenchmarkData) -> None:
     fall = falls(with_matched(planted), "roberta")[0]
     bounds = [bounds_text(replace(one, low=-(one.high or 0), high=-(one.low or 0))) for one in fall[1:-1]]
-    assert fall_sentence(fall, "row") == (
+    assert fall_sentence(analyse(planted).facts, fall) == (
         "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
         f"it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) as the filtered "
         f"test rows alone are asked. Then \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random). Then 0.0 "
@@ -54,14 +54,15 @@ def test_a_fall_in_words(planted: BenchmarkData) -> None:
 )  # fmt: skip
 def test_falls_and_rises(make_planted: Any, done_cell: Any, filtered: Any, change: str) -> None:
     shares = {"full": (0.9, 0.9, 0.0), "random": (0.8, 0.8, 0.0), "filtered": filtered}
-    sentence = fall_sentence(falls(benchmark(make_planted, done_cell, shares), "roberta")[0], "row")
+    data = benchmark(make_planted, done_cell, shares)
+    sentence = fall_sentence(analyse(data).facts, falls(data, "roberta")[0])
     assert f"trained and tested on filtered it {change}, to" in sentence
     assert ". Then \N{MINUS SIGN}10.0 (95 % of test rows alone" in sentence
 
 
 def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:
     data = benchmark(make_planted, done_cell, {"full": (0.9, 0.9, 0), "filtered": (0.5, 0.6, 0)})
-    assert fall_sentence(falls(data, "roberta")[0], "row").endswith(
+    assert fall_sentence(analyse(data).facts, falls(data, "roberta")[0]).endswith(
         "Without a result for random it is open what this is made of."
     )
 

@@ -1,5 +1,6 @@
 import pytest
 
+from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.reports.sentences.wording import interval_points, paired_text
 
@@ -24,4 +25,7 @@ def test_paired_differences_in_words(interval: CrossedInterval, text: str) -> No
 def test_an_interval_of_one_training_says_so_in_tables() -> None:
     assert interval_points(crossed(2.0, 1.0, 3.0)) == "2.0 [1.0, 3.0]"
     assert interval_points(crossed(2.0, 1.0, 3.0, trainings=1)) == "2.0 [1.0, 3.0], rows alone"
-    assert interval_points(None) == "\N{EN DASH}"
+    missing = Difference(
+        comparison="sample", evaluator="p", train_set="full", tested_on="full", against="sampled", test_set="test"
+    )
+    assert interval_points(missing) == "\N{EN DASH}"

@@ -7,7 +7,7 @@ import numpy as np
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.tables.leaning_tables import LEANING_TABLE
+from aflite_assets.reports.tables.difference_tables import LEANING_TABLE
 from tests.planted_leanings import leaning_inputs
 
 

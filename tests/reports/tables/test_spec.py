@@ -198,9 +198,10 @@ def test_notes_are_filled_or_functions_of_the_facts_and_the_records(analysis_of:
 
 def test_a_line_stands_where_a_shared_heading_begins(analysis_of: Callable[..., Analysis]) -> None:
     grouped = cells(column=lambda facts, one: Column(Heading(one.column), Heading(one.row)))
-    (ruled,), (plain,) = (spec(one).tables(analysis_of(*GIVEN[:3])) for one in (grouped, cells()))
-    assert columns_of(ruled) == ["second, x", "first, x", "first, y"]
-    assert [column.line for column in ruled.columns] == [True, True, False]
+    totalled, records = (totals(), grouped), {"totals": (Total("a", 6.0),)}
+    (ruled,), (plain,) = (spec(*each).tables(analysis_of(*GIVEN[:3], **records)) for each in (totalled, [cells()]))
+    assert columns_of(ruled) == ["total", "second, x", "first, x", "first, y"]
+    assert [column.line for column in ruled.columns] == [False, True, True, False]
     assert [column.line for column in plain.columns] == [False, False]
 
 

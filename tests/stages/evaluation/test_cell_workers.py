@@ -142,7 +142,7 @@ def test_an_interrupted_cell_leaves_nothing_to_the_next(
     with CellWorkers(["0", "1"]) as workers:
         with pytest.raises(KeyboardInterrupt):
             workers.train(_job(walked, texts, tmp_path / "interrupted", epochs=500), interrupt)
-        assert not multiprocessing.active_children()
+        assert all(worker._child is None for worker in workers._all)
 
 
 _STEP = """
@@ -211,6 +211,47 @@ def test_a_full_disk_fails_a_cell_and_not_the_grid(
     assert reasons == {("net", "RuntimeError: OSError: [Errno 28] No space left on device"), ("linear", None)}
 
 
+@pytest.mark.usefixtures("forked_workers")
+def test_small_models_train_side_by_side_once_it_is_worth_it(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first here, the others in workers with the bits of this process, a large one here and alone."""
+    kinds = [("a", "net", {}), ("b", "net", {}), ("c", "linear", {}), ("d", "net", {"width": 128, "layers": 6}),
+             ("e", "net", {})]  # fmt: skip
+    jobs = [_job(walked, texts, tmp_path / name, evaluator, **given) for name, evaluator, given in kinds]
+    here: list[str] = []
+    real = cell_workers._train
+
+    def noted(job: CellJob, log: Any) -> Any:
+        here.append(job.target.name)
+        return real(job, log)
+
+    with CellWorkers([], cores=2) as workers:
+        monkeypatch.setattr(cell_workers, "_train", noted)
+        monkeypatch.setattr(cell_workers, "WORTH", 0.0)
+        metrics = workers.map(lambda job: workers.train(job, _ignore), jobs)
+        assert len(multiprocessing.active_children()) == 2
+    assert here == ["a", "d"]
+    assert not multiprocessing.active_children()
+    assert [one["rows"] for one in metrics] == [40] * 5
+    for name in ("predictions.parquet", "dynamics.parquet"):
+        first, *others = [pq.read_table(tmp_path / folder / name) for folder in ("a", "b", "e")]
+        assert all(first.equals(other) for other in others)
+
+
+def test_a_short_grid_starts_no_process(walked: ResultStore, texts: DatasetSpec, tmp_path: Path) -> None:
+    jobs = [_job(walked, texts, tmp_path / name, "linear") for name in "abc"]
+    with CellWorkers([], cores=2) as workers:
+        assert len(workers.map(lambda job: workers.train(job, _ignore), jobs)) == 3
+        assert all(worker._child is None for worker in workers._all)
+
+
+def test_workers_are_no_more_than_memory_suffices_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, workers in ((None, 8), (64 * 2**30, 8), (3 * 2**30 + 5, 3), (0, 1)):
+        monkeypatch.setattr(cell_workers, "available_memory", lambda free=free: free)
+        assert cell_workers.workers_with_memory(8) == workers
+
+
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
 def test_what_ends_a_process_still_ends_a_worker(
     walked: ResultStore,
@@ -225,10 +266,9 @@ def test_what_ends_a_process_still_ends_a_worker(
     ours, theirs = multiprocessing.Pipe()
     ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
     monkeypatch.setattr(cell_workers, "train_cell", end)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setenv("AFLITE_THREADS", "1")
     with pytest.raises(ending):
-        cell_workers._serve(theirs, "", 1)
+        cell_workers.serve(theirs)
 
 
 @pytest.mark.usefixtures("forked_workers")

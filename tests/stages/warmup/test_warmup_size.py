@@ -24,6 +24,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.training import train
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -194,14 +195,14 @@ def test_evaluators_and_filter_leave_the_points_as_they_are(made: tuple[ResultSt
 
 def _until_killed(root: Path) -> None:
     """Stops itself hard where it would train on 160 rows."""
-    trained = encoders.train_classifier
+    trained = train.train_classifier
 
-    def train(classifier: Any, examples: Examples, **options: Any) -> Any:
+    def killing(classifier: Any, examples: Examples, **options: Any) -> Any:
         if len(examples) == 160:
             os.kill(os.getpid(), signal.SIGKILL)
         return trained(classifier, examples, **options)
 
-    pytest.MonkeyPatch().setattr(encoders, "train_classifier", train)
+    pytest.MonkeyPatch().setattr(train, "train_classifier", killing)
     _split(_spec(), ResultStore(root))
 
 
@@ -218,14 +219,14 @@ def test_a_killed_curve_goes_on_at_the_point(made: tuple[ResultStore, Any, list[
 
 
 def test_a_training_that_fails_names_its_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = encoders.train_classifier
+    trained = train.train_classifier
 
     def diverge(classifier: Any, examples: Examples, **options: Any) -> Any:
         if len(examples) == 80:
             raise ModelError("the loss became nan; lower learning_rate")
         return trained(classifier, examples, **options)
 
-    monkeypatch.setattr(encoders, "train_classifier", diverge)
+    monkeypatch.setattr(train, "train_classifier", diverge)
     message = (
         r"warmup\.size auto: representations\.small on a sample of 80 rows: the loss became nan; lower learning_rate"
     )
@@ -236,7 +237,7 @@ def test_a_training_that_fails_names_its_point(tmp_path: Path, monkeypatch: pyte
 def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
     store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoders, "train_classifier", lambda *args, **options: pytest.fail("trained"))
+    monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     spec = _spec(filter={"target_size": 400})
     message = (
         r"warmup\.size auto may spend 420 rows, and then filter\.train_size must be below target_size, 415 rows of the "
@@ -272,7 +273,7 @@ def test_a_size_that_is_given_is_drawn_as_before(store: ResultStore) -> None:
 
 
 def test_drawing_for_a_plan_trains_nothing(monkeypatch: pytest.MonkeyPatch, store: ResultStore) -> None:
-    monkeypatch.setattr(encoders, "train_classifier", lambda *args, **options: pytest.fail("trained"))
+    monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     raw = load_examples(run_stage("raw_dataset", _spec(), store=store).result.path)
     drawn = draw_warmup(WarmupSplitSettings.of(_spec()), raw)
     assert drawn.samples is not None

@@ -1,0 +1,61 @@
+"""Slots of Dagster's pool `gpu`: a step claims one itself, once it knows that it will make something on a card.
+
+A pool that is declared with the asset is claimed before the step begins: what is found would wait too, also on machines
+without a card, and a queued run all of whose first steps are in a full pool is passed over by later ones.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster._utils.interrupts import pop_captured_interrupt
+
+GPU_POOL = "gpu"
+"""The pool of which a step holds one slot while it works on a card."""
+
+_LONGEST_NAP = 0.5
+"""Seconds after which what waits checks whether its run was cancelled."""
+
+
+class PatientSlots(InstanceConcurrencyContext):
+    """Dagster's claims of slots, with a wait that sleeps and hears of a cancellation.
+
+    Dagster 1.13's own polls without a pause, which keeps a core busy, and notices a cancellation only once it has the
+    slot.
+    """
+
+    def interval_to_next_pending_claim_check(self) -> float:
+        """Seconds to sleep before slots are asked for again.
+
+        Raises:
+            DagsterExecutionInterruptedError: the run was cancelled while it waited.
+        """
+        if pop_captured_interrupt():
+            raise DagsterExecutionInterruptedError
+        now = time.time()
+        due = min((self._pending_timeouts.get(step, now) for step in self._pending_claims), default=now)
+        return min(max(due - now, 0.01), _LONGEST_NAP)
+
+
+@contextmanager
+def card_slot(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, step: str, *, log: Callable[[str], object]
+) -> Iterator[None]:
+    """Hold a slot of the pool for the block; wait for it, and say so once, while all are taken."""
+    with PatientSlots(instance, run) as slots:
+        waiting = False
+        while not slots.claim(GPU_POOL, step):
+            if not waiting:
+                log(f"Waiting for a slot of the pool {GPU_POOL!r}; the other runs that hold one work on a card")
+            waiting = True
+            time.sleep(slots.interval_to_next_pending_claim_check())
+        try:
+            yield
+        finally:
+            slots.free_step(step)
+
+
+__all__ = ["GPU_POOL", "PatientSlots", "card_slot"]

@@ -1,0 +1,92 @@
+"""Python processes of this program that serve one parent over a connection, and end when it does.
+
+What they serve is elsewhere: whole stages (`stages.child_process`) and cells of a grid (`evaluation.cell_workers`).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+
+from aflite_assets.paths import configure_libraries
+
+GRACE = 10.0
+"""Seconds in which a process that is told to end may tidy up."""
+
+
+class ChildProcess:
+    """A new interpreter that runs `serve`, named as "module:function", with its end of the connection.
+
+    Not by `multiprocessing`, whose children import the program that started this one: Dagster, or a user's script that
+    would start over. `environment`: variables that it has beside this process's.
+    """
+
+    def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
+        folder = str(Path(__file__).parents[1])
+        searched = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+        self.connection, theirs = Pipe()
+        ends_with_us, self._held = os.pipe()
+        code = f"from aflite_assets.child_processes import run; run({serve!r}, {theirs.fileno()}, {ends_with_us})"
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code],  # -P: no .py file of the folder where the run was started is imported
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno(), ends_with_us],
+            env={**os.environ, "PYTHONPATH": searched, **environment},
+        )
+        theirs.close()
+        os.close(ends_with_us)
+
+    def exit_code(self) -> int | None:
+        """Its exit code once it has ended, negative for a signal; None if it does not end in time."""
+        try:
+            return self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self, *, interrupt: bool) -> None:
+        """Let it end, by force after `GRACE` seconds; `interrupt`: also in the middle of its work."""
+        if interrupt:
+            self._process.terminate()
+        self.connection.close()
+        try:
+            self.exit_code()
+        finally:
+            self._process.kill()
+            self._process.wait()
+            os.close(self._held)
+
+
+def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
+    """Be the child: call `serve` with the connection, and end at once when the parent is gone.
+
+    `ends_with_parent`: a pipe whose other end the parent alone holds.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
+    signal.signal(signal.SIGTERM, _interrupted)
+    configure_libraries()
+    Thread(target=_end_with_parent, args=(ends_with_parent,), daemon=True).start()
+    module, _, name = serve.partition(":")
+    function: Callable[[Connection], None] = getattr(import_module(module), name)
+    function(Connection(descriptor))
+
+
+def _end_with_parent(descriptor: int) -> None:
+    """End this process as soon as nobody holds the pipe's other end, which would be noticed after the work only."""
+    try:
+        os.read(descriptor, 1)
+    finally:
+        os._exit(1)
+
+
+def _interrupted(signal_number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal_number)
+
+
+__all__ = ["ChildProcess", "run"]

@@ -1,0 +1,56 @@
+"""Whether a model is small enough to be trained in one thread beside others. What it costs is measured elsewhere."""
+
+from functools import cache
+
+from aflite_assets.models.devices import SMALL_MODEL
+from aflite_assets.specs.models import (
+    ClassicalModelSpec,
+    ImageModelSpec,
+    OneStageSpec,
+    SiameseSpec,
+    SmallTransformerSpec,
+)
+
+
+def trains_in_one_thread(settings: OneStageSpec) -> bool:
+    """Whether a training on the CPU works in one thread however many there are, so that its bits are the same beside
+    others as alone.
+
+    scikit-learn's models do, and networks with under `SMALL_MODEL` weights. Where the number is known only once the
+    model is made (word vectors from a file, checkpoints), the answer is no.
+    """
+    if isinstance(settings, ClassicalModelSpec):
+        return True
+    weights = _most_weights(settings)
+    return weights is not None and weights < SMALL_MODEL
+
+
+def _most_weights(settings: OneStageSpec) -> int | None:
+    """An upper bound of the weights with up to 100 classes; None where the file does not say."""
+    if isinstance(settings, ImageModelSpec):
+        return _weights_of_architecture(settings.architecture)
+    if isinstance(settings, SmallTransformerSpec):
+        width = settings.width
+        tables = (settings.vocabulary + settings.max_length + 4) * width
+        return tables + settings.layers * (12 * width * width + 13 * width) + width * (width + 1) + 100 * (width + 1)
+    if isinstance(settings, SiameseSpec) and settings.vectors is None:
+        # The table of word vectors alone has more in all but tiny vocabularies.
+        return settings.vocabulary * settings.vector_width + SMALL_MODEL // 2
+    return None
+
+
+@cache
+def _weights_of_architecture(architecture: str) -> int | None:
+    """Of one of timm's models with 100 classes, without making its numbers; None if timm does not know it."""
+    import timm
+    import torch
+
+    try:
+        with torch.device("meta"):
+            model = timm.create_model(architecture, num_classes=100)
+    except (RuntimeError, ValueError, TypeError):  # the training says what is wrong with it
+        return None
+    return sum(weights.numel() for weights in model.parameters())
+
+
+__all__ = ["trains_in_one_thread"]

@@ -1,1 +1,0 @@
-"""The papers' own tables, to stand beside a dataset's: numbers as printed, and their reader; nothing of ours."""

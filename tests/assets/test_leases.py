@@ -128,7 +128,7 @@ def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, 
         pytest.fail("a process, or a run of MLflow, for nothing")
 
     monkeypatch.setattr(attempts, "make_in_child", refused)
-    job: Any = StageJob("train_sample", spec, store, SimpleNamespace(run=refused))  # type: ignore[arg-type]
+    job: Any = StageJob("train_sample", spec, store, SimpleNamespace(run=refused))
     with _instance(tmp_path) as instance:
         obtained = attempts.found_or_made(
             _step(instance), job, no_progress, compute_device=ComputeDevice(), worker=StageWorker()

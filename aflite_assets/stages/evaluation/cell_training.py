@@ -46,6 +46,10 @@ class WeightsJob:
     scratch: Path
     row_weights: np.ndarray | None = None
 
+    def run(self, log: Callable[[str], None]) -> dict[str, float]:
+        """`train_weights` here."""
+        return train_weights(self, log)
+
 
 @dataclass(frozen=True)
 class CellJob:
@@ -71,6 +75,10 @@ class CellJob:
     stage_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
     row_weights: np.ndarray | None = None
 
+    def run(self, log: Callable[[str], None]) -> dict[str, float]:
+        """`train_cell` here."""
+        return train_cell(self, log)
+
 
 def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
     """Train and write the model and dynamics.parquet into the target folder; returns the training's metrics.
@@ -80,7 +88,7 @@ def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, floa
     """
     from aflite_assets.models.evaluators import train_and_save
 
-    raw = _raw(job.raw)
+    raw = examples_of(job.raw)
     result = train_and_save(
         job.settings,
         raw.select(job.train_rows),
@@ -106,7 +114,7 @@ def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
     Raises:
         AfliteError: whatever the evaluator refuses.
     """
-    raw = _raw(job.raw)
+    raw = examples_of(job.raw)
     tests = tests_of(raw, job.challenge_sets, job.unreported)
     evaluation = _evaluated(job, raw, tests, log) if job.weights is None else _continued(job, raw, tests, log)
     pq.write_table(predictions_table(evaluation.predictions, tests), job.target / "predictions.parquet")
@@ -172,7 +180,8 @@ def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collect
 
 
 @lru_cache(maxsize=1)
-def _raw(result: PublishedResult) -> Examples:
+def examples_of(result: PublishedResult) -> Examples:
+    """The rows of a raw dataset; those of the last one are kept for the next job."""
     return load_examples(result.path)
 
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import Cluster, Needs, Work, Workers
@@ -22,10 +23,11 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.sizes import trains_in_one_thread
 from aflite_assets.processes import available_memory
 from aflite_assets.processors import THREADS, processes_at_once, threads_per_step
-from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, train_cell, train_weights
+from aflite_assets.specs.models import OneStageSpec
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
+_Given = TypeVar("_Given", covariant=True)
 
 FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
 """What a training that fails raises; `CellWorkers.train` raises nothing else."""
@@ -47,6 +49,24 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
     named = [gpu.strip() for gpu in os.environ.get(_VISIBLE, "").split(",") if gpu.strip()]
     return named or [str(number) for number in range(torch.cuda.device_count())]
+
+
+class Job(Protocol[_Given]):
+    """One training that a worker process can do: all that it needs, in a form that is sent to it."""
+
+    @property
+    def settings(self) -> OneStageSpec:
+        """The model's."""
+        ...
+
+    @property
+    def target(self) -> Path:
+        """The folder that its files go into, empty until it is run."""
+        ...
+
+    def run(self, log: Callable[[str], None]) -> _Given:
+        """Train here."""
+        ...
 
 
 class CellWorkers:
@@ -83,8 +103,8 @@ class CellWorkers:
         for worker in self._all:
             worker.stop()
 
-    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-        """The metrics of one cell or of shared weights (`train_cell`, `train_weights`); waits for a free worker.
+    def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
+        """What one job gives, such as the metrics of a cell; waits for a free worker.
 
         Raises:
             ModelError: the worker process died.
@@ -97,9 +117,9 @@ class CellWorkers:
             return self._train_alone(job, log)
         if not self._begun:
             started = time.monotonic()
-            metrics = _train(job, log)
+            answer = _train(job, log)
             self._seconds = time.monotonic() - started
-            return metrics
+            return answer
         worker = self._workers.get()
         try:
             return worker.train(job, log)
@@ -123,7 +143,7 @@ class CellWorkers:
             self._begun = self._seconds * left > WORTH
         return bool(self._all) and self._begun
 
-    def _train_alone(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+    def _train_alone(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
         """Train here, once no worker has a cell: the model's threads would fight with theirs for the cores."""
         with self._alone:
             waiting = [self._workers.get() for _ in self._all]
@@ -140,15 +160,15 @@ class ClusterCells:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
 
-    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+    def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
         """See `CellWorkers.train`.
 
         Raises:
             WorkerLostError: every worker that it was given to was lost.
             ClusterError: no worker is left.
         """
-        metrics: dict[str, float] = self._workers.call(job, log=log)
-        return metrics
+        answer: _Answer = self._workers.call(job, log=log)
+        return answer
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
         """See `CellWorkers.map`."""
@@ -178,7 +198,7 @@ def _cells() -> Work:
     return _train_anew
 
 
-def _train_anew(job: CellJob | WeightsJob, _: object, log: Log) -> dict[str, float]:
+def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
     """Train in a folder that a lost worker may have begun to fill; its checkpoints are in another, and are used."""
     for left in job.target.iterdir():
         shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -192,7 +212,7 @@ class _Worker:
         self._place, self._environment = place, environment
         self._child: ChildProcess | None = None
 
-    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+    def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
         child = self._child = self._child or ChildProcess(f"{__name__}:serve", self._environment)
         try:
             child.connection.send(job)
@@ -212,7 +232,8 @@ class _Worker:
         kind, value = message
         if kind == "error":
             raise value
-        return dict(value)
+        answer: _Answer = value
+        return answer
 
     def stop(self, *, interrupt: bool = False) -> None:
         """End the process, if there is one; `interrupt`: in the middle of a cell."""
@@ -246,10 +267,10 @@ def _keep_to(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-    """`train_cell` or `train_weights`, whose failures stay with the job: none ends a run with other cells to train."""
+def _train(job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
+    """Run a job, whose failures stay with it: none ends a run with others to train."""
     try:
-        return train_weights(job, log) if isinstance(job, WeightsJob) else train_cell(job, log)
+        return job.run(log)
     except FAILURES:
         raise
     except Exception as error:  # anything that a model's library raises

@@ -4,8 +4,9 @@ What a forgotten row is: `models.training.forgetting`. Training on them: `evalua
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,15 +17,16 @@ from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
-from aflite_assets.errors import DataError
+from aflite_assets.errors import ClusterError, DataError
+from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import set_name
 from aflite_assets.stages.evaluation.base_trainings import weights_key
-from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
-from aflite_assets.stages.evaluation.cell_workers import FAILURES
+from aflite_assets.stages.evaluation.cell_training import WeightsJob, examples_of, predictions_table
+from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
 from aflite_assets.stages.evaluation.margins import margins_of_training, natural_sets
 from aflite_assets.stages.shared.published import (
@@ -118,7 +120,9 @@ def run(
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
         "train"
     )
-    trainings = _Trainings(settings, inputs, draft, context, raw, full)
+    with cell_workers(context.cluster, context.device, log=context.progress.log) as workers:
+        trainings = _Trainings(settings, inputs, draft, context, raw, full, workers)
+        trainings.train()
     rows: list[pa.Table] = []
     sets: list[ForgettableSet] = []
     failed: dict[str, str] = {}
@@ -198,19 +202,39 @@ class _Trainings:
     context: StageContext
     raw: Examples
     full: Examples
+    workers: CellWorkers | ClusterCells
+    failures: dict[str, Exception] = field(default_factory=dict)
+
+    def train(self) -> None:
+        """Train what was not trained before; a failure is told where the training is counted."""
+        listed = [training for name, entry in self.settings.forgettables.items() for training in self._all(name, entry)]
+        self.workers.map(self._train, listed)
+
+    def _all(self, name: str, entry: ForgettablesSpec) -> list[WeakTraining]:
+        model = entry.settings(self.settings.evaluators)
+        seeds = entry.training_seeds(seed=self.settings.seed, seeds=self.settings.seeds)
+        return [WeakTraining(name, entry.evaluator, model, seed) for seed in seeds]
+
+    def _train(self, training: WeakTraining) -> None:
+        key = self._key(training)
+        if self.draft.add_published_part(training.part, key) is not None:
+            return
+        self.context.progress.log(f"training {training.part}")
+        try:
+            self.draft.part(training.part, key, lambda draft: self._tracked(training, draft))
+        except ClusterError:  # no training's fault: the others would fail too
+            raise
+        except FAILURES as error:
+            self.failures[training.part] = error
 
     def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
         """Of each of its seeds; the first one's rows are used."""
-        model = entry.settings(self.settings.evaluators)
-        seeds = entry.training_seeds(seed=self.settings.seed, seeds=self.settings.seeds)
-        return [self._counted(WeakTraining(name, entry.evaluator, model, seed), entry.balance) for seed in seeds]
+        return [self._counted(training, entry.balance) for training in self._all(name, entry)]
 
     def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
-        key = self._key(training)
-        part = self.draft.add_published_part(training.part, key)
-        if part is None:
-            self.context.progress.log(f"training {training.part}")
-            part = self.draft.part(training.part, key, lambda draft: self._tracked(training, draft)).result
+        if training.part in self.failures:
+            raise self.failures[training.part]
+        part = self.draft.parts[training.part]
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
@@ -234,12 +258,13 @@ class _Trainings:
     def _tracked(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
         with self.context.tracker.child(training.part) as run:
             run.log_parameters({"model": training.settings.model_dump(mode="json"), "seed": training.seed})
-            metrics = self._own(training, part) if training.evaluator else self._weak(training, part)
+            job = self._own(training, part) if training.evaluator else self._weak(training, part)
+            metrics = self.workers.train(job, self.context.progress.log)
             run.log_metrics(metrics)
         return metrics
 
-    def _own(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
-        job = WeightsJob(
+    def _own(self, training: WeakTraining, part: Draft) -> WeightsJob:
+        return WeightsJob(
             training.settings,
             self.full.row_ids,
             training.seed,
@@ -248,27 +273,58 @@ class _Trainings:
             part.path,
             part.scratch,
         )
-        return train_weights(job, self.context.progress.log)
 
-    def _weak(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
-        """Train a model for its dynamics and ask it about the splits; its weights are not kept."""
+    def _weak(self, training: WeakTraining, part: Draft) -> "WeakJob":
+        return WeakJob(
+            training.settings,
+            self.full.row_ids,
+            training.seed,
+            self.context.device,
+            self.inputs.raw_dataset,
+            part.path,
+            part.scratch,
+        )
+
+
+@dataclass(frozen=True)
+class WeakJob:
+    """Everything a process needs to train a model for its dynamics and ask it about the splits.
+
+    `train_rows`: int64 ids of rows of `raw`. The model's weights are not kept.
+    """
+
+    settings: NeuralModelSpec
+    train_rows: np.ndarray
+    seed: int
+    device: DeviceSettings
+    raw: PublishedResult
+    target: Path
+    scratch: Path
+
+    def run(self, log: Callable[[str], None]) -> dict[str, float]:
+        """Write dynamics.parquet and predictions.parquet into `target`; return metrics and accuracies.
+
+        Raises:
+            AfliteError: whatever the model refuses.
+        """
         from aflite_assets.models.evaluators import evaluate
 
-        stopping = validation_splits({training.name: training.settings})
-        splits = [split for split in dict.fromkeys(self.raw.table["split"].to_pylist()) if split != "train"]
-        tests = {split: self.raw.in_split(split) for split in splits if split not in stopping}
+        raw = examples_of(self.raw)
+        stopping = validation_splits({"weak": self.settings})
+        splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
+        tests = {split: raw.in_split(split) for split in splits if split not in stopping}
         done = evaluate(
-            training.settings,
-            self.full,
+            self.settings,
+            raw.select(self.train_rows),
             tests,
-            seed=training.seed,
-            device=self.context.device,
-            scratch=part.scratch,
-            log=self.context.progress.log,
-            validation=next((self.raw.in_split(split) for split in stopping), None),
+            seed=self.seed,
+            device=self.device,
+            scratch=self.scratch,
+            log=log,
+            validation=next((raw.in_split(split) for split in stopping), None),
         )
-        pq.write_table(done.dynamics, part.path / "dynamics.parquet")
-        pq.write_table(predictions_table(done.predictions, tests), part.path / "predictions.parquet")
+        pq.write_table(done.dynamics, self.target / "dynamics.parquet")
+        pq.write_table(predictions_table(done.predictions, tests), self.target / "predictions.parquet")
         accuracies = {
             f"accuracy.{name}": float((done.predictions[name].predicted == test.labels).mean())
             for name, test in tests.items()

@@ -265,7 +265,7 @@ def test_what_ends_a_process_still_ends_a_worker(
 
     ours, theirs = multiprocessing.Pipe()
     ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
-    monkeypatch.setattr(cell_workers, "train_cell", end)
+    monkeypatch.setattr(cell_training, "train_cell", end)
     monkeypatch.setenv("AFLITE_THREADS", "1")
     with pytest.raises(ending):
         cell_workers.serve(theirs)

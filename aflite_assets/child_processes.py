@@ -1,6 +1,6 @@
 """Python processes of this program that serve one parent over a connection, and end when it does.
 
-What they serve is elsewhere: whole stages (`stages.child_process`) and cells of a grid (`evaluation.cell_workers`).
+What they serve is elsewhere: whole stages (`stages.child_process`) and cells of a grid (`shared.training_workers`).
 """
 
 import os

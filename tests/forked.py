@@ -19,7 +19,7 @@ PRELOADED = [
     "mlflow",
     "plotly.graph_objects",
     *(f"aflite_assets.stages.{name}" for name in STAGES),
-    "aflite_assets.stages.evaluation.cell_workers",
+    "aflite_assets.stages.shared.training_workers",
     "aflite_assets.models.encoders",
     "aflite_assets.models.evaluators",
     "aflite_assets.models.training.train",

@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation import cell_workers
+from aflite_assets.stages.shared import training_workers
 from tests.forked import ForkedChild
 from tests.small_datasets import circles, feature_vectors
 from tests.undrawn import undrawn_figures
@@ -26,9 +26,9 @@ CIRCLES = circles(
 def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells' workers begin with their libraries imported.
 
-    `test_cell_workers.test_an_interrupted_cell_leaves_nothing_to_the_next` does without, as users do.
+    `test_training_workers.test_an_interrupted_cell_leaves_nothing_to_the_next` does without, as users do.
     """
-    monkeypatch.setattr(cell_workers, "ChildProcess", ForkedChild)
+    monkeypatch.setattr(training_workers, "ChildProcess", ForkedChild)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.embedding import spread_encoding
 from aflite_assets.stages.embedding.spread_encoding import Shard, missing_shards
-from aflite_assets.stages.evaluation import cell_workers
 from aflite_assets.stages.pipeline import run_stage
+from aflite_assets.stages.shared import training_workers
 from aflite_assets.stages.stage import Progress
 from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
@@ -109,7 +109,7 @@ def test_a_cluster_without_workers_fails_the_grid_and_not_its_cells(
     def gone(*given: Any) -> Any:
         raise ClusterError("no worker with 1 cores has started in 120 seconds")
 
-    monkeypatch.setattr(cell_workers, "_train_anew", gone)
+    monkeypatch.setattr(training_workers, "_train_anew", gone)
     with pytest.raises(ClusterError, match="no worker with 1 cores"):
         walked(tmp_path, THREE)
 

@@ -18,8 +18,8 @@ from aflite_assets.models.training import fine_tuning
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation import cell_workers
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.shared import training_workers
 from aflite_assets.stages.shared.published import FineTuneFacts, fine_tune_examples, read_challenge_sets
 from aflite_assets.stages.stage import CellFilter, Progress
 
@@ -242,7 +242,7 @@ def test_two_workers_train_each_start_once_with_the_same_bits(
     spec = _with(walk.content, net_far=[STAGE], net_near=[{**STAGE, "epochs": 1}])
     for name in list(STAGES)[: list(STAGES).index("evaluator_models")]:
         run_stage(name, spec, store=store)
-    monkeypatch.setattr(cell_workers, "visible_gpus", lambda device: ["0", "1"])
+    monkeypatch.setattr(training_workers, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
     only = CellFilter(evaluators=("net", "net_far", "net_near"), train_sets=("full",))
     grid = run_stage("evaluator_models", spec, store=store, cells=only, progress=_progress(lines.append)).result

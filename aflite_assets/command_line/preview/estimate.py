@@ -47,9 +47,9 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
-from aflite_assets.stages.evaluation.cell_workers import WORTH, workers_with_memory
 from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
 from aflite_assets.stages.shared.model_families import leaning_evaluator
+from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
 
 Timing = TypeVar("Timing")
 
@@ -320,7 +320,7 @@ def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
 
 
 def _side_by_side(spec: DatasetSpec, lines: Sequence[CostLine]) -> list[CostLine]:
-    """Share the cells of small models among processes, where there is enough of them (`cell_workers`)."""
+    """Share the cells of small models among processes, where there is enough of them (`training_workers`)."""
     recipes = recipes_of(spec.evaluators)
     settings = {
         name: recipes[name].settings if isinstance(one, FineTunedSpec) else one for name, one in spec.evaluators.items()

@@ -6,7 +6,6 @@ Cells that begin with the same training share its weights, which are then a work
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.models import NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.recipes import RecipeStage
-from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, test_examples
+from aflite_assets.stages.shared.published import examples_of, fine_tune_examples, read_challenge_sets, test_examples
 
 if TYPE_CHECKING:
     from aflite_assets.models.evaluators import Evaluation
@@ -177,12 +175,6 @@ def _validation(settings: OneStageSpec, raw: Examples) -> Examples | None:
 def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collection[str]) -> dict[str, Examples]:
     """Every test set by name, but the splits that evaluators stop by."""
     return {name: test for name, test in test_examples(raw, challenge_sets).items() if name not in unreported}
-
-
-@lru_cache(maxsize=1)
-def examples_of(result: PublishedResult) -> Examples:
-    """The rows of a raw dataset; those of the last one are kept for the next job."""
-    return load_examples(result.path)
 
 
 def _accuracies(

@@ -19,7 +19,6 @@ from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
-from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.evaluation.evaluator_checks import EVALUATOR_CHECKS
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
 from aflite_assets.stages.shared.published import (
@@ -29,6 +28,7 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, leaning_train_sets, train_sets
+from aflite_assets.stages.shared.training_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(

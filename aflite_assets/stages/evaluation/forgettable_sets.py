@@ -25,8 +25,7 @@ from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import set_name
 from aflite_assets.stages.evaluation.base_trainings import weights_key
-from aflite_assets.stages.evaluation.cell_training import WeightsJob, examples_of, predictions_table
-from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
+from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
 from aflite_assets.stages.evaluation.margins import margins_of_training, natural_sets
 from aflite_assets.stages.shared.published import (
@@ -34,10 +33,12 @@ from aflite_assets.stages.shared.published import (
     FORGETTABLE_SETS_FILE,
     MINORITIES,
     ForgettableSet,
+    examples_of,
     full_rows,
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import TrainSet
+from aflite_assets.stages.shared.training_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.shared.weak_model_findings import WEAK_MODEL_CHECKS
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 

@@ -142,6 +142,12 @@ class TrainSample:
     held_back: np.ndarray
 
 
+@functools.lru_cache(maxsize=1)
+def examples_of(raw: PublishedResult) -> Examples:
+    """The rows of a raw dataset; those of the last one are kept, for a process that does one training after another."""
+    return load_examples(raw.path)
+
+
 def category_column(name: str) -> str:
     """The column of a challenge set's table that holds the categories of its source's column `name`."""
     return f"{_CATEGORY}{name}"

@@ -4,17 +4,19 @@ Which sizes are tried is in `sizes`, where a curve flattens in `analysis.inputs.
 `nested_samples`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.learning_curves import curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.models import EncoderSpec
+from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, NeuralModelSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.nested_samples import (
     Answers,
@@ -27,20 +29,22 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_left,
     rows_of,
 )
+from aflite_assets.stages.shared.published import examples_of
 from aflite_assets.stages.shared.sizes import curve_sizes
+from aflite_assets.stages.shared.training_workers import CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.stage import StageContext
 
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """What every point of the curves is made with; `samples` are of `train`."""
+    """What every point of the curves is made with; `samples` are of `train`, whose rows are some of `raw`."""
 
     representations: Mapping[str, EncoderSpec]
     seed: int
     train: Examples
     samples: NestedSamples
     draft: Draft
-    raw_version: str
+    raw: PublishedResult
     context: StageContext
 
     def curves(self) -> tuple[LearningCurve, ...]:
@@ -49,11 +53,12 @@ class CurveTraining:
         Raises:
             ModelError, DataError: a training failed; the message names representation and size.
         """
-        trained = {name: encoder for name, encoder in self.representations.items() if encoder.kind != "identity"}
-        return tuple(self._curve(name, settings) for name, settings in trained.items())
+        trained = {name: one for name, one in self.representations.items() if not isinstance(one, IdentityEncoderSpec)}
+        with cell_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
+            return tuple(self._curve(name, settings, workers) for name, settings in trained.items())
 
-    def _curve(self, name: str, settings: EncoderSpec) -> LearningCurve:
-        points = [self._point(name, settings, sample) for sample in self.samples.samples]
+    def _curve(self, name: str, settings: NeuralModelSpec, workers: CellWorkers | ClusterCells) -> LearningCurve:
+        points = workers.map(lambda sample: self._point(name, settings, sample, workers), self.samples.samples)
         held_back = self.train.select(self.samples.held_back).labels
         return LearningCurve(
             name,
@@ -63,7 +68,9 @@ class CurveTraining:
             largest_class=int(np.bincount(held_back).max()),
         )
 
-    def _point(self, name: str, settings: EncoderSpec, sample: np.ndarray) -> PublishedResult:
+    def _point(
+        self, name: str, settings: NeuralModelSpec, sample: np.ndarray, workers: CellWorkers | ClusterCells
+    ) -> PublishedResult:
         fields = {
             "settings": settings.model_dump(mode="json"),
             "checkpoint": checkpoint_content(settings),
@@ -73,29 +80,65 @@ class CurveTraining:
         }
 
         def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
-            from aflite_assets.models.encoders import score_encoder  # takes seconds, and most splits train nothing
-
-            score = score_encoder(
+            job = PointJob(
                 settings,
-                rows,
-                asked,
-                seed=self.seed,
-                device=self.context.device,
-                scratch=part.scratch,
-                log=self.context.progress.log,
+                rows.row_ids,
+                asked.row_ids,
+                self.seed,
+                self.context.device,
+                self.raw,
+                part.path,
+                part.scratch,
             )
-            return Answers(score.predicted, score.metrics)
+            return workers.train(job, self.context.progress.log)
 
         points = CurvePoints(
             self.train,
             self.samples.held_back,
             len(self.samples.samples[-1]),
             self.draft,
-            {"raw_dataset": self.raw_version},
+            {"raw_dataset": self.raw.data_version},
             self.context,
         )
         place = f"warmup.size auto: representations.{name}"
         return points.point(SampledModel(name, place, settings, fields, train), sample)
+
+
+@dataclass(frozen=True)
+class PointJob:
+    """Everything a process needs to train an encoder on one sample and ask it about the held-back rows.
+
+    `train_rows`, `asked`: int64 ids of rows of `raw`. Nothing is kept.
+    """
+
+    settings: NeuralModelSpec
+    train_rows: np.ndarray
+    asked: np.ndarray
+    seed: int
+    device: DeviceSettings
+    raw: PublishedResult
+    target: Path
+    scratch: Path
+
+    def run(self, log: Callable[[str], None]) -> Answers:
+        """Train and ask.
+
+        Raises:
+            AfliteError: whatever the model refuses.
+        """
+        from aflite_assets.models.encoders import score_encoder  # takes seconds, and most splits train nothing
+
+        raw = examples_of(self.raw)
+        score = score_encoder(
+            self.settings,
+            raw.select(self.train_rows),
+            raw.select(self.asked),
+            seed=self.seed,
+            device=self.device,
+            scratch=self.scratch,
+            log=log,
+        )
+        return Answers(score.predicted, score.metrics)
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:

@@ -89,9 +89,14 @@ def run(
     drawn = draw_warmup(settings, sampled)
     facts: dict[str, object] = {}
     if drawn.samples is not None:
-        version = inputs.raw_dataset.data_version
         training = CurveTraining(
-            settings.representations, settings.seed, sampled.in_split("train"), drawn.samples, draft, version, context
+            settings.representations,
+            settings.seed,
+            sampled.in_split("train"),
+            drawn.samples,
+            draft,
+            inputs.raw_dataset,
+            context,
         )
         drawn, facts = _chosen(training, drawn.samples)
     train_rows = inputs.raw_dataset.summary["rows"]["train"] if sample is None else len(sample.rows)

@@ -1,4 +1,4 @@
-"""Where cells are trained: here, in a worker process per GPU or per core, or on a cluster. What a cell is: `grid`."""
+"""Where models are trained: here, in a worker process per GPU or core, or on a cluster. Jobs say what is trained."""
 
 import os
 import shutil

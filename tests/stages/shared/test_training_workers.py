@@ -19,11 +19,12 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation import cell_training, cell_workers
+from aflite_assets.stages.evaluation import cell_training
 from aflite_assets.stages.evaluation.base_trainings import first_settings
 from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
-from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.shared import training_workers
+from aflite_assets.stages.shared.training_workers import CellWorkers, visible_gpus
 from aflite_assets.stages.stage import Progress
 from tests.waiting import within
 
@@ -147,7 +148,7 @@ def test_an_interrupted_cell_leaves_nothing_to_the_next(
 
 _STEP = """
 import sys
-from aflite_assets.stages.evaluation.cell_workers import CellWorkers
+from aflite_assets.stages.shared.training_workers import CellWorkers
 
 class Endless:
     def __reduce__(self):
@@ -220,15 +221,15 @@ def test_small_models_train_side_by_side_once_it_is_worth_it(
              ("e", "net", {})]  # fmt: skip
     jobs = [_job(walked, texts, tmp_path / name, evaluator, **given) for name, evaluator, given in kinds]
     here: list[str] = []
-    real = cell_workers._train
+    real = training_workers._train
 
     def noted(job: CellJob, log: Any) -> Any:
         here.append(job.target.name)
         return real(job, log)
 
     with CellWorkers([], cores=2) as workers:
-        monkeypatch.setattr(cell_workers, "_train", noted)
-        monkeypatch.setattr(cell_workers, "WORTH", 0.0)
+        monkeypatch.setattr(training_workers, "_train", noted)
+        monkeypatch.setattr(training_workers, "WORTH", 0.0)
         metrics = workers.map(lambda job: workers.train(job, _ignore), jobs)
         assert len(multiprocessing.active_children()) == 2
     assert here == ["a", "d"]
@@ -248,8 +249,8 @@ def test_a_short_grid_starts_no_process(walked: ResultStore, texts: DatasetSpec,
 
 def test_workers_are_no_more_than_memory_suffices_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for free, workers in ((None, 8), (64 * 2**30, 8), (3 * 2**30 + 5, 3), (0, 1)):
-        monkeypatch.setattr(cell_workers, "available_memory", lambda free=free: free)
-        assert cell_workers.workers_with_memory(8) == workers
+        monkeypatch.setattr(training_workers, "available_memory", lambda free=free: free)
+        assert training_workers.workers_with_memory(8) == workers
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
@@ -268,7 +269,7 @@ def test_what_ends_a_process_still_ends_a_worker(
     monkeypatch.setattr(cell_training, "train_cell", end)
     monkeypatch.setenv("AFLITE_THREADS", "1")
     with pytest.raises(ending):
-        cell_workers.serve(theirs)
+        training_workers.serve(theirs)
 
 
 @pytest.mark.usefixtures("forked_workers")
@@ -277,7 +278,7 @@ def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
 ) -> None:
     evaluators = {"net": NET, "hot": {**NET, **HOT}, "linear": {"kind": "linear"}}
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
-    monkeypatch.setattr(cell_workers, "visible_gpus", lambda device: ["0", "1"])
+    monkeypatch.setattr(training_workers, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
     results = run_pipeline(spec, store=filtered, progress=Progress(lines.append, lambda report: None))
     grid = results["evaluator_models"].result

@@ -15,7 +15,7 @@ from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec
-from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.specs.models import ClassicalModelSpec, EvaluatorSpec, Name, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
@@ -122,7 +122,10 @@ def run(
         makers: dict[str, GridCell] = {}
         for cell in training.wanted(grid):
             makers.setdefault(plans.keys[cell.name].digest, cell)
-        made = workers.map(training.outcome, makers.values())
+        networks = sum(
+            not isinstance(settings.evaluators[cell.evaluator], ClassicalModelSpec) for cell in makers.values()
+        )
+        made = workers.map(training.outcome, makers.values(), networks=networks)
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: training.outcome(cell) for cell in grid if cell.name not in outcomes}
     draft.order_parts([*training.base_names(), *(cell.name for cell in makers.values()), *outcomes])

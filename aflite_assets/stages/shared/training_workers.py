@@ -37,6 +37,9 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 WORTH = 20.0
 """Seconds of work of one core from which on workers begin; each loads its libraries in about four."""
 
+MANY = 10
+"""Networks whose trainings surely take so long; what is found starts no worker."""
+
 WORKER_MEMORY = 2**30
 """Bytes that have to be free for each worker process on a core: libraries, a small model, its rows."""
 
@@ -73,7 +76,7 @@ class CellWorkers:
     """Trains cells, as many at a time as there are worker processes; a context manager, which ends them.
 
     `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads. Without a
-    GPU, `cores`: so many workers of one thread each, for models that would use one thread anyway; they begin once what
+    GPU, `cores`: so many models at a time, one of them here, that would use one thread anyway; workers begin once what
     is left takes long enough to be worth their start. Other models have this process and all threads for themselves.
     With fewer than two of either, cells are trained in this process. A worker that dies takes its cell with it
     (ModelError) and is replaced.
@@ -81,16 +84,17 @@ class CellWorkers:
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
         threads = max(1, threads_per_step() // max(1, len(gpus)))
-        self._all: list[_Worker] = []
+        self._all: list[_Worker | _Here] = []
         if len(gpus) > 1:
             self._all = [_Worker(f"on GPU {gpu}", {_VISIBLE: gpu, THREADS: str(threads)}) for gpu in gpus]
         elif not gpus and cores > 1:
-            self._all = [_Worker(f"number {number}", {THREADS: "1"}) for number in range(cores)]
+            # This process, which has its libraries loaded, is one of them.
+            self._all = [_Here(), *(_Worker(f"number {number}", {THREADS: "1"}) for number in range(1, cores))]
         self._on_cores = not gpus
         self._begun = not self._on_cores
         self._seconds = 0.0  # of the last cell that a worker could have trained and this process did
         self._alone = Lock()
-        self._workers: SimpleQueue[_Worker] = SimpleQueue()
+        self._workers: SimpleQueue[_Worker | _Here] = SimpleQueue()
         for worker in self._all:
             self._workers.put(worker)
 
@@ -126,9 +130,13 @@ class CellWorkers:
         finally:
             self._workers.put(worker)
 
-    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
-        """`function`, which calls `train`, for every item, in as many threads as there are workers; in order."""
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item], *, networks: int = 0) -> list[_Answer]:
+        """`function`, which calls `train`, for every item, in as many threads as there are workers; in order.
+
+        `networks`: how many of the items train one; with `MANY` the workers begin at once.
+        """
         left = deque(items)
+        self._begun = self._begun or networks >= MANY
         answers = []
         while left and not self._worth_it(len(left)):
             answers.append(function(left.popleft()))
@@ -170,7 +178,7 @@ class ClusterCells:
         answer: _Answer = self._workers.call(job, log=log)
         return answer
 
-    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item], *, networks: int = 0) -> list[_Answer]:
         """See `CellWorkers.map`."""
         with ThreadPoolExecutor(self._workers.count) as threads:
             return list(threads.map(function, items))
@@ -203,6 +211,16 @@ def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
     for left in job.target.iterdir():
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     return _train(job, log)
+
+
+class _Here:
+    """This process as one of the workers."""
+
+    def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
+        return _train(job, log)
+
+    def stop(self) -> None:
+        """Nothing was started."""
 
 
 class _Worker:

@@ -29,7 +29,7 @@ from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, P
 from aflite_assets.tracking import NullTracker, Tracker
 
 MOST_MEMORY = 3 * 2**29
-"""Bytes that a process may keep between two stages; with the libraries loaded it has about half of that."""
+"""Bytes that a process may keep between two stages; with every library loaded it has two thirds of that."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.display import result_checks
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
+from aflite_assets.text import printable
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
     }
     metadata |= {name: text for name, values in texts.items() if (text := values.get("", values))}
     name, warn = outcomes[0].name, not outcomes[0].blocking
+    for one in [] if warn else failed:  # Dagster's own line has the check's name alone
+        dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
     return check(_SHOWN_NAMES.get(name, name), not failed, warn=warn, **metadata)
 
 

@@ -112,7 +112,7 @@ def _plan(options: argparse.Namespace) -> int:
 
     registry = load_registry()
     plans = list(_plans(options.names, registry, watch=None))
-    due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()))
+    due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()), begin=bool(options.names))
     if options.json:
         _say([json.dumps([_as_json(plan) for plan in plans], indent=2)])
     else:
@@ -121,13 +121,18 @@ def _plan(options: argparse.Namespace) -> int:
     return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
-def _due_by_dataset(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState") -> dict[str, "Due"]:
-    """What a refresh would do now about each dataset whose file is understood."""
+def _due_by_dataset(
+    plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState", *, begin: bool
+) -> dict[str, "Due"]:
+    """What a refresh would do now about each dataset whose file is understood; `begin`: also about new ones."""
     from aflite_assets.refresh.due import what_is_due
+    from aflite_assets.refresh.run import settings_of
 
     now = datetime.now(UTC)
     return {
-        plan.dataset: what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, dry_run=True)
+        plan.dataset: what_is_due(
+            plan, settings_of(registry[plan.dataset], begin=begin), now=now, state=state, dry_run=True
+        )
         for plan in plans
         if plan.failure is None
     }

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from aflite_assets.data.hub.datasets import asked_anew
 from aflite_assets.errors import AfliteError
@@ -16,6 +17,7 @@ from aflite_assets.refresh.tries import is_refusal
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
 from aflite_assets.stages.shared.content_hashes import FieldContents
 from aflite_assets.stages.stage import Progress, no_progress
@@ -97,6 +99,13 @@ def refresh_dataset(
     return refreshed
 
 
+def settings_of(spec: DatasetSpec, *, begin: bool) -> RefreshSpec | Literal["never"]:
+    """What a dataset's file says of refreshes; with `begin` as if it said that one may make the first results."""
+    if begin and spec.refresh != "never":
+        return spec.refresh.model_copy(update={"start": True})
+    return spec.refresh
+
+
 def _refresh(
     spec: DatasetSpec,
     context: RefreshContext,
@@ -110,9 +119,7 @@ def _refresh(
     clock: Callable[[], datetime],
     sleep: Callable[[float], None],
 ) -> Refreshed:
-    settings = spec.refresh
-    if begin and settings != "never":
-        settings = settings.model_copy(update={"start": True})
+    settings = settings_of(spec, begin=begin)
     made: list[tuple[StagePlan, StoredResult]] = []
     failed: dict[str, str] = {}
     begun: set[tuple[str, str | None]] = set()

@@ -1,6 +1,8 @@
 """How the outcomes of checks stand in Dagster: names, severities, numbers, what to do."""
 
+import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +230,23 @@ def test_what_does_not_apply_is_left_out_unless_it_blocks() -> None:
     (blocking,) = common.asset_checks([outcome("finite", applies=False, blocking=True, found="not applicable: texts")])
     assert (blocking.passed, blocking.severity) == (True, dg.AssetCheckSeverity.ERROR)
     assert metadata(blocking) == {"result": "not applicable: texts"}
+
+
+def test_the_run_log_says_why_a_blocking_check_failed() -> None:
+    copies = CheckOutcome(
+        "data", "no_label_copies", "No column is the label.", False, "column '\x1bbatch' is one to one with the label",
+        blocking=True, what_to_do="leave it out",
+    )  # fmt: skip
+    loud = logging.getLogger("dagster.builtin")
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    loud.addHandler(handler)
+    try:
+        common.asset_checks([copies, replace(copies, name="no_repeats", blocking=False)])
+    finally:
+        loud.removeHandler(handler)
+    assert len(lines) == 1
+    assert lines[0].startswith("check FAILED: no_label_copies: column '")
+    assert lines[0].endswith("batch' is one to one with the label. To do: leave it out")
+    assert lines[0].isprintable()

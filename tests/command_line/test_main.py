@@ -112,8 +112,8 @@ def test_a_check_with_timing_ends_with_the_cost(
     cost = out[out.index("estimated cost") :]
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
-    assert re.search(r"^  each stage        its process  +15 starts x [\d.]+ (ms|s) ", cost, re.M)
-    assert re.search(r"^  each stage        what any data need  +1 run of few rows x 1\.5 s ", cost, re.M)
+    assert re.search(r"^  all stages        their process  +1 start x [\d.]+ (ms|s) ", cost, re.M)
+    assert re.search(r"^  all stages        what any data need  +1 run of few rows x 1\.5 s ", cost, re.M)
     assert "iterations x" in cost
 
 

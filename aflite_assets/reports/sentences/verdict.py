@@ -219,7 +219,10 @@ class _Words:
 
     def explained(self) -> str:
         """Whether a property that was tested explains it: a topic word, none of them, or none could be tested."""
-        tested = [one for one in self.verdict.evidence.leanings if one.leans is not None]
+        leanings = self.verdict.evidence.leanings
+        tested = [one for one in leanings if one.leans is not None]
+        if leanings and not tested:
+            return f"Whether {listed(list(map(property_name, leanings)), _MOST_NAMED)} explains it could not be tested."
         if not tested:
             return "No property was tested that might explain it."
         if leant := [property_name(one) for one in tested if one.leans]:

@@ -82,4 +82,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "21", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "22", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -96,6 +96,7 @@ def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: Ben
     untrained = replace(leaning_inputs(planted), predicted={})
     text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
+    assert text.sentence.endswith("Whether the attribute mark explains it could not be tested.")
     assert beginning(text, "Beside").endswith(
         "Whether models lean on the attribute mark cannot be told: the trainings that would tell it are missing."
     )

@@ -1,0 +1,220 @@
+"""Properties of image files: how they are stored, and simple measures of their pixels. Pillow and numpy alone."""
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.images import as_rgb, open_encoded, read_image
+from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.properties.tables import MOST_VALUES
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+PATCH = 8
+"""Side of the corners that are measured, in pixels."""
+
+_SET_OFF = 25.0
+"""Levels (of 255) by which a corner of one colour differs from the pixels beside it to be a patch."""
+
+_SIDES, _SMALL_SIDES = (4, 6, 8, 16), (2, 3)
+"""Sides of the patches that are looked for, in pixels; those of small images are smaller."""
+
+_FLAT = 6.0
+"""Standard deviation, in levels, up to which a corner is of one colour."""
+
+_CORNERS = ("top left", "top right", "bottom left", "bottom right")
+_COLOURS = ("red", "green", "blue")
+
+_LUMINANCE = np.array(
+    [16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37, 29, 40, 58, 51, 61,
+     60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81, 87, 95, 98, 103, 104, 103, 62, 77, 113,
+     121, 112, 100, 120, 92, 101, 103, 99],
+    dtype=np.float64,
+)  # fmt: skip
+"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as files hold it."""
+
+_EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What one image file gives: named numbers, named values and named marks; `copy` is equal for near copies."""
+
+    numbers: Mapping[tuple[str, str], float]
+    values: Mapping[tuple[str, str], str]
+    marks: frozenset[tuple[str, str]]
+    copy: bytes
+
+
+def image_properties(
+    images: pa.ChunkedArray, *, fewest: int, threads: int
+) -> tuple[list[Flags], list[Number], list[bytes]]:
+    """Measure every image; also return what near copies share, bytes per row.
+
+    `images`: a column of `IMAGE_TYPE`. `fewest`: rows that a value needs to be a property. An image that does not
+    decode has the properties of its file alone, and the property "cannot be decoded".
+
+    Raises:
+        MissingDataError: a file is missing.
+        UnsettledDataError: a file changed since it was registered.
+    """
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        measured = list(pool.map(_measure, images, chunksize=16))
+    flags = flags_of(_flags(measured, fewest), rows=len(measured))
+    names = dict.fromkeys(name for one in measured for name in one.numbers)
+    numbers = [
+        number_of(info_of(*name), np.array([one.numbers.get(name, np.nan) for one in measured])) for name in names
+    ]
+    return [flags], [one for one in numbers if one is not None], [one.copy for one in measured]
+
+
+def _flags(measured: Sequence[_Measured], fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for name in dict.fromkeys(name for one in measured for name in one.values):
+        kind, shown = name
+        values = np.array([one.values.get(name, "none") for one in measured], dtype=object)
+        different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+        for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+            if counts[place] >= fewest:
+                text = f"{shown} = {different[place]}"
+                yield info_of(kind, text, absent=f"{shown} is not {different[place]}"), codes == place
+    for name in sorted(set().union(*(one.marks for one in measured))):
+        yield (
+            info_of(*name, absent=f"no {name[1]}"),
+            np.array([name in one.marks for one in measured]),
+        )
+
+
+def _measure(image: pa.StructScalar) -> _Measured:
+    value = image.as_py()
+    content = read_image(value)
+    stored: dict[tuple[str, str], float] = {("file format", "bytes"): float(len(content))}
+    values: dict[tuple[str, str], str] = {}
+    marks: set[tuple[str, str]] = set()
+    copy = hashlib.blake2b(content, digest_size=16).digest()
+    try:
+        opened = open_encoded(content)
+        stored |= _size(opened, len(content))
+        values |= _storage(opened)
+        pixels = np.asarray(as_rgb(opened), dtype=np.float32)
+        _, marked = seen = _pixels(pixels)
+        stored |= seen[0]
+        marks |= marked
+        copy = _thumbnail(pixels) or copy
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        marks.add(("file format", "cannot be decoded"))
+    return _Measured(stored, values, frozenset(marks), copy)
+
+
+def _size(opened: "Image.Image", content: int) -> dict[tuple[str, str], float]:
+    width, height = opened.size
+    return {
+        ("file format", "width in pixels"): float(width),
+        ("file format", "height in pixels"): float(height),
+        ("file format", "width : height"): width / max(height, 1),
+        ("file format", "bytes per pixel"): content / max(width * height, 1),
+    }
+
+
+def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
+    """Return format, colour mode, JPEG settings and camera, as text."""
+    values = {"format": str(opened.format), "colour mode": opened.mode}
+    tables: Mapping[int, Sequence[int]] | None = getattr(opened, "quantization", None)
+    if tables:
+        values["JPEG quality"] = str(jpeg_quality(tables[min(tables)]))
+        joined = repr(sorted((number, tuple(table)) for number, table in tables.items()))
+        values["JPEG tables"] = hashlib.blake2b(joined.encode(), digest_size=3).hexdigest()
+        values["JPEG progressive"] = "yes" if opened.info.get("progressive") else "no"
+        values["JPEG layers"] = "x".join(str(layer[1:3]) for layer in getattr(opened, "layer", []))
+    exif: Any = opened.getexif()
+    values["EXIF"] = "yes" if len(exif) else "no"
+    for tag, name in _EXIF_TAGS.items():
+        if exif.get(tag):
+            values[name] = str(exif.get(tag))[:60]
+    if opened.info.get("dpi"):
+        values["resolution in dpi"] = "x".join(f"{float(one):.0f}" for one in opened.info["dpi"])
+    values["colour profile"] = "yes" if opened.info.get("icc_profile") else "no"
+    return {("file format", name): value for name, value in values.items()}
+
+
+def jpeg_quality(luminance: Sequence[int]) -> int:
+    """Return the quality, 1 to 100, at which libjpeg makes this luminance table (64 numbers), or the nearest."""
+    scale = 100.0 * float(np.sum(luminance)) / float(_LUMINANCE.sum())
+    quality = 100.0 - scale / 2 if scale <= 100 else 5_000.0 / scale
+    return int(np.clip(round(quality), 1, 100))
+
+
+def _pixels(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
+    """Measure the pixels, float32 of shape (height, width, 3) from 0 to 255."""
+    grey = pixels.mean(axis=2)
+    spread = pixels.max(axis=2) - pixels.min(axis=2)
+    measured: dict[str, float] = {
+        "brightness": float(grey.mean()),
+        "contrast": float(grey.std()),
+        "saturation": float((spread / np.maximum(pixels.max(axis=2), 1)).mean()),
+        "sharpness": _sharpness(grey),
+    }
+    marks: set[tuple[str, str]] = set()
+    for number, name in enumerate(_COLOURS):
+        measured[f"mean {name}"] = float(pixels[:, :, number].mean())
+    for name, turned in _corners(pixels):
+        side = max(1, min(PATCH, *(size // 4 for size in turned.shape[:2])))
+        for number, colour in enumerate(_COLOURS):
+            measured[f"{colour} of the {name} corner"] = float(turned[:side, :side, number].mean())
+        if any(_is_patch(turned, side) for side in (_SIDES if min(turned.shape[:2]) >= 32 else _SMALL_SIDES)):
+            marks.add(("file format", f"patch of one colour in the {name} corner"))
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    if float(edge.std(axis=0).max()) <= _FLAT:
+        marks.add(("image", "border of one colour"))
+    return {("image", name): value for name, value in measured.items()}, marks
+
+
+def _sharpness(grey: np.ndarray) -> float:
+    """Return the mean absolute difference of neighbouring pixels, in levels."""
+    return float(np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()) if grey.size > 3 else 0.0
+
+
+def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each corner's name, and the pixels turned so that it is at the beginning of both axes."""
+    for name in _CORNERS:
+        turned = pixels[::-1] if name.startswith("bottom") else pixels
+        yield name, turned[:, ::-1] if name.endswith("right") else turned
+
+
+def _is_patch(turned: np.ndarray, side: int) -> bool:
+    """Return True if the first `side` pixels are of one colour and those a little further away are of another."""
+    patch = turned[:side, :side]
+    far = side + max(side // 2, 1)
+    if min(turned.shape[:2]) < far + 2 or float(patch.std(axis=(0, 1)).max()) > _FLAT:
+        return False
+    beside = np.concatenate([turned[far : far + 2, :side].reshape(-1, 3), turned[:side, far : far + 2].reshape(-1, 3)])
+    return float(np.abs(patch.mean(axis=(0, 1)) - beside.mean(axis=0)).max()) >= _SET_OFF
+
+
+def _thumbnail(pixels: np.ndarray) -> bytes | None:
+    """Return the image shrunk to 8 x 8 pixels of 16 levels each, or None if it is nearly of one colour."""
+    height, width = pixels.shape[:2]
+    if min(height, width) < 8:
+        return None
+    rows, columns = (np.linspace(0, size, 9).astype(int)[:-1] for size in (height, width))
+    sums = np.add.reduceat(np.add.reduceat(pixels.mean(axis=2), rows, axis=0), columns, axis=1)
+    areas = np.outer(np.diff(np.append(rows, height)), np.diff(np.append(columns, width)))
+    small = np.round(sums / areas / 16).astype(np.uint8)
+    return small.tobytes() if small.std() > 1 else None
+
+
+def path_parts(path: str, label: str) -> tuple[str, str]:
+    """Return (folder, file name) of an image's path without the part that names its class."""
+    inside = PurePath(path)
+    folders = [part for part in inside.parts[:-1] if part != label]
+    return "/".join(folders), inside.name

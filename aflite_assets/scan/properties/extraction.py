@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.scan.properties.anywhere import copy_flags, file_flags, id_properties, order_properties
+from aflite_assets.scan.properties.copies import copy_codes, units_of
 from aflite_assets.scan.properties.images import image_properties
 from aflite_assets.scan.properties.records import Flags, Number, Properties, joined
 from aflite_assets.scan.properties.tables import column_properties
@@ -12,7 +13,6 @@ from aflite_assets.scan.properties.texts import answer_numbers, pair_numbers, te
 from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
 from aflite_assets.scan.properties.words import ending_flags, word_flags
 from aflite_assets.scan.rows import ScanRows
-from aflite_assets.scan.units import copy_codes, units_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ class Found:
 
     rule: Rule
     name: str
+    kind: str
     carriers: np.ndarray
     is_artefact: bool
     balanced: float
@@ -49,13 +50,15 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
 
 
 def _leads_by(one: Found) -> tuple[object, ...]:
-    """Return what decides which of several synonyms leads: nature, one property alone, strength, the longest phrase."""
+    """Return what decides which of several synonyms leads: nature, one property alone, strength, a plain name."""
     lacks = sum(not part.has for part in one.rule.parts)
+    ranges = sum(part.form == "number" for part in one.rule.parts)
     return (
         not one.is_artefact,
         len(one.rule.parts),
         -round(one.balanced, 2),
         lacks,
+        ranges,
         int(one.carriers.sum()),
         -len(one.name),
     )
@@ -92,6 +95,10 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
     return [by_strength[place] for place in order], [None if one is None else places[one] for one in explainers]
 
 
+UNSEEN = frozenset({"order", "copies"})
+"""Kinds that no model sees in a row, so that they explain nothing but each other."""
+
+
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
     """Return, per cue, the place of an earlier cue beside which it tells nothing more.
 
@@ -103,7 +110,11 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
     for place, one in enumerate(cues):
         own = csr_array(one.carriers[:, None].astype(np.float64))
         is_class = (labels == one.rule.label).astype(np.float64)
-        earlier = [other for other in range(place) if explainers[other] is None][:MOST_EXPLAINING]
+        earlier = [
+            other
+            for other in range(place)
+            if explainers[other] is None and (cues[other].kind not in UNSEEN or one.kind in UNSEEN)
+        ][:MOST_EXPLAINING]
         explainers.append(
             next(
                 (

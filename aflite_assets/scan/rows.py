@@ -1,7 +1,7 @@
 """Rows as the scan reads them: labels, sets, and the texts, images and columns of which properties are made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -54,10 +54,32 @@ class ScanRows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def taken(self, positions: np.ndarray) -> "ScanRows":
+        """Return the rows at these positions, int64, in that order."""
+        picked = positions.tolist()
+        return replace(
+            self,
+            labels=self.labels[positions],
+            sets=self.sets[positions],
+            order=self.order[positions],
+            groups=None if self.groups is None else self.groups[positions],
+            texts={name: [texts[row] for row in picked] for name, texts in self.texts.items()},
+            images=None if self.images is None else self.images.take(pa.array(positions)),
+            columns={name: TableColumn(one.role, _taken(one.values, positions)) for name, one in self.columns.items()},
+            ids=None if self.ids is None else [self.ids[row] for row in picked],
+            files=None if self.files is None else [self.files[row] for row in picked],
+        )
+
     @property
     def scanned(self) -> np.ndarray:
         """Which rows the scan chooses and tests cues on, bool of shape (rows,)."""
         return np.asarray((self.sets == 0) & (self.labels != NO_CLASS))
+
+
+def _taken(values: np.ndarray | Sequence[str | None], positions: np.ndarray) -> np.ndarray | list[str | None]:
+    if isinstance(values, np.ndarray):
+        return np.asarray(values[positions])
+    return [values[row] for row in positions.tolist()]
 
 
 def rows_of_examples(

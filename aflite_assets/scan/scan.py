@@ -50,10 +50,15 @@ FEWEST_ROWS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class ScanSettings:
-    """Settings of a scan. `irrelevant`: columns that are declared to be no part of the task. `threads`: for images."""
+    """Settings of a scan.
+
+    `irrelevant`: texts and columns that are declared to be no part of the task. `threads`: that decode images.
+    `most_rows`: rows per set that are read; of a larger set a random sample is.
+    """
 
     irrelevant: tuple[str, ...] = ()
     threads: int = 2
+    most_rows: int = 60_000
 
 
 @dataclass(eq=False)
@@ -101,6 +106,8 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     scanned = np.flatnonzero(rows.scanned)
     if not len(scanned):
         raise InvalidInputError("there is no labelled row to scan; give at least one set with labels")
+    whole, rows = rows, sampled_rows(rows, settings.most_rows, np.random.default_rng([seed, 2]))
+    scanned = np.flatnonzero(rows.scanned)
     declared = frozenset(settings.irrelevant)
     extracted = extract(rows, declared=declared, fewest=FEWEST_CARRIERS, threads=settings.threads)
     classes = _class_sizes(rows, scanned, extracted.units)
@@ -108,7 +115,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     counts = ClassCounts(rows.labels, tested, len(rows.label_names))
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
-        _notes(rows, classes), np.zeros((len(rows), 0), dtype=bool),
+        _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool),
     )  # fmt: skip
     if not len(tested):
         return empty
@@ -143,8 +150,24 @@ def _detectable(rows: int, rest: int) -> float:
     return float(0.5 + (shares[enough][0] - 0.02) / 2) if enough.any() else 1.0
 
 
-def _notes(rows: ScanRows, classes: Sequence[ClassSize]) -> tuple[str, ...]:
+def sampled_rows(rows: ScanRows, most_rows: int, rng: np.random.Generator) -> ScanRows:
+    """Return the rows, of every set at most `most_rows`, drawn at random; whole groups as far as they fit."""
+    kept = []
+    for number in range(len(rows.set_names)):
+        own = np.flatnonzero(rows.sets == number)
+        if len(own) > most_rows:
+            groups = np.arange(len(own)) if rows.groups is None else np.unique(rows.groups[own], return_inverse=True)[1]
+            order = rng.permutation(int(groups.max()) + 1)[groups]
+            own = np.sort(own[np.argsort(order, kind="stable")[:most_rows]])
+        kept.append(own)
+    positions = np.concatenate(kept)
+    return rows if len(positions) == len(rows) else rows.taken(positions)
+
+
+def _notes(rows: ScanRows, classes: Sequence[ClassSize], all_rows: int) -> tuple[str, ...]:
     notes = []
+    if len(rows) < all_rows:
+        notes.append(f"Of {all_rows:,} rows a random sample of {len(rows):,} was scanned.")
     small = [one.name for one in classes if one.detectable is None]
     if small:
         shown = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
@@ -257,9 +280,23 @@ def _passed(
             rule = _opposite(rule, counts.labels[rows])
             has = ~has
         found.append(
-            Found(rule, name_of(rule, extracted.properties), has, artefact, balanced, low, high, p_values[key])
+            Found(
+                rule,
+                name_of(rule, extracted.properties),
+                _kind(rule, extracted.properties),
+                has,
+                artefact,
+                balanced,
+                low,
+                high,
+                p_values[key],
+            )
         )
     return found
+
+
+def _kind(rule: Rule, properties: Properties) -> str:
+    return " and ".join(dict.fromkeys(info_of_part(part, properties).kind for part in rule.parts))
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
@@ -304,7 +341,7 @@ def _cue(
     return Cue(
         number=number,
         name=lead.name,
-        kind=" and ".join(dict.fromkeys(info.kind for info in infos)),
+        kind=lead.kind,
         reason=infos[0].reason if lead.is_artefact else None,
         label=names[lead.rule.label],
         rows=int(has.sum()),

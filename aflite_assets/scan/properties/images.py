@@ -30,6 +30,9 @@ _SIDES, _SMALL_SIDES = (4, 6, 8, 16), (2, 3)
 _FLAT = 6.0
 """Standard deviation, in levels, up to which a corner is of one colour."""
 
+_SMALL, _SHRUNK = 32, 64
+"""Sides in pixels below which an image is small, and to which colours of a large one are measured."""
+
 _CORNERS = ("top left", "top right", "bottom left", "bottom right")
 _COLOURS = ("red", "green", "blue")
 
@@ -104,11 +107,12 @@ def _measure(image: pa.StructScalar) -> _Measured:
         opened = open_encoded(content)
         stored |= _size(opened, len(content))
         values |= _storage(opened)
-        pixels = np.asarray(as_rgb(opened), dtype=np.float32)
-        _, marked = seen = _pixels(pixels)
-        stored |= seen[0]
+        decoded = as_rgb(opened)
+        stored |= _light(decoded)
+        at_corners, marked = _corner_properties(np.asarray(decoded))
+        stored |= at_corners
         marks |= marked
-        copy = _thumbnail(pixels) or copy
+        copy = _thumbnail(decoded) or copy
     except MemoryError:
         raise
     except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
@@ -154,34 +158,46 @@ def jpeg_quality(luminance: Sequence[int]) -> int:
     return int(np.clip(round(quality), 1, 100))
 
 
-def _pixels(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Measure the pixels, float32 of shape (height, width, 3) from 0 to 255."""
-    grey = pixels.mean(axis=2)
-    spread = pixels.max(axis=2) - pixels.min(axis=2)
-    measured: dict[str, float] = {
-        "brightness": float(grey.mean()),
-        "contrast": float(grey.std()),
-        "saturation": float((spread / np.maximum(pixels.max(axis=2), 1)).mean()),
-        "sharpness": _sharpness(grey),
+def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
+    """Measure brightness, contrast, colours and sharpness, in levels from 0 to 255; large images are shrunk first."""
+    shrunk = image.reduce(max(1, min(image.size) // _SHRUNK))
+    pixels = np.asarray(shrunk, dtype=np.float32)
+    brightest = pixels.max(axis=2)
+    grey = np.asarray(image.convert("L"), dtype=np.int16)
+    means = pixels.mean(axis=(0, 1)).tolist()
+    measured = {
+        "brightness": float(np.mean(means)),
+        "contrast": float(pixels.mean(axis=2).std()),
+        "saturation": float(((brightest - pixels.min(axis=2)) / np.maximum(brightest, 1)).mean()),
+        "sharpness": float(np.abs(np.diff(grey[::4], axis=1)).mean()) if image.width > 1 else 0.0,
+        **{f"mean {colour}": mean for colour, mean in zip(_COLOURS, means, strict=True)},
     }
+    return {("image", name): value for name, value in measured.items()}
+
+
+def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
+    """Return the colours of the corners, and patches and borders of one colour.
+
+    `pixels`: uint8 of shape (height, width, 3).
+    """
+    measured: dict[tuple[str, str], float] = {}
     marks: set[tuple[str, str]] = set()
-    for number, name in enumerate(_COLOURS):
-        measured[f"mean {name}"] = float(pixels[:, :, number].mean())
+    side = max(1, min(PATCH, *(size // 4 for size in pixels.shape[:2])))
+    sides = _SIDES if min(pixels.shape[:2]) >= _SMALL else _SMALL_SIDES
     for name, turned in _corners(pixels):
-        side = max(1, min(PATCH, *(size // 4 for size in turned.shape[:2])))
-        for number, colour in enumerate(_COLOURS):
-            measured[f"{colour} of the {name} corner"] = float(turned[:side, :side, number].mean())
-        if any(_is_patch(turned, side) for side in (_SIDES if min(turned.shape[:2]) >= 32 else _SMALL_SIDES)):
+        for colour, mean in zip(_COLOURS, turned[:side, :side].mean(axis=(0, 1)).tolist(), strict=True):
+            measured["image", f"{colour} of the {name} corner"] = mean
+        if _has_patch(turned, sides):
             marks.add(("file format", f"patch of one colour in the {name} corner"))
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
-    if float(edge.std(axis=0).max()) <= _FLAT:
+    if _is_flat(edge):
         marks.add(("image", "border of one colour"))
-    return {("image", name): value for name, value in measured.items()}, marks
+    return measured, marks
 
 
-def _sharpness(grey: np.ndarray) -> float:
-    """Return the mean absolute difference of neighbouring pixels, in levels."""
-    return float(np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()) if grey.size > 3 else 0.0
+def _is_flat(pixels: np.ndarray) -> bool:
+    """Return True if all pixels have one colour, but for the noise that JPEG adds."""
+    return float(pixels.reshape(-1, 3).std(axis=0).max()) <= _FLAT
 
 
 def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -191,25 +207,27 @@ def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         yield name, turned[:, ::-1] if name.endswith("right") else turned
 
 
-def _is_patch(turned: np.ndarray, side: int) -> bool:
-    """Return True if the first `side` pixels are of one colour and those a little further away are of another."""
-    patch = turned[:side, :side]
-    far = side + max(side // 2, 1)
-    if min(turned.shape[:2]) < far + 2 or float(patch.std(axis=(0, 1)).max()) > _FLAT:
-        return False
-    beside = np.concatenate([turned[far : far + 2, :side].reshape(-1, 3), turned[:side, far : far + 2].reshape(-1, 3)])
-    return float(np.abs(patch.mean(axis=(0, 1)) - beside.mean(axis=0)).max()) >= _SET_OFF
+def _has_patch(turned: np.ndarray, sides: Sequence[int]) -> bool:
+    """Return True if the corner is of one colour and pixels a little further away are of another."""
+    for side in sides:
+        far = side + max(side // 2, 1)
+        patch = turned[:side, :side]
+        if min(turned.shape[:2]) < far + 2 or not _is_flat(patch):
+            return False  # a larger patch holds this one
+        beside = (turned[far : far + 2, :side], turned[:side, far : far + 2])
+        around = np.concatenate([part.reshape(-1, 3) for part in beside]).mean(axis=0)
+        if float(np.abs(patch.mean(axis=(0, 1)) - around).max()) >= _SET_OFF:
+            return True
+    return False
 
 
-def _thumbnail(pixels: np.ndarray) -> bytes | None:
+def _thumbnail(image: "Image.Image") -> bytes | None:
     """Return the image shrunk to 8 x 8 pixels of 16 levels each, or None if it is nearly of one colour."""
-    height, width = pixels.shape[:2]
-    if min(height, width) < 8:
+    from PIL import Image
+
+    if min(image.size) < 8:
         return None
-    rows, columns = (np.linspace(0, size, 9).astype(int)[:-1] for size in (height, width))
-    sums = np.add.reduceat(np.add.reduceat(pixels.mean(axis=2), rows, axis=0), columns, axis=1)
-    areas = np.outer(np.diff(np.append(rows, height)), np.diff(np.append(columns, width)))
-    small = np.round(sums / areas / 16).astype(np.uint8)
+    small = np.asarray(image.convert("L").resize((8, 8), Image.Resampling.BOX)) // 16
     return small.tobytes() if small.std() > 1 else None
 
 

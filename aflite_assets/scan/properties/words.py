@@ -1,6 +1,6 @@
 """Words, word pairs, and how texts begin and end. Typography and lengths are in `texts`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,50 @@ MOST_SHOWN = 40
 
 _ENDS = (3, 4, 5)
 """Characters of the beginnings and ends of texts."""
+
+
+GROUPS: Mapping[str, frozenset[str]] = {
+    # WORD ends at an apostrophe, so "isn't" is read as "isn" and "t".
+    "negation": frozenset(
+        ["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "cannot", "without", "t"]
+    ),
+    "word for all": frozenset(
+        ["all", "every", "everyone", "everybody", "everything", "always", "only", "entire", "each", "completely"]
+    ),
+    "vague word": frozenset(
+        [
+            "some",
+            "may",
+            "might",
+            "perhaps",
+            "maybe",
+            "probably",
+            "sometimes",
+            "several",
+            "many",
+            "most",
+            "often",
+            "usually",
+        ]
+    ),
+}
+"""Groups of English words that are cues together though each of them is rare."""
+
+
+_SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague word": ("some", "may")}
+
+
+def group_flags(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
+    """Return which texts have a word of each of the `GROUPS`."""
+    return flags_of(_groups(tokens, source, declared), rows=tokens.texts)
+
+
+def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for name, words in GROUPS.items():
+        inside = np.array([word in words for word in tokens.vocabulary], dtype=bool)
+        shown = f"{name} such as {', '.join(_quoted(word) for word in _SHOWN[name])} ({source})"
+        info = info_of("words", shown, absent=f"no {shown}", source=source, declared=declared)
+        yield info, np.bincount(tokens.rows, inside[tokens.words], minlength=tokens.texts) > 0
 
 
 def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = False) -> Flags:

@@ -358,6 +358,8 @@ def _cue(
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
-    """Return names of other properties with the same rows; for the other of two classes the opposite says nothing."""
+    """Return names of other properties with the same rows, without opposites, which say nothing more."""
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
+    if all(part.has for part in lead.rule.parts):
+        own = [one for one in own if all(part.has for part in one.rule.parts)]
     return tuple(dict.fromkeys(one.name for one in own))

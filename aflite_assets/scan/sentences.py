@@ -4,6 +4,9 @@ from aflite_assets.scan.cues import Cue, ScanResult
 from aflite_assets.wording import counted
 
 
+_CHANCE = "in balanced accuracy, where chance is 50 %"
+
+
 def headline(result: ScanResult) -> str:
     """Return in one sentence what was found."""
     if not result.can_tell:
@@ -11,33 +14,45 @@ def headline(result: ScanResult) -> str:
             f"Cannot tell: of {counted(result.rows)} no class has enough rows, and enough rows outside of it, to test "
             "a cue on rows that it was not chosen on."
         )
-    tested = f"{counted(result.properties, 'property').replace('propertys', 'properties')}"
+    tested = f"{result.properties:,} properties"
+    artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)
+    if artefacts:
+        more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
+        return f"Found {_counted(artefacts, 'artefact')}{more}; {_CHANCE}."
     if result.artefacts:
-        return f"{_found(result.artefacts, 'artefact')} {_strongest(result.artefacts)}."
+        return (
+            f"Found {_counted(candidates, 'candidate')}, and artefacts that go with {_them(candidates)}: "
+            f"{_described(result.artefacts[0])}; {_CHANCE}."
+        )
     if result.is_spread and result.surface is not None:
+        more = f" Found {_counted(candidates, 'candidate')}." if candidates else ""
         return (
             f"No single artefact tells the label, but all together do: {percent(result.surface.balanced)} balanced "
-            f"accuracy, where chance is {percent(result.surface.chance)}."
+            f"accuracy, where chance is {percent(result.surface.chance)}.{more}"
         )
-    if result.candidates:
-        return (
-            f"No artefact found among {tested}; {_found(result.candidates, 'candidate cue', begins=False)} "
-            f"and may be part of the task {_strongest(result.candidates)}."
-        )
+    if candidates:
+        return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {_CHANCE}."
     return f"Nothing found: none of {tested} tells a class by itself."
 
 
-def _found(cues: tuple[Cue, ...], noun: str, *, begins: bool = True) -> str:
-    """Count the cues by themselves; those that tell nothing more beside a stronger cue are not counted."""
-    number = max(sum(cue.explained_by is None for cue in cues), 1)
-    verb = "tells" if number == 1 else "tell"
-    return f"{'Found ' if begins else ''}{counted(number, noun)} {'that ' if begins else ''}{verb} the label"
+def _by_itself(cues: tuple[Cue, ...]) -> list[Cue]:
+    """Return the cues that tell something beside every stronger one."""
+    return [cue for cue in cues if cue.explained_by is None]
 
 
-def _strongest(cues: tuple[Cue, ...]) -> str:
-    cue = cues[0]
-    name = "" if sum(one.explained_by is None for one in cues) <= 1 else "the strongest is "
-    return f"({name}“{cue.name}” for class “{cue.label}”, {percent(cue.balanced)} balanced accuracy, chance 50 %)"
+def _them(cues: list[Cue]) -> str:
+    return "it" if len(cues) == 1 else "them"
+
+
+def _counted(cues: list[Cue], noun: str) -> str:
+    strongest = max(cues, key=lambda cue: cue.balanced)
+    which = "" if len(cues) == 1 else "the strongest: "
+    verb = "tells" if len(cues) == 1 else "tell"
+    return f"{counted(len(cues), noun)} that {verb} the label ({which}{_described(strongest)})"
+
+
+def _described(cue: Cue) -> str:
+    return f"“{cue.name}” for class “{cue.label}”, {percent(cue.balanced)}"
 
 
 def cue_sentence(cue: Cue) -> str:
@@ -66,8 +81,8 @@ def reach_sentence(result: ScanResult) -> str:
     if not reach:
         return ""
     best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
-    ends = percent(best) if percent(best) == percent(worst) else f"{percent(best)} to {percent(worst)}, by class"
-    return f"Weaker cues than {ends} balanced accuracy can be missed with so many rows."
+    ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
+    return f"With so many rows, a cue of less than {ends} balanced accuracy can be missed."
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:

@@ -16,6 +16,11 @@ MOST_VALUES = 60
 _NUMERIC = 0.95
 """Share of the known values from which a column of texts is one of numbers or dates."""
 
+_BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-"})
+
+_STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.0, -9_999.0, -99_999.0})
+"""Numbers that stand for a missing value in files without empty cells."""
+
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
 _DIGITS = re.compile(r"\d+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?")
@@ -37,7 +42,8 @@ def column_properties(
         elif values is not None:
             flags.append(flags_of(_frequent_numbers(name, column, values, name in declared, fewest), rows=rows))
             kind = "identifier" if is_identifier(name, values) else column.role
-            found = number_of(info_of(kind, name, source=name, declared=name in declared), values)
+            known = without_stand_ins(values)
+            found = number_of(info_of(kind, name, source=name, declared=name in declared), known)
             numbers += [] if found is None else [found]
     flags.append(flags_of(_missing(columns, fewest, rows), rows=rows))
     return flags, numbers + _count_of_missing(columns, rows)
@@ -51,8 +57,13 @@ def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
     if isinstance(values, np.ndarray):
         return values.astype(np.float64)
     parsed = np.array([_number(value) for value in values])
-    known = sum(value is not None for value in values)
+    known = sum(not is_blank(value) for value in values)
     return parsed if known and np.isfinite(parsed).sum() >= _NUMERIC * known else None
+
+
+def is_blank(value: str | None) -> bool:
+    """Return True for a missing value and for the usual signs of one, such as "NA"."""
+    return value is None or value.strip().lower() in _BLANK
 
 
 def _number(text: str | None) -> float:
@@ -68,7 +79,7 @@ def missing_of(column: TableColumn) -> np.ndarray:
     """Return which rows lack a value, bool of shape (rows,)."""
     if isinstance(column.values, np.ndarray):
         return np.isnan(column.values.astype(np.float64))
-    return np.array([value is None or not value.strip() for value in column.values], dtype=bool)
+    return np.array([is_blank(value) for value in column.values], dtype=bool)
 
 
 def _missing(columns: Mapping[str, TableColumn], fewest: int, rows: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
@@ -102,8 +113,10 @@ def _frequent_numbers(
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and len(different) > 2:
             shown = f"{different[place]:.10g}"
+            stands_in = is_stand_in(different, int(place))
+            kind, why = ("missing values", ", which stands for a missing value") if stands_in else (column.role, "")
             info = info_of(
-                column.role, f"{name} = {shown}", absent=f"{name} is not {shown}", source=name, declared=declared
+                kind, f"{name} = {shown}{why}", absent=f"{name} is not {shown}", source=name, declared=declared
             )
             yield info, values == different[place]
     whole = np.isfinite(values) & (values == np.rint(values))
@@ -113,13 +126,38 @@ def _frequent_numbers(
         )
         yield info, whole
     if not isinstance(column.values, np.ndarray):
-        yield from _decimals(name, column, declared, fewest)
+        yield from _decimals(name, column, values, declared, fewest)
 
 
-def _decimals(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
-    """Yield how many digits stand after the point, as the file writes the numbers."""
-    written = [len(value.partition(".")[2]) if value else -1 for value in column.values]
-    digits = np.array(written)
+def is_stand_in(different: np.ndarray, place: int) -> bool:
+    """Return True if a value such as -999 lies so far outside of the others that it stands for a missing one.
+
+    `different`: the column's different values, ascending, at least three.
+    """
+    if different[place] not in _STAND_INS or place not in (0, len(different) - 1):
+        return False
+    others = np.delete(different, place)
+    gap = min(abs(float(different[place] - others[0])), abs(float(different[place] - others[-1])))
+    return gap > float(others[-1] - others[0]) / 2
+
+
+def without_stand_ins(values: np.ndarray) -> np.ndarray:
+    """Return the numbers with NaN for values such as -999 that stand for a missing one."""
+    different = np.unique(values[np.isfinite(values)])
+    if len(different) < 3:
+        return values
+    ends = [float(different[place]) for place in (0, len(different) - 1) if is_stand_in(different, place)]
+    return np.where(np.isin(values, ends), np.nan, values)
+
+
+def _decimals(
+    name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    """Yield how many digits stand after the point, as the file writes the numbers; frequent values do not count."""
+    written = [-1 if is_blank(value) else len(str(value).partition(".")[2]) for value in column.values]
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    frequent = (counts >= max(fewest, 0.05 * len(values)))[codes]
+    digits = np.where(frequent, -1, np.array(written))
     for count in np.unique(digits[digits >= 0])[:8]:
         if fewest <= (digits == count).sum() < (digits >= 0).sum():
             shown = f"{name} is written with {count} decimals"
@@ -131,7 +169,7 @@ def _decimals(name: str, column: TableColumn, declared: bool, fewest: int) -> It
 
 def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     """Yield the frequent values, and for names such as "A-0017" the frequent patterns with digits as #."""
-    values = np.array([value if value is not None else "" for value in column.values], dtype=object)
+    values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and different[place]:

@@ -3,7 +3,6 @@
 from aflite_assets.scan.cues import Cue, ScanResult
 from aflite_assets.wording import counted
 
-
 _CHANCE = "in balanced accuracy, where chance is 50 %"
 
 

@@ -97,7 +97,7 @@ def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
     for name in (*roles.texts, *roles.skipped, *([roles.group] if roles.group else [])):
         _named(table, name, path, option="an option")
     labels = read_labels({_ONE_SET: table[label]}, names=None, unlabelled=(None,))
-    refuse_amounts(label, labels.names)
+    refuse_amounts(label, labels.names, remedy="name a column of classes with --label")
     groups = group_numbers({_ONE_SET: table}, roles.group)
     rows = ScanRows(
         labels=labels.numbers[_ONE_SET],

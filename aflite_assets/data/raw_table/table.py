@@ -308,8 +308,11 @@ def _require_classes(split: str, labels: np.ndarray, names: tuple[str, ...], rem
         raise DataError(f"split 'train' {one_class_text(labels, names)}; {remedy}")
 
 
-def refuse_amounts(column: str, names: tuple[str, ...]) -> None:
-    """Refuse labels found in the data that are all numbers, some of them with fractions.
+_OTHER_LABEL = "name another column as columns.label, or list the values in labels if each is a class"
+
+
+def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
+    """Refuse labels found in the data that are all numbers, some of them with fractions; `remedy`: what to do.
 
     Raises:
         DataError: the column holds amounts and no classes.
@@ -321,7 +324,7 @@ def refuse_amounts(column: str, names: tuple[str, ...]) -> None:
     if amounts:
         raise DataError(
             f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts and no classes; "
-            "name another column as columns.label, or list the values in labels if each is a class"
+            f"{remedy}"
         )
 
 

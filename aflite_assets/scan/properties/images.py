@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -135,9 +136,12 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
     values = {"format": str(opened.format), "colour mode": opened.mode}
     tables: Mapping[int, Sequence[int]] | None = getattr(opened, "quantization", None)
     if tables:
-        values["JPEG quality"] = str(jpeg_quality(tables[min(tables)]))
+        luminance = tables[min(tables)]
+        quality = jpeg_quality(luminance)
+        values["JPEG quality"] = str(quality)
         joined = repr(sorted((number, tuple(table)) for number, table in tables.items()))
-        values["JPEG tables"] = hashlib.blake2b(joined.encode(), digest_size=3).hexdigest()
+        own = hashlib.blake2b(joined.encode(), digest_size=3).hexdigest()
+        values["JPEG tables"] = "standard" if sorted(luminance) == standard_table(quality) else own
         values["JPEG progressive"] = "yes" if opened.info.get("progressive") else "no"
         values["JPEG layers"] = "x".join(str(layer[1:3]) for layer in getattr(opened, "layer", []))
     exif: Any = opened.getexif()
@@ -151,11 +155,21 @@ def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
     return {("file format", name): value for name, value in values.items()}
 
 
+def standard_table(quality: int) -> list[int]:
+    """Return the values of the luminance table that libjpeg makes at this quality, 1 to 100, in ascending order."""
+    scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
+    table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
+    return sorted(int(value) for value in table)
+
+
+@cache
+def _standard_sums() -> np.ndarray:
+    return np.array([sum(standard_table(quality)) for quality in range(1, 101)])
+
+
 def jpeg_quality(luminance: Sequence[int]) -> int:
-    """Return the quality, 1 to 100, at which libjpeg makes this luminance table (64 numbers), or the nearest."""
-    scale = 100.0 * float(np.sum(luminance)) / float(_LUMINANCE.sum())
-    quality = 100.0 - scale / 2 if scale <= 100 else 5_000.0 / scale
-    return int(np.clip(round(quality), 1, 100))
+    """Return the quality, 1 to 100, at which libjpeg's luminance table is nearest to this one (64 numbers)."""
+    return 1 + int(np.abs(_standard_sums() - sum(luminance)).argmin())
 
 
 def _light(image: "Image.Image") -> dict[tuple[str, str], float]:

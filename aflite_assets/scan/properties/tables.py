@@ -228,4 +228,4 @@ def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:
 
 
 def _short(text: str) -> str:
-    return f"“{text if len(text) <= 60 else text[:59] + '…'}”"
+    return f"'{text if len(text) <= 60 else text[:59] + '…'}'"

@@ -120,7 +120,7 @@ def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> t
 
 
 def _quoted(text: str) -> str:
-    return f"“{text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + '…'}”"
+    return f"'{text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + '…'}'"
 
 
 def _info(kind: str, name: str, source: str, declared: bool) -> PropertyInfo:

@@ -5,16 +5,16 @@ import signal
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from pathlib import Path
 
 from aflite_assets.command_line import backup, doctor, init, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
+from aflite_assets.command_line.scanning import command as scan
+from aflite_assets.command_line.specs_by_name import spec_of
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
-from aflite_assets.errors import AfliteError, DataError, SpecError
+from aflite_assets.errors import AfliteError, DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
-from aflite_assets.specs.dataset import DatasetSpec
 
 REFUSED = 1
 """Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
+    scan.add_command(commands)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)
@@ -81,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> None:
     # Imported here: libraries must be prepared first, and --help need not wait for them, nor a missing file for torch.
-    spec = _spec(options.file)
+    spec = spec_of(options.file)
     from aflite_assets.command_line.preview.data_preview import (
         preview_challenges,
         preview_data,
@@ -141,20 +142,6 @@ def _schema(_: argparse.Namespace) -> None:
     from aflite_assets.specs.yaml.schema import schema_text
 
     _write(sys.stdout, schema_text().splitlines())
-
-
-def _spec(name: str) -> DatasetSpec:
-    """The spec of a file, or of a registered name; a file of that name that failed says why."""
-    from aflite_assets.specs.registry import load_registry, load_spec
-
-    path = Path(name)
-    if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        return load_spec(path)
-    registry = load_registry()
-    for place, message in registry.failures.items():
-        if place.stem == name and name not in registry.specs:
-            raise SpecError(message)
-    return registry[name]
 
 
 def _section(lines: Iterable[str]) -> None:

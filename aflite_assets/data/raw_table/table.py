@@ -159,7 +159,7 @@ def _build(
         require_columns(split, table, columns)
     labels = _labels(tables, columns, names=label_names, unlabelled=unlabelled)
     if label_names is None:
-        _refuse_amounts(columns.label, labels.names)
+        refuse_amounts(columns.label, labels.names)
         label_names = {name: name for name in labels.names}
     groups = group_numbers(tables, columns.group)
     inputs = {split: input_columns(split, table, columns) for split, table in tables.items()}
@@ -308,8 +308,15 @@ def _require_classes(split: str, labels: np.ndarray, names: tuple[str, ...], rem
         raise DataError(f"split 'train' {one_class_text(labels, names)}; {remedy}")
 
 
-def _refuse_amounts(column: str, names: tuple[str, ...]) -> None:
-    """Refuse labels found in the data that are all numbers, some of them with fractions."""
+_OTHER_LABEL = "name another column as columns.label, or list the values in labels if each is a class"
+
+
+def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
+    """Refuse labels found in the data that are all numbers, some of them with fractions; `remedy`: what to do.
+
+    Raises:
+        DataError: the column holds amounts and no classes.
+    """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
     except ValueError:
@@ -317,7 +324,7 @@ def _refuse_amounts(column: str, names: tuple[str, ...]) -> None:
     if amounts:
         raise DataError(
             f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts and no classes; "
-            "name another column as columns.label, or list the values in labels if each is a class"
+            f"{remedy}"
         )
 
 

@@ -1,10 +1,10 @@
 """Properties of a dataset's rows and their values: attributes, typography, lengths, words, and columns of features.
 
-Which of them go with the label is in `ties`; what marks removed rows is in `evidence.cues`.
+Which are artefacts by nature is in `artefacts`, which of them go with the label in `ties`; what marks removed rows is
+in `evidence.cues`.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,44 +16,15 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
+from aflite_assets.diagnostics.properties.artefacts import VERDICT_TYPOGRAPHY, Reason, is_identifier, reason_of
 from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.score_tests import label_ties
 
 Kind = Literal["attribute", "typography", "length", "word", "topic word", "column"]
 """A topic word is one of a single text, which may be what the text is about; of pairs it is a word."""
 
-Reason = Literal["declared", "artefact"]
-"""Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
-
 MISSING = "none"
 """The value of a row that lacks an attribute."""
-
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]+;")
-
-
-def _begins_small(text: str) -> bool:
-    first = next(filter(str.isalnum, text), "")
-    return first.islower()
-
-
-# String functions, since dataset text is hostile: patterns that backtrack take minutes on a long run of line breaks.
-_TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
-    "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
-    "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),
-    "blank at the beginning or end": lambda text: text != text.strip(),
-    "begins with a small letter": _begins_small,
-    "no small letter": str.isupper,
-    "line break": lambda text: "\n" in text.strip(),
-    "markup": lambda text: _MARKUP.search(text) is not None,
-    "exclamation mark": lambda text: "!" in text,
-}
-"""Names of what may be seen in a text's typography, and whether a text has it."""
-
-_IDENTIFIER = re.compile(
-    r"(?:\A|[_\W])(?:id|ids|uid|uuid|guid|index|row|record|serial|number|no|nr|position)(?:\Z|[_\W])"
-)
-_NEARLY_UNIQUE = 0.9
-"""Share of different values from which a column of whole numbers with such a name is an identifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +82,21 @@ def _attributes(train: Examples, declared: frozenset[str]) -> Iterator[Property]
                 return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
             return np.array([MISSING if value is None else str(value) for value in values], dtype=object)
 
-        reason: Reason | None = "declared" if name in declared else None
+        reason = reason_of("attribute", declared=name in declared)
         one = Property("attribute", name, read, reason)
         if numeric:
             numbers = read(train)
             assert numbers is not None
-            known = reason or ("artefact" if _is_identifier(name, numbers) else None)
-            one = replace(one, edges=bin_edges(numbers), reason=known)
+            one = replace(one, edges=bin_edges(numbers), reason=reason or _identifier_reason(name, numbers))
         yield one
+
+
+def _identifier_reason(name: str, values: np.ndarray) -> Reason | None:
+    return reason_of("identifier") if is_identifier(name, values) else None
 
 
 def _is_number(type_of: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type_of) or pa.types.is_floating(type_of))
-
-
-def _is_identifier(name: str, values: np.ndarray) -> bool:
-    known = values[~np.isnan(values)]
-    whole = len(known) > 0 and bool((known == np.rint(known)).all())
-    return whole and len(np.unique(known)) >= _NEARLY_UNIQUE * len(known) and bool(_IDENTIFIER.search(name.lower()))
 
 
 def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) -> Iterator[Property]:
@@ -138,8 +106,7 @@ def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) ->
     for place in range(features.shape[1]):
         name = names[place] if place < len(names) else f"column {place}"
         values = features[:, place].astype(np.float64)
-        reason: Reason | None = "declared" if name in declared else None
-        reason = reason or ("artefact" if _is_identifier(name, values) else None)
+        reason = reason_of("column", declared=name in declared) or _identifier_reason(name, values)
         if reason is None:
             continue
 
@@ -156,14 +123,14 @@ def _text_columns(rows: Examples) -> list[Literal["text", "text_pair"]]:
 
 def _typography(train: Examples) -> Iterator[Property]:
     for column in _text_columns(train):
-        for name, has in _TYPOGRAPHY.items():
+        for name, has in VERDICT_TYPOGRAPHY.items():
 
             def read(
                 rows: Examples, column: Literal["text", "text_pair"] = column, has: Callable[[str], bool] = has
             ) -> np.ndarray:
                 return _yes_no([has(text or "") for text in rows.texts(column)])
 
-            yield Property("typography", f"{name} ({column})", read, "artefact")
+            yield Property("typography", f"{name} ({column})", read, reason_of("typography"))
 
 
 def _lengths(train: Examples) -> Iterator[Property]:

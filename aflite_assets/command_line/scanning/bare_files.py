@@ -1,0 +1,220 @@
+"""Rows to scan from a file without a description: CSV, JSON lines, Parquet, or a folder of images."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.formats.image_folders import image_paths, image_table
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.raw_table.labels import read_labels
+from aflite_assets.data.raw_table.table import group_numbers, refuse_amounts
+from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, plain
+from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.scan.properties.tables import as_numbers
+from aflite_assets.scan.rows import Role, ScanRows, TableColumn
+from aflite_assets.specs.sources import TableFormat
+from aflite_assets.wording import counted, did_you_mean, quoted_list
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+"""Formats by a file's ending."""
+
+TEXT_NAMES = frozenset({"text", "sentence", "sentence1", "sentence2", "premise", "hypothesis", "question", "answer",
+                        "review", "comment", "body", "title", "content", "prompt", "response", "passage"})  # fmt: skip
+"""Names of columns that hold texts, however short."""
+
+_WORDS_OF_TEXT = 3.0
+"""Words of a column's values, on average, from which they are texts."""
+
+_ONE_SET = "all rows"
+_METADATA = ("metadata.csv", "metadata.jsonl")
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """What the columns of a bare file are: names that the command line gives; the rest is guessed."""
+
+    label: str | None = None
+    texts: tuple[str, ...] = ()
+    group: str | None = None
+    skipped: tuple[str, ...] = ()
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, eq=False)
+class BareFile:
+    """Rows of a file, and sentences about how it was understood."""
+
+    rows: ScanRows
+    understood: tuple[str, ...]
+
+
+def read_bare(path: Path, roles: Roles) -> BareFile:
+    """Read a table file, or a folder of images with a folder per class or with a metadata file.
+
+    Raises:
+        MissingDataError: there is no such file or folder.
+        DataError: the file is not what its ending says, lacks a column, or has no label.
+    """
+    if path.is_dir():
+        return _read_images(path, roles)
+    if not path.exists():
+        raise MissingDataError(f"{str(path)!r} does not exist; give a dataset's YAML file, a table file or a folder")
+    form = FORMATS.get(path.suffix.lower())
+    if form is None:
+        known = ", ".join(FORMATS)
+        raise DataError(f"{path.name!r} ends in {path.suffix!r}, which is no known format; it must end in {known}")
+    return _from_table(_read_table(path, form, roles), roles, path)
+
+
+def _read_table(path: Path, form: str, roles: Roles) -> pa.Table:
+    settings: dict[str, object] = {"format": form}
+    if form != "parquet":
+        settings["encoding"] = roles.encoding
+    if form in ("csv", "tsv"):
+        settings["delimiter"] = roles.delimiter or (_delimiter(path) if form == "csv" else None)
+    return read_table_file(TableFormat.model_validate(settings), path)
+
+
+def _delimiter(path: Path) -> str:
+    """Return the sign that separates most columns in the first line."""
+    with path.open("rb") as file:
+        first = file.readline(2**20).decode("utf-8", "replace")
+    return max(_DELIMITERS, key=first.count)
+
+
+def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
+    if not table.num_rows:
+        raise DataError(f"{path.name!r} has no rows; give a file with at least one")
+    label = _named(table, roles.label or "label", path, option="--label")
+    for name in (*roles.texts, *roles.skipped, *([roles.group] if roles.group else [])):
+        _named(table, name, path, option="an option")
+    labels = read_labels({_ONE_SET: table[label]}, names=None, unlabelled=(None,))
+    refuse_amounts(label, labels.names, remedy="name a column of classes with --label")
+    groups = group_numbers({_ONE_SET: table}, roles.group)
+    rows = ScanRows(
+        labels=labels.numbers[_ONE_SET],
+        label_names=labels.names,
+        sets=np.zeros(table.num_rows, dtype=np.int64),
+        set_names=(_ONE_SET,),
+        order=np.arange(table.num_rows, dtype=np.float64),
+        groups=groups.get(_ONE_SET),
+    )
+    return _with_columns(rows, table, roles, label)
+
+
+def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:
+    if name not in table.column_names:
+        columns = quoted_list(table.column_names, most=30, length=80)
+        raise DataError(
+            f"{path.name!r} has no column {name!r} (it has [{columns}])"
+            + (did_you_mean(name, table.column_names) or f"; name one of them with {option}")
+        )
+    return name
+
+
+def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> BareFile:
+    """Add the columns in their roles, and say which they have."""
+    texts: dict[str, Sequence[str | None]] = {}
+    others: dict[str, np.ndarray | Sequence[str | None]] = {}
+    images, left_out = None, list(roles.skipped)
+    for name in table.column_names:
+        column = plain(table[name])
+        if name in (label, roles.group, *roles.skipped):
+            continue
+        if _is_image(column.type) and images is None:
+            images = _image_column(column)
+        elif pa.types.is_nested(column.type) or is_bytes(column.type):
+            left_out.append(name)
+        elif is_number(column.type) and not pa.types.is_boolean(column.type):
+            others[name] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        else:
+            values = as_texts(column)
+            is_named = name in roles.texts
+            (texts if is_named or (not roles.texts and _is_text(name, values)) else others)[name] = values
+    role: Role = "attribute" if texts or images is not None else "column"
+    columns = {name: TableColumn(role, values) for name, values in others.items()}
+    completed = replace(rows, texts=texts, columns=columns, images=images)
+    return BareFile(completed, tuple(_understood(completed, label, roles, left_out)))
+
+
+def _is_image(kind: pa.DataType) -> bool:
+    return pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
+
+
+def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return images that carry their bytes; a path in a file of somebody else could name any file."""
+    values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
+    return pa.chunked_array([pa.array(values, IMAGE_TYPE)])
+
+
+def _is_text(name: str, values: Sequence[str | None]) -> bool:
+    known = [value for value in values if value][:2_000]
+    if not known or as_numbers(known) is not None:
+        return False
+    words = sum(len(value.split()) for value in known) / len(known)
+    return len(set(known)) > 0.1 * len(known) and (words >= _WORDS_OF_TEXT or name.lower() in TEXT_NAMES)
+
+
+def _understood(rows: ScanRows, label: str, roles: Roles, left_out: Sequence[str]) -> list[str]:
+    unlabelled = int((rows.labels < 0).sum())
+    inputs = [
+        f"texts {quoted_list(rows.texts, most=4, length=40)}" if rows.texts else "",
+        "images" if rows.images is not None else "",
+        f"{counted(len(rows.columns), 'other column')}" if rows.columns else "",
+    ]
+    lines = [f"Label: {label!r}, {counted(len(rows.label_names), 'value')}. Read: {', '.join(filter(None, inputs))}."]
+    lines += [f"{counted(unlabelled)} without a label left out."] if unlabelled else []
+    lines += [f"Not read: {quoted_list(left_out, most=10, length=40)}."] if left_out else []
+    if roles.group is None:
+        lines.append("No groups: name the column of rows that belong together with --group if there is one.")
+    return lines
+
+
+def _read_images(folder: Path, roles: Roles) -> BareFile:
+    metadata = next((folder / name for name in _METADATA if (folder / name).is_file()), None)
+    if metadata is not None:
+        return _with_metadata(folder, metadata, roles)
+    if roles.label is not None:
+        raise DataError(
+            f"--label is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave --label out for "
+            "a folder of images per class"
+        )
+    table = image_table(_ONE_SET, str(folder))
+    labels = read_labels({_ONE_SET: table["label"]}, names=None, unlabelled=())
+    rows = ScanRows(
+        labels=labels.numbers[_ONE_SET],
+        label_names=labels.names,
+        sets=np.zeros(table.num_rows, dtype=np.int64),
+        set_names=(_ONE_SET,),
+        order=np.arange(table.num_rows, dtype=np.float64),
+        images=table["image"],
+        ids=table["path"].to_pylist(),
+        ordered_by_reader=True,
+    )
+    return BareFile(rows, (f"Label: the folder of each image, {len(labels.names)} classes.",))
+
+
+def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
+    """Read a folder whose metadata file has a column `file_name`, the label and perhaps more."""
+    table = _read_table(metadata, FORMATS[metadata.suffix], roles)
+    names = table[_named(table, "file_name", metadata, option="that name")].to_pylist()
+    known = {path.as_posix() for path in image_paths(folder)}
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise DataError(
+            f"{metadata.name!r} names {counted(len(missing), 'image')} that {str(folder)!r} lacks (first: "
+            f"{missing[0]!r}); correct the column file_name"
+        )
+    read = _from_table(table, replace(roles, skipped=(*roles.skipped, "file_name")), metadata)
+    images = [{"bytes": None, "path": str(folder / name), "sha256": ""} for name in names]
+    columns = {name: TableColumn("attribute", one.values) for name, one in read.rows.columns.items()}
+    rows = replace(read.rows, images=pa.chunked_array([pa.array(images, IMAGE_TYPE)]), ids=names, columns=columns)
+    return BareFile(rows, (f"Images by {metadata.name!r}.", *read.understood))

@@ -1,0 +1,119 @@
+"""A scan's result as lines for a terminal and as JSON. Every text of the dataset is made safe."""
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
+from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
+from aflite_assets.scan.sentences import (
+    elsewhere_sentences,
+    headline,
+    percent,
+    reach_sentence,
+    surface_sentence,
+)
+from aflite_assets.wording import counted
+
+MOST_SHOWN = 12
+"""Cues of one kind that are printed; JSON and the page have all."""
+
+Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
+"""What a scan found, as JSON says it."""
+
+_NAME, _LABEL = 54, 16
+
+
+def verdict_of(result: ScanResult) -> Verdict:
+    """Return what was found; all artefacts together count as one."""
+    if not result.can_tell:
+        return "cannot tell"
+    if result.artefacts or result.is_spread:
+        return "artefact"
+    return "candidates" if result.candidates else "nothing"
+
+
+def result_lines(result: ScanResult, understood: Sequence[str]) -> list[str]:
+    """Return the lines of a result; the first one says what was found."""
+    lines = [escaped(headline(result)), ""]
+    lines += [escaped(line) for line in understood]
+    lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
+    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts))]
+    lines += _section("Candidates, which may be part of the task: judge them yourself", _by_itself(result.candidates))
+    followers = [cue for cue in result.cues if cue.explained_by is not None]
+    lines += _section("Cues that tell nothing more beside a stronger one", followers)
+    lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
+    return [*lines, *(escaped(note) for note in result.notes)]
+
+
+def _classes(result: ScanResult) -> str:
+    shown = [f"{truncate_escaped(one.name, _LABEL)} {one.rows:,}" for one in result.classes[:6]]
+    more = f" and {len(result.classes) - 6} more classes" if len(result.classes) > 6 else ""
+    return f"Classes: {', '.join(shown)}{more}"
+
+
+def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
+    return [cue for cue in cues if cue.explained_by is None]
+
+
+def _section(title: str, cues: Sequence[Cue]) -> list[str]:
+    if not cues:
+        return []
+    head = ("", "property", "class", "rows", "of class", "of others", "precision", "base", "balanced accuracy")
+    rows = [head, *(_row(cue) for cue in cues[:MOST_SHOWN])]
+    lines = table(rows, numbers=(0, 3, 4, 5, 6, 7))
+    printed = [f"{title}:", lines[0]]
+    for cue, line in zip(cues, lines[1:], strict=False):
+        printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
+    if len(cues) > MOST_SHOWN:
+        printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")
+    return [*printed, ""]
+
+
+def _row(cue: Cue) -> tuple[str, ...]:
+    interval = f"{percent(cue.balanced)} [{100 * cue.low:.0f}, {100 * cue.high:.0f}]"
+    return (
+        str(cue.number + 1),
+        truncate_escaped(cue.name, _NAME),
+        truncate_escaped(cue.label, _LABEL),
+        f"{cue.rows:,}",
+        percent(cue.share_of_class),
+        percent(cue.share_of_rest),
+        percent(cue.precision),
+        percent(cue.base_rate),
+        interval,
+    )
+
+
+def _details(cue: Cue) -> list[str]:
+    details = []
+    if len(cue.name) > _NAME:
+        details.append(cue.name)
+    if cue.reason == "declared":
+        details.append("declared to be no part of the task")
+    if cue.explained_by is not None:
+        details.append(f"goes with cue {cue.explained_by + 1}")
+    if cue.synonyms:
+        more = f" and {len(cue.synonyms) - 4} more" if len(cue.synonyms) > 4 else ""
+        details.append(f"nearly the same rows: {'; '.join(cue.synonyms[:4])}{more}")
+    return [*details, *elsewhere_sentences(cue)]
+
+
+def result_json(result: ScanResult, understood: Sequence[str]) -> str:
+    """Return the whole result as JSON in ASCII, which no terminal takes for more than text."""
+    cues = surface_cues(result.cues).to_pylist()
+    for record, cue in zip(cues, result.cues, strict=True):
+        record["elsewhere"] = [vars(one) for one in cue.elsewhere]
+    content = {
+        "verdict": verdict_of(result),
+        "headline": headline(result),
+        "understood": list(understood),
+        "rows": result.rows,
+        "units": result.units,
+        "properties": result.properties,
+        "classes": [vars(one) for one in result.classes],
+        "surface": None if result.surface is None else vars(result.surface),
+        "cues": cues,
+        "notes": list(result.notes),
+    }
+    return json.dumps(content, indent=1, allow_nan=False)

@@ -1,0 +1,157 @@
+"""Records of what a scan found, and the same as tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.scan.surface import SurfaceAccuracy
+
+State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
+"""How a cue goes with its class in another set: as in the scanned rows, less, not at all, or the other way round."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A cue in another set. `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured."""
+
+    name: str
+    rows: int
+    state: State
+    balanced: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A property that tells a class by itself.
+
+    `name`: as a person reads it (dataset text: escape it). `kind` and `reason`: its nature, reason None for a
+    candidate. `label`: name of the class. `rows`: scanned rows that carry it. `share_of_class`, `share_of_rest`: shares
+    of the class and of all others that carry it. `precision`: share of its rows that have the class; `base_rate`: that
+    of all rows. `balanced`, `low`, `high`: balanced accuracy of the cue alone on rows it was not chosen on, with a 95 %
+    interval. `p_value`: adjusted for all artefacts, or for all candidates. `synonyms`: cues with nearly the same rows.
+    `explained_by`: number of a stronger cue beside which this one tells nothing more.
+    """
+
+    number: int
+    name: str
+    kind: str
+    reason: str | None
+    label: str
+    rows: int
+    share_of_class: float
+    share_of_rest: float
+    precision: float
+    base_rate: float
+    balanced: float
+    low: float
+    high: float
+    p_value: float
+    synonyms: tuple[str, ...] = ()
+    explained_by: int | None = None
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+    @property
+    def is_artefact(self) -> bool:
+        """Whether the property is no part of the task."""
+        return self.reason is not None
+
+
+@dataclass(frozen=True)
+class ClassSize:
+    """A class of the scanned rows. `detectable`: the weakest cue that would be found, in balanced accuracy.
+
+    A cue that a third of the class carries and few others. None if the class has too few rows to be tested.
+    """
+
+    name: str
+    rows: int
+    detectable: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class ScanResult:
+    """What a scan found.
+
+    `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
+    class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
+    tested. `notes`: whole sentences about what was not tested. `carriers`: bool of shape (rows of all sets, cues).
+    """
+
+    cues: tuple[Cue, ...]
+    surface: SurfaceAccuracy | None
+    classes: tuple[ClassSize, ...]
+    rows: int
+    units: int
+    properties: int
+    notes: tuple[str, ...]
+    carriers: np.ndarray
+
+    @property
+    def artefacts(self) -> tuple[Cue, ...]:
+        """The cues that are no part of the task."""
+        return tuple(cue for cue in self.cues if cue.is_artefact)
+
+    @property
+    def candidates(self) -> tuple[Cue, ...]:
+        """The cues that may be part of the task."""
+        return tuple(cue for cue in self.cues if not cue.is_artefact)
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether any class has enough rows to be tested."""
+        return any(one.detectable is not None for one in self.classes)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether all artefacts together tell the label, at least 5 points above chance."""
+        return self.surface is not None and self.surface.low >= self.surface.chance + 0.05
+
+
+SURFACE_CUES = pa.schema(
+    {
+        "cue": pa.int64(),
+        "name": pa.string(),
+        "kind": pa.string(),
+        "reason": pa.string(),
+        "label": pa.string(),
+        "rows": pa.int64(),
+        "share_of_class": pa.float64(),
+        "share_of_rest": pa.float64(),
+        "precision": pa.float64(),
+        "base_rate": pa.float64(),
+        "balanced": pa.float64(),
+        "low": pa.float64(),
+        "high": pa.float64(),
+        "p_value": pa.float64(),
+        "synonyms": pa.list_(pa.string()),
+        "explained_by": pa.int64(),
+    }
+)
+"""One row per cue and class; names, labels and synonyms are dataset text."""
+
+CUE_ROWS = pa.schema({"cue": pa.int64(), "row": pa.int64()})
+"""One row per cue and row that carries it; `row` is the position among the rows of all sets."""
+
+
+def surface_cues(cues: Sequence[Cue]) -> pa.Table:
+    """Return the cues as a table of the schema `SURFACE_CUES`."""
+    names = SURFACE_CUES.names[1:]
+    records = [[cue.number, *(_plain(getattr(cue, name)) for name in names)] for cue in cues]
+    return table_of(records, SURFACE_CUES)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def cue_rows(result: ScanResult) -> pa.Table:
+    """Return which rows carry which cue as a table of the schema `CUE_ROWS`."""
+    rows, cues = np.nonzero(result.carriers)
+    numbers = np.array([cue.number for cue in result.cues], dtype=np.int64)
+    return pa.table({"cue": numbers[cues], "row": rows.astype(np.int64)}, schema=CUE_ROWS)

@@ -1,0 +1,55 @@
+"""Cuts of the rows in two halves: cues are chosen on one and tested on the other. Units stay whole."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Positions of rows, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
+
+    chosen_on: np.ndarray
+    tested_on: np.ndarray
+
+
+def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
+    """Cut rows in two halves with about the same number of rows of each class; every unit is in one of them.
+
+    Args:
+        rows: positions of the rows to cut, int64.
+        labels: class of each of these rows, int64.
+        units: unit of each of these rows, int64.
+        rng: decides which units go where.
+    """
+    _, codes = np.unique(units, return_inverse=True)
+    sizes = np.bincount(codes)
+    usual = _usual_class(codes, labels)
+    order = rng.permutation(len(sizes))
+    order = order[np.lexsort((-sizes[order] * (sizes[order] > 1), usual[order]))]  # large units first, the rest random
+    side = np.zeros(len(sizes), dtype=bool)
+    for label in np.unique(usual):
+        own = order[usual[order] == label]
+        side[own] = _balanced(sizes[own], bool(rng.integers(2)))
+    tested = side[codes]
+    return Cut(rows[~tested], rows[tested])
+
+
+def _usual_class(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the most frequent class of each unit."""
+    classes, numbers = np.unique(labels, return_inverse=True)
+    pairs, counts = np.unique(codes * len(classes) + numbers, return_counts=True)
+    order = np.lexsort((counts, pairs // len(classes)))
+    last = np.append(np.diff(pairs[order] // len(classes)) > 0, True)
+    return np.asarray(pairs[order][last] % len(classes))
+
+
+def _balanced(sizes: np.ndarray, first: bool) -> np.ndarray:
+    """Give each unit to the half that has fewer rows so far; returns which go to the second half, bool."""
+    side = np.zeros(len(sizes), dtype=bool)
+    ahead = 0
+    for place, size in enumerate(sizes.tolist()):
+        second = ahead > 0 if ahead else first ^ bool(place % 2)
+        side[place] = second
+        ahead += -size if second else size
+    return side

@@ -1,0 +1,49 @@
+"""How a cue goes with its class in the other splits and in challenge sets."""
+
+import numpy as np
+
+from aflite_assets.scan.cues import Elsewhere, State
+from aflite_assets.scan.effects import measure_effects
+from aflite_assets.scan.rows import NO_CLASS, ScanRows
+
+FEWEST_ROWS = 30
+"""Rows of the class and of all others that a set needs for an answer."""
+
+
+def measure_elsewhere(
+    carriers: np.ndarray, label: int, balanced: float, rows: ScanRows, units: np.ndarray
+) -> tuple[Elsewhere, ...]:
+    """Return the balanced accuracy of one cue in every set but the scanned one.
+
+    Args:
+        carriers: which rows of all sets carry the cue, bool.
+        label: the class that it tells.
+        balanced: its balanced accuracy in the scanned rows, in [0, 1].
+        rows: the rows of all sets.
+        units: codes of rows that belong together.
+    """
+    found = []
+    for number, name in enumerate(rows.set_names[1:], 1):
+        own = np.flatnonzero((rows.sets == number) & (rows.labels != NO_CLASS))
+        is_class = rows.labels[own] == label
+        if min(is_class.sum(), (~is_class).sum()) < FEWEST_ROWS:
+            found.append(Elsewhere(name, len(own), "cannot tell", None, None, None))
+            continue
+        found.append(_measured(name, carriers[own], is_class, balanced, units[own]))
+    return tuple(found)
+
+
+def _measured(name: str, carriers: np.ndarray, is_class: np.ndarray, balanced: float, units: np.ndarray) -> Elsewhere:
+    from scipy.sparse import csc_array
+
+    effects = measure_effects(csc_array(carriers[:, None].astype(np.float64)), is_class, units)
+    here, low, high = float(effects.balanced[0]), float(effects.low[0]), float(effects.high[0])
+    return Elsewhere(name, len(carriers), _state(here, low, high, balanced), here, low, high)
+
+
+def _state(here: float, low: float, high: float, scanned: float) -> State:
+    if high < 0.5:
+        return "reversed"
+    if low <= 0.5:
+        return "gone" if here - 0.5 < (scanned - 0.5) / 2 else "cannot tell"
+    return "weaker" if here - 0.5 < (scanned - 0.5) / 2 else "holds"

@@ -1,0 +1,128 @@
+"""Cues that are one: properties with nearly the same rows, and cues that a stronger one explains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.diagnostics.score_tests import score_test
+from aflite_assets.scan.rules import Rule
+
+SAME_ROWS = 0.8
+"""Jaccard similarity of the rows from which two cues of one class are one."""
+
+STILL_TELLS = 3.0
+"""z among the rows with and without a stronger cue, below which a cue tells nothing more."""
+
+MOST_EXPLAINING = 10
+"""Stronger cues that may explain a weaker one, the strongest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A rule that passed its tests: its name, where its rows are (bool), and its numbers over the cuts."""
+
+    rule: Rule
+    name: str
+    kind: str
+    carriers: np.ndarray
+    is_artefact: bool
+    balanced: float
+    low: float
+    high: float
+    p_value: float
+
+
+def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list[Found]]]:
+    """Return each cue with its synonyms; an artefact leads candidates, and the strongest leads others.
+
+    Of two classes a cue and its opposite are one cue of two names; the name with fewer rows leads.
+    """
+    ordered = sorted(found, key=_leads_by)
+    cues: list[tuple[Found, list[Found]]] = []
+    for one in ordered:
+        same = next((cue for cue in cues if _are_one(cue[0], one, is_binary=is_binary)), None)
+        if same is None:
+            cues.append((one, []))
+        else:
+            same[1].append(one)
+    return cues
+
+
+def _leads_by(one: Found) -> tuple[object, ...]:
+    """Return what decides which of several synonyms leads: nature, one property alone, strength, a plain name."""
+    lacks = sum(not part.has for part in one.rule.parts)
+    ranges = sum(part.form == "number" for part in one.rule.parts)
+    return (
+        not one.is_artefact,
+        len(one.rule.parts),
+        -round(one.balanced, 2),
+        lacks,
+        ranges,
+        int(one.carriers.sum()),
+        -len(one.name),
+    )
+
+
+def _are_one(first: Found, second: Found, *, is_binary: bool) -> bool:
+    if first.rule.label == second.rule.label:
+        return jaccard(first.carriers, second.carriers) >= SAME_ROWS
+    if not is_binary:
+        return False
+    opposite = max(jaccard(first.carriers, ~second.carriers), jaccard(~first.carriers, second.carriers))
+    return opposite >= SAME_ROWS
+
+
+def jaccard(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the rows that carry both over the rows that carry either; 0 if none does."""
+    return float((first & second).sum() / max((first | second).sum(), 1))
+
+
+Cues = list[tuple[Found, list[Found]]]
+"""Each cue with its synonyms."""
+
+
+def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, list[int | None]]:
+    """Return the cues in the order in which they are reported, and the place of the cue that explains each, or None.
+
+    First come artefacts, then candidates, then cues beside which a stronger one tells all; each the strongest first.
+    """
+    by_strength = sorted(cues, key=lambda cue: (-round(cue[0].balanced, 2), not cue[0].is_artefact))
+    by = _explainers([lead for lead, _ in by_strength], labels, units)
+    order = sorted(range(len(cues)), key=lambda place: (by[place] is not None, not by_strength[place][0].is_artefact))
+    places = {place: new for new, place in enumerate(order)}
+    explainers = [by[place] for place in order]
+    return [by_strength[place] for place in order], [None if one is None else places[one] for one in explainers]
+
+
+UNSEEN = frozenset({"order", "copies"})
+"""Kinds that no model sees in a row, so that they explain nothing but each other."""
+
+
+def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:
+    """Return, per cue, the place of an earlier cue beside which it tells nothing more.
+
+    Tested on the scanned rows by the score test stratified by the earlier cue.
+    """
+    from scipy.sparse import csr_array
+
+    explainers: list[int | None] = []
+    for place, one in enumerate(cues):
+        own = csr_array(one.carriers[:, None].astype(np.float64))
+        is_class = (labels == one.rule.label).astype(np.float64)
+        earlier = [
+            other
+            for other in range(place)
+            if explainers[other] is None and (cues[other].kind not in UNSEEN or one.kind in UNSEEN)
+        ][:MOST_EXPLAINING]
+        explainers.append(
+            next(
+                (
+                    other
+                    for other in earlier
+                    if score_test(own, is_class, cues[other].carriers.astype(np.int64), units)[0][0] < STILL_TELLS
+                ),
+                None,
+            )
+        )
+    return explainers

@@ -1,0 +1,84 @@
+"""Properties that rows of every kind have: their place in the file, their id, their file, and near copies."""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import numpy as np
+
+from aflite_assets.scan.properties.images import path_parts
+from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.properties.tables import as_numbers, pattern_flags, trailing_numbers
+from aflite_assets.scan.rows import ScanRows
+
+_STEPS = (2, 3, 4, 5, 10)
+"""Files that take turns between classes, or between sources, repeat after so many rows."""
+
+
+def order_properties(rows: ScanRows) -> tuple[list[Flags], list[Number]]:
+    """Return the place in the file, and its remainders; nothing if the label itself made the order."""
+    if rows.ordered_by_reader or is_sorted_by_label(rows):
+        return [], []
+    place = number_of(info_of("order", "row number in the file (from 1)"), rows.order + 1)
+    return [flags_of(_turns(rows), rows=len(rows))], [] if place is None else [place]
+
+
+def _turns(rows: ScanRows) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for step in _STEPS:
+        for rest in range(step if step > 2 else 1):
+            name = f"row number in the file is {rest} modulo {step}"
+            yield info_of("order", name, absent=f"not: {name}"), (rows.order + 1) % step == rest
+
+
+def is_sorted_by_label(rows: ScanRows) -> bool:
+    """Return True if each class is one run of the file's rows, so that the order is the label's own."""
+    scanned = np.flatnonzero(rows.scanned)
+    labels = rows.labels[scanned[np.argsort(rows.order[scanned], kind="stable")]]
+    return bool((np.diff(labels) != 0).sum() + 1 == len(np.unique(labels)))
+
+
+def id_properties(rows: ScanRows, *, fewest: int) -> tuple[list[Flags], list[Number]]:
+    """Return the number in the id and the pattern of ids; of image files, name and folder without the class."""
+    if rows.ids is None:
+        return [], []
+    ids = list(rows.ids)
+    if rows.images is not None:
+        return _path_properties(rows, fewest)
+    values = as_numbers(ids)
+    values = trailing_numbers(ids) if values is None else values
+    found = number_of(info_of("identifier", "id"), values)
+    patterns = pattern_flags(ids, "id", "identifier", declared=False, fewest=fewest)
+    return [flags_of(patterns, rows=len(rows))], [] if found is None else [found]
+
+
+def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Number]]:
+    names = (*rows.label_names, "")
+    parts = [path_parts(path or "", names[label]) for path, label in zip(rows.ids or (), rows.labels, strict=True)]
+    files = [PurePath(file).stem for _, file in parts]
+    for label in rows.label_names:  # a name such as cat_12.jpg says the class on purpose
+        files = [file.replace(label, "") for file in files]
+    flags = [
+        flags_of(pattern_flags(values, name, "file format", declared=False, fewest=fewest), rows=len(rows))
+        for name, values in (("folder", [folder for folder, _ in parts]), ("file name", files))
+    ]
+    found = number_of(info_of("identifier", "number in the file name"), trailing_numbers(files))
+    return flags, [] if found is None else [found]
+
+
+def file_flags(rows: ScanRows, *, fewest: int) -> Flags:
+    """Return which source file a row comes from, for files with at least `fewest` rows."""
+    return flags_of(_files(rows, fewest), rows=len(rows))
+
+
+def _files(rows: ScanRows, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    if rows.files is None:
+        return
+    different, codes, counts = np.unique(np.array(rows.files, dtype=object), return_inverse=True, return_counts=True)
+    for place in np.flatnonzero(counts >= fewest):
+        name = f"file = {PurePath(str(different[place])).name}"
+        yield info_of("file format", name, absent=f"not: {name}"), codes == place
+
+
+def copy_flags(has_copy: np.ndarray) -> Flags:
+    """Return which rows have a near copy among the rows. `has_copy`: bool of shape (rows,)."""
+    info = info_of("copies", "has a near copy among the rows", absent="has no near copy among the rows")
+    return flags_of([(info, has_copy)], rows=len(has_copy))

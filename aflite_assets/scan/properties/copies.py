@@ -1,0 +1,119 @@
+"""Rows that stay on one side of every cut: those of one group, and near copies of each other."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from aflite_assets.scan.properties.tokens import Tokens
+from aflite_assets.scan.rows import ScanRows
+
+FEWEST_WORDS = 6
+"""Texts of fewer words are equal by chance, so that equality makes no copies of them."""
+
+_HASHES = 16
+_ALIKE = 13
+"""Of `_HASHES` smallest hashes, those that near copies share: a Jaccard similarity of about 0.8."""
+
+_BANDS = 4
+_LARGEST = 0.2
+"""Share of the rows from which a chain of near copies is no family of copies; then equal rows alone are copies."""
+
+
+def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
+    """Return a code per row, int64, equal for near copies.
+
+    Texts are near copies if about four in five runs of three words agree (min-hashes, Broder 1997), table rows if all
+    values are equal, images if they are equal after shrinking to 8 x 8 pixels.
+    """
+    if image_codes is not None:
+        return _coded(image_codes)
+    if tokens:
+        return _text_copies(tokens)
+    if len(rows.columns) < 3:
+        return np.arange(len(rows))
+    digests = [hashlib.blake2b(digest_size=16) for _ in range(len(rows))]
+    for column in rows.columns.values():
+        for digest, value in zip(digests, column.values, strict=True):
+            digest.update(repr(value).encode("utf-8", "backslashreplace") + b"\0")
+    return _coded([digest.digest() for digest in digests])
+
+
+def _coded(values: Sequence[bytes]) -> np.ndarray:
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
+
+
+def _text_copies(tokens: Sequence[Tokens]) -> np.ndarray:
+    words, starts = _beside(tokens)
+    counts = np.diff(starts)
+    long = np.flatnonzero(counts >= FEWEST_WORDS)
+    sketches = _sketches(words, starts, long)
+    exact = np.arange(len(counts))
+    _, first, same = np.unique(sketches, axis=0, return_index=True, return_inverse=True)
+    exact[long] = long[first[same.reshape(-1)]]
+    near = _linked(len(counts), [(exact[long], long), *_near_pairs(sketches, long)])
+    return near if np.bincount(near).max(initial=0) <= _LARGEST * len(counts) else exact
+
+
+def _beside(tokens: Sequence[Tokens]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words of all texts of a row after each other, and where each row's begin."""
+    rows = np.concatenate([one.rows for one in tokens])
+    order = np.argsort(rows, kind="stable")
+    counts = np.sum([one.counts for one in tokens], axis=0)
+    return np.concatenate([one.words for one in tokens])[order], np.append(0, np.cumsum(counts))
+
+
+def _sketches(words: np.ndarray, starts: np.ndarray, long: np.ndarray) -> np.ndarray:
+    """Return the smallest hashes of the runs of three words of each long text, uint64 of shape (texts, hashes)."""
+    rng = np.random.default_rng(0)  # which hashes are drawn decides nothing that is reported
+    mixed = words.astype(np.uint64)
+    runs = np.empty(0, dtype=np.uint64)
+    if len(mixed) >= 3:
+        odd = rng.integers(1, 2**62, 3, dtype=np.uint64) * 2 + 1
+        runs = (mixed[:-2] + 1) * odd[0] ^ (mixed[1:-1] + 7) * odd[1] ^ (mixed[2:] + 13) * odd[2]
+    sketches = np.zeros((len(long), _HASHES), dtype=np.uint64)
+    if not len(long):
+        return sketches
+    bounds = np.column_stack([starts[long], starts[long + 1] - 2]).reshape(-1)
+    for number in range(_HASHES):
+        factor, shift = rng.integers(1, 2**62, 2, dtype=np.uint64)
+        hashed = runs * (factor * 2 + 1) + shift
+        hashed ^= hashed >> np.uint64(31)
+        hashed = np.append(hashed * np.uint64(0x9E3779B97F4A7C15), np.uint64(2**64 - 1))
+        sketches[:, number] = np.minimum.reduceat(hashed, bounds)[::2]
+    return sketches
+
+
+def _near_pairs(sketches: np.ndarray, long: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return pairs of rows that are equal in a band and alike in the whole sketch."""
+    width = _HASHES // _BANDS
+    pairs = []
+    for band in range(_BANDS):
+        _, first, same = np.unique(
+            sketches[:, band * width : (band + 1) * width], axis=0, return_index=True, return_inverse=True
+        )
+        partner = first[same.reshape(-1)] if len(sketches) else np.zeros(0, dtype=np.int64)
+        alike = (sketches == sketches[partner]).sum(axis=1) >= _ALIKE
+        pairs.append((long[alike], long[partner[alike]]))
+    return pairs
+
+
+def units_of(groups: np.ndarray | None, copies: np.ndarray) -> np.ndarray:
+    """Return a code per row, int64 from 0, equal for rows that groups or copies link, also through other rows."""
+    if groups is None:
+        return np.unique(copies, return_inverse=True)[1]
+    rows = np.arange(len(copies))
+    _, first_of_group, group = np.unique(groups, return_index=True, return_inverse=True)
+    _, first_copy, copy = np.unique(copies, return_index=True, return_inverse=True)
+    return _linked(len(copies), [(rows, first_of_group[group]), (rows, first_copy[copy])])
+
+
+def _linked(rows: int, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first = np.concatenate([one for one, _ in pairs])
+    second = np.concatenate([two for _, two in pairs])
+    links = coo_array((np.ones(len(first), dtype=bool), (first, second)), shape=(rows, rows))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

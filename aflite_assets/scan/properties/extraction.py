@@ -1,0 +1,88 @@
+"""All properties of the rows, and the units that cuts keep whole. Properties of each kind of input lie beside it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.scan.properties.anywhere import copy_flags, file_flags, id_properties, order_properties
+from aflite_assets.scan.properties.copies import copy_codes, units_of
+from aflite_assets.scan.properties.images import image_properties
+from aflite_assets.scan.properties.records import Flags, Number, Properties, joined
+from aflite_assets.scan.properties.tables import column_properties
+from aflite_assets.scan.properties.texts import answer_numbers, pair_numbers, text_flags, text_numbers
+from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
+from aflite_assets.scan.properties.words import ending_flags, group_flags, word_flags
+from aflite_assets.scan.rows import ScanRows
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """Properties of the rows, and per row the unit (int64) that no cut divides: a group with its near copies."""
+
+    properties: Properties
+    units: np.ndarray
+
+
+def extract(rows: ScanRows, *, declared: frozenset[str] = frozenset(), fewest: int, threads: int) -> Extracted:
+    """Read all properties of the rows.
+
+    Args:
+        rows: the rows of all sets.
+        declared: names of texts and columns that are no part of the task.
+        fewest: rows that a word or a value needs to be a property.
+        threads: threads that decode images.
+
+    Raises:
+        MissingDataError: an image file is missing.
+    """
+    tokens = _tokens(rows)
+    parts = [
+        _text_properties(rows, tokens, declared, fewest),
+        column_properties(rows.columns, declared=declared, fewest=fewest, rows=len(rows)),
+        order_properties(rows),
+        id_properties(rows, fewest=fewest),
+    ]
+    image_codes = None
+    if rows.images is not None:
+        flags, numbers, image_codes = image_properties(rows.images, fewest=fewest, threads=threads)
+        parts.append((flags, numbers))
+    copies = copy_codes(rows, list(tokens.values()), image_codes)
+    parts.append(([copy_flags(_repeated(copies, rows.scanned)), file_flags(rows, fewest=fewest)], []))
+    every = joined([flag for part, _ in parts for flag in part], rows=len(rows))
+    all_numbers = tuple(number for _, part in parts for number in part)
+    return Extracted(Properties(every, all_numbers), units_of(rows.groups, copies))
+
+
+def _tokens(rows: ScanRows) -> dict[str, Tokens]:
+    """Read the words of every text column; they share their numbers, so that texts can be compared."""
+    known: dict[str, int] = {}
+    return {name: tokens_of(texts, known) for name, texts in rows.texts.items()}
+
+
+def _text_properties(
+    rows: ScanRows, tokens: dict[str, Tokens], declared: frozenset[str], fewest: int
+) -> tuple[list[Flags], list[Number]]:
+    flags: list[Flags] = []
+    numbers: list[Number] = []
+    for name, texts in rows.texts.items():
+        is_declared = name in declared
+        flags += [
+            text_flags(texts, name, declared=is_declared),
+            group_flags(tokens[name], name, declared=is_declared),
+            word_flags(tokens[name], name, fewest=fewest, declared=is_declared),
+            ending_flags(texts, name, fewest=fewest, declared=is_declared),
+        ]
+        numbers += text_numbers(texts, tokens[name], name, declared=is_declared)
+    if len(tokens) == 2:
+        (first, second), names = tokens.values(), (*tokens,)
+        numbers += pair_numbers(first, second, (names[0], names[1]))
+        if rows.answers and rows.groups is not None:
+            lengths = np.array([len(text or "") for text in rows.texts[names[1]]], dtype=np.float64)
+            overlaps = common_words(first, second).astype(np.float64)
+            numbers += answer_numbers(lengths, overlaps, rows.groups, rows.order)
+    return flags, numbers
+
+
+def _repeated(copies: np.ndarray, scanned: np.ndarray) -> np.ndarray:
+    counts = np.bincount(copies[scanned], minlength=int(copies.max(initial=-1)) + 1)
+    return np.asarray(scanned & (counts[copies] > 1))

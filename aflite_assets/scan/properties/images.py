@@ -1,0 +1,252 @@
+"""Properties of image files: how they are stored, and simple measures of their pixels. Pillow and numpy alone."""
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.images import as_rgb, open_encoded, read_image
+from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.properties.tables import MOST_VALUES
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+PATCH = 8
+"""Side of the corners that are measured, in pixels."""
+
+_SET_OFF = 25.0
+"""Levels (of 255) by which a corner of one colour differs from the pixels beside it to be a patch."""
+
+_SIDES, _SMALL_SIDES = (4, 6, 8, 16), (2, 3)
+"""Sides of the patches that are looked for, in pixels; those of small images are smaller."""
+
+_FLAT = 6.0
+"""Standard deviation, in levels, up to which a corner is of one colour."""
+
+_SMALL, _SHRUNK = 32, 64
+"""Sides in pixels below which an image is small, and to which colours of a large one are measured."""
+
+_CORNERS = ("top left", "top right", "bottom left", "bottom right")
+_COLOURS = ("red", "green", "blue")
+
+_LUMINANCE = np.array(
+    [16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37, 29, 40, 58, 51, 61,
+     60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81, 87, 95, 98, 103, 104, 103, 62, 77, 113,
+     121, 112, 100, 120, 92, 101, 103, 99],
+    dtype=np.float64,
+)  # fmt: skip
+"""The luminance table of the JPEG standard (ITU T.81, Annex K), in zigzag order as files hold it."""
+
+_EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """What one image file gives: named numbers, named values and named marks; `copy` is equal for near copies."""
+
+    numbers: Mapping[tuple[str, str], float]
+    values: Mapping[tuple[str, str], str]
+    marks: frozenset[tuple[str, str]]
+    copy: bytes
+
+
+def image_properties(
+    images: pa.ChunkedArray, *, fewest: int, threads: int
+) -> tuple[list[Flags], list[Number], list[bytes]]:
+    """Measure every image; also return what near copies share, bytes per row.
+
+    `images`: a column of `IMAGE_TYPE`. `fewest`: rows that a value needs to be a property. An image that does not
+    decode has the properties of its file alone, and the property "cannot be decoded".
+
+    Raises:
+        MissingDataError: a file is missing.
+        UnsettledDataError: a file changed since it was registered.
+    """
+    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
+        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
+        measured = list(pool.map(_measure, images, chunksize=16))
+    flags = flags_of(_flags(measured, fewest), rows=len(measured))
+    names = dict.fromkeys(name for one in measured for name in one.numbers)
+    numbers = [
+        number_of(info_of(*name), np.array([one.numbers.get(name, np.nan) for one in measured])) for name in names
+    ]
+    return [flags], [one for one in numbers if one is not None], [one.copy for one in measured]
+
+
+def _flags(measured: Sequence[_Measured], fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for name in dict.fromkeys(name for one in measured for name in one.values):
+        kind, shown = name
+        values = np.array([one.values.get(name, "none") for one in measured], dtype=object)
+        different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+        for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+            if counts[place] >= fewest:
+                text = f"{shown} = {different[place]}"
+                yield info_of(kind, text, absent=f"{shown} is not {different[place]}"), codes == place
+    for name in sorted(set().union(*(one.marks for one in measured))):
+        yield (
+            info_of(*name, absent=f"no {name[1]}"),
+            np.array([name in one.marks for one in measured]),
+        )
+
+
+def _measure(image: pa.StructScalar) -> _Measured:
+    value = image.as_py()
+    content = read_image(value)
+    stored: dict[tuple[str, str], float] = {("file format", "bytes"): float(len(content))}
+    values: dict[tuple[str, str], str] = {}
+    marks: set[tuple[str, str]] = set()
+    copy = hashlib.blake2b(content, digest_size=16).digest()
+    try:
+        opened = open_encoded(content)
+        stored |= _size(opened, len(content))
+        values |= _storage(opened)
+        decoded = as_rgb(opened)
+        stored |= _light(decoded)
+        at_corners, marked = _corner_properties(np.asarray(decoded))
+        stored |= at_corners
+        marks |= marked
+        copy = _thumbnail(decoded) or copy
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        marks.add(("file format", "cannot be decoded"))
+    return _Measured(stored, values, frozenset(marks), copy)
+
+
+def _size(opened: "Image.Image", content: int) -> dict[tuple[str, str], float]:
+    width, height = opened.size
+    return {
+        ("file format", "width in pixels"): float(width),
+        ("file format", "height in pixels"): float(height),
+        ("file format", "width : height"): width / max(height, 1),
+        ("file format", "bytes per pixel"): content / max(width * height, 1),
+    }
+
+
+def _storage(opened: "Image.Image") -> dict[tuple[str, str], str]:
+    """Return format, colour mode, JPEG settings and camera, as text."""
+    values = {"format": str(opened.format), "colour mode": opened.mode}
+    tables: Mapping[int, Sequence[int]] | None = getattr(opened, "quantization", None)
+    if tables:
+        luminance = tables[min(tables)]
+        quality = jpeg_quality(luminance)
+        values["JPEG quality"] = str(quality)
+        joined = repr(sorted((number, tuple(table)) for number, table in tables.items()))
+        own = hashlib.blake2b(joined.encode(), digest_size=3).hexdigest()
+        values["JPEG tables"] = "standard" if sorted(luminance) == standard_table(quality) else own
+        values["JPEG progressive"] = "yes" if opened.info.get("progressive") else "no"
+        values["JPEG layers"] = "x".join(str(layer[1:3]) for layer in getattr(opened, "layer", []))
+    exif: Any = opened.getexif()
+    values["EXIF"] = "yes" if len(exif) else "no"
+    for tag, name in _EXIF_TAGS.items():
+        if exif.get(tag):
+            values[name] = str(exif.get(tag))[:60]
+    if opened.info.get("dpi"):
+        values["resolution in dpi"] = "x".join(f"{float(one):.0f}" for one in opened.info["dpi"])
+    values["colour profile"] = "yes" if opened.info.get("icc_profile") else "no"
+    return {("file format", name): value for name, value in values.items()}
+
+
+def standard_table(quality: int) -> list[int]:
+    """Return the values of the luminance table that libjpeg makes at this quality, 1 to 100, in ascending order."""
+    scale = 5_000 // quality if quality < 50 else 200 - 2 * quality
+    table = np.clip((_LUMINANCE * scale + 50) // 100, 1, 255)
+    return sorted(int(value) for value in table)
+
+
+@cache
+def _standard_sums() -> np.ndarray:
+    return np.array([sum(standard_table(quality)) for quality in range(1, 101)])
+
+
+def jpeg_quality(luminance: Sequence[int]) -> int:
+    """Return the quality, 1 to 100, at which libjpeg's luminance table is nearest to this one (64 numbers)."""
+    return 1 + int(np.abs(_standard_sums() - sum(luminance)).argmin())
+
+
+def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
+    """Measure brightness, contrast, colours and sharpness, in levels from 0 to 255; large images are shrunk first."""
+    shrunk = image.reduce(max(1, min(image.size) // _SHRUNK))
+    pixels = np.asarray(shrunk, dtype=np.float32)
+    brightest = pixels.max(axis=2)
+    grey = np.asarray(image.convert("L"), dtype=np.int16)
+    means = pixels.mean(axis=(0, 1)).tolist()
+    measured = {
+        "brightness": float(np.mean(means)),
+        "contrast": float(pixels.mean(axis=2).std()),
+        "saturation": float(((brightest - pixels.min(axis=2)) / np.maximum(brightest, 1)).mean()),
+        "sharpness": float(np.abs(np.diff(grey[::4], axis=1)).mean()) if image.width > 1 else 0.0,
+        **{f"mean {colour}": mean for colour, mean in zip(_COLOURS, means, strict=True)},
+    }
+    return {("image", name): value for name, value in measured.items()}
+
+
+def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
+    """Return the colours of the corners, and patches and borders of one colour.
+
+    `pixels`: uint8 of shape (height, width, 3).
+    """
+    measured: dict[tuple[str, str], float] = {}
+    marks: set[tuple[str, str]] = set()
+    side = max(1, min(PATCH, *(size // 4 for size in pixels.shape[:2])))
+    sides = _SIDES if min(pixels.shape[:2]) >= _SMALL else _SMALL_SIDES
+    for name, turned in _corners(pixels):
+        for colour, mean in zip(_COLOURS, turned[:side, :side].mean(axis=(0, 1)).tolist(), strict=True):
+            measured["image", f"{colour} of the {name} corner"] = mean
+        if _has_patch(turned, sides):
+            marks.add(("file format", f"patch of one colour in the {name} corner"))
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    if _is_flat(edge):
+        marks.add(("image", "border of one colour"))
+    return measured, marks
+
+
+def _is_flat(pixels: np.ndarray) -> bool:
+    """Return True if all pixels have one colour, but for the noise that JPEG adds."""
+    return float(pixels.reshape(-1, 3).std(axis=0).max()) <= _FLAT
+
+
+def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each corner's name, and the pixels turned so that it is at the beginning of both axes."""
+    for name in _CORNERS:
+        turned = pixels[::-1] if name.startswith("bottom") else pixels
+        yield name, turned[:, ::-1] if name.endswith("right") else turned
+
+
+def _has_patch(turned: np.ndarray, sides: Sequence[int]) -> bool:
+    """Return True if the corner is of one colour and pixels a little further away are of another."""
+    for side in sides:
+        far = side + max(side // 2, 1)
+        patch = turned[:side, :side]
+        if min(turned.shape[:2]) < far + 2 or not _is_flat(patch):
+            return False  # a larger patch holds this one
+        beside = (turned[far : far + 2, :side], turned[:side, far : far + 2])
+        around = np.concatenate([part.reshape(-1, 3) for part in beside]).mean(axis=0)
+        if float(np.abs(patch.mean(axis=(0, 1)) - around).max()) >= _SET_OFF:
+            return True
+    return False
+
+
+def _thumbnail(image: "Image.Image") -> bytes | None:
+    """Return the image shrunk to 8 x 8 pixels of 16 levels each, or None if it is nearly of one colour."""
+    from PIL import Image
+
+    if min(image.size) < 8:
+        return None
+    small = np.asarray(image.convert("L").resize((8, 8), Image.Resampling.BOX)) // 16
+    return small.tobytes() if small.std() > 1 else None
+
+
+def path_parts(path: str, label: str) -> tuple[str, str]:
+    """Return (folder, file name) of an image's path without the part that names its class."""
+    inside = PurePath(path)
+    folders = [part for part in inside.parts[:-1] if part != label]
+    return "/".join(folders), inside.name

@@ -1,0 +1,124 @@
+"""Records of properties: yes-or-no properties as one sparse matrix, numbers as columns cut into bins."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
+
+MOST_BINS = 512
+"""Bins of a number, at its quantiles; ranges begin and end at their edges."""
+
+MISSING_BIN = -1
+"""The bin of a row that lacks the number."""
+
+
+@dataclass(frozen=True)
+class PropertyInfo:
+    """Name and nature of a property.
+
+    `name`: as a person reads it, "long dash (text)". `absent`: the name of its opposite, "no long dash (text)".
+    `reason`: why it is no part of the task, or None if it may be. `source`: the column or text it was read from.
+    """
+
+    kind: str
+    name: str
+    absent: str
+    reason: Reason | None
+    source: str = ""
+
+    @property
+    def is_artefact(self) -> bool:
+        """Whether the property is no part of the task."""
+        return self.reason is not None
+
+
+def info_of(kind: str, name: str, *, absent: str = "", source: str = "", declared: bool = False) -> PropertyInfo:
+    """Return the record of a property; its reason follows from its kind or the dataset's file."""
+    return PropertyInfo(kind, name, absent or f"not: {name}", reason_of(kind, declared=declared), source)
+
+
+@dataclass(frozen=True, eq=False)
+class Flags:
+    """Yes-or-no properties. `present`: scipy csc_array of ones, float32, shape (rows, properties)."""
+
+    infos: tuple[PropertyInfo, ...]
+    present: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number of every row. `values`: float64 of shape (rows,), NaN for a row without it.
+
+    `codes`: int32, the bin of each row, `MISSING_BIN` without one. `lows` and `highs`: the smallest and the largest
+    value in each bin. `written`: how a value is printed, for dates and whole numbers.
+    """
+
+    info: PropertyInfo
+    codes: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    is_date: bool = False
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return len(self.lows)
+
+
+@dataclass(frozen=True, eq=False)
+class Properties:
+    """All properties of the rows; every matrix and column has the rows of `ScanRows`, in their order."""
+
+    flags: Flags
+    numbers: tuple[Number, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.flags.infos) + len(self.numbers)
+
+
+def number_of(info: PropertyInfo, values: np.ndarray, *, is_date: bool = False) -> Number | None:
+    """Cut a number into at most `MOST_BINS` bins at its quantiles; return None if it never varies."""
+    known = np.isfinite(values)
+    different = np.unique(values[known])
+    if len(different) < 2:
+        return None
+    if len(different) > MOST_BINS:
+        shares = np.arange(1, MOST_BINS) / MOST_BINS
+        uppers = np.unique(np.append(np.quantile(values[known], shares, method="inverted_cdf"), different[-1]))
+    else:
+        uppers = different
+    codes = np.full(len(values), MISSING_BIN, dtype=np.int32)
+    codes[known] = np.searchsorted(uppers, values[known], side="left")
+    firsts = np.searchsorted(different, uppers[:-1], side="right")
+    return Number(info, codes, different[np.append(0, firsts)], uppers, is_date)
+
+
+def flags_of(columns: Iterable[tuple[PropertyInfo, np.ndarray]], *, rows: int) -> Flags:
+    """Collect dense yes-or-no columns (bool of shape (rows,)), without those that never vary."""
+    from scipy.sparse import csc_array
+
+    infos, indices, ends = [], [], [0]
+    for info, has in columns:
+        where = np.flatnonzero(has)
+        if 0 < len(where) < rows:
+            infos.append(info)
+            indices.append(where)
+            ends.append(ends[-1] + len(where))
+    flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
+    data = np.ones(len(flat), dtype=np.float32)
+    return Flags(tuple(infos), csc_array((data, flat, np.array(ends)), shape=(rows, len(infos))))
+
+
+def joined(parts: Sequence[Flags], *, rows: int) -> Flags:
+    """Put several collections of flags beside each other."""
+    from scipy.sparse import csc_array, hstack
+
+    kept = [part for part in parts if part.infos]
+    if not kept:
+        return Flags((), csc_array((rows, 0), dtype=np.float32))
+    return Flags(
+        tuple(info for part in kept for info in part.infos), csc_array(hstack([part.present for part in kept]))
+    )

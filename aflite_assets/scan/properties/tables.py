@@ -1,0 +1,231 @@
+"""Properties of table columns: numbers, dates, frequent values, number formats, missing values and their pattern."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from aflite_assets.diagnostics.properties.artefacts import is_identifier
+from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.rows import TableColumn
+
+MOST_VALUES = 60
+"""Values of one column that are properties, the most frequent ones."""
+
+_NUMERIC = 0.95
+"""Share of the known values from which a column of texts is one of numbers or dates."""
+
+_BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-"})
+
+_STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.0, -9_999.0, -99_999.0})
+"""Numbers that stand for a missing value in files without empty cells."""
+
+_LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
+_DIGITS = re.compile(r"\d+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+def column_properties(
+    columns: Mapping[str, TableColumn], *, declared: frozenset[str], fewest: int, rows: int
+) -> tuple[list[Flags], list[Number]]:
+    """Return the properties of the columns; `fewest`: rows that a value needs to be a property.
+
+    `declared`: columns that are no part of the task. A missing value is an artefact by nature, and so is an identifier.
+    """
+    flags, numbers = [], []
+    for name, column in columns.items():
+        values = as_numbers(column.values)
+        if values is None and not isinstance(column.values, np.ndarray):
+            flags.append(flags_of(_texts(name, column, name in declared, fewest), rows=rows))
+            numbers += _in_texts(name, column.values, name in declared)
+        elif values is not None:
+            flags.append(flags_of(_frequent_numbers(name, column, values, name in declared, fewest), rows=rows))
+            kind = "identifier" if is_identifier(name, values) else column.role
+            known = without_stand_ins(values)
+            found = number_of(info_of(kind, name, source=name, declared=name in declared), known)
+            numbers += [] if found is None else [found]
+    flags.append(flags_of(_missing(columns, fewest, rows), rows=rows))
+    return flags, numbers + _count_of_missing(columns, rows)
+
+
+def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
+    """Return a column as float64 with NaN for missing values, or None if it does not hold numbers.
+
+    Texts are numbers if at least 95 % of the known ones are; the others are then missing.
+    """
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64)
+    parsed = np.array([_number(value) for value in values])
+    known = sum(not is_blank(value) for value in values)
+    return parsed if known and np.isfinite(parsed).sum() >= _NUMERIC * known else None
+
+
+def is_blank(value: str | None) -> bool:
+    """Return True for a missing value and for the usual signs of one, such as "NA"."""
+    return value is None or value.strip().lower() in _BLANK
+
+
+def _number(text: str | None) -> float:
+    if text is None or len(text) > 40 or "_" in text:
+        return np.nan
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def missing_of(column: TableColumn) -> np.ndarray:
+    """Return which rows lack a value, bool of shape (rows,)."""
+    if isinstance(column.values, np.ndarray):
+        return np.isnan(column.values.astype(np.float64))
+    return np.array([is_blank(value) for value in column.values], dtype=bool)
+
+
+def _missing(columns: Mapping[str, TableColumn], fewest: int, rows: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    lacking = {name: missing_of(column) for name, column in columns.items()}
+    lacking = {name: mask for name, mask in lacking.items() if mask.any() and not mask.all()}
+    for name, mask in lacking.items():
+        yield info_of("missing values", f"{name} is missing", absent=f"{name} is given", source=name), mask
+    if len(lacking) < 2:
+        return
+    patterns = np.column_stack(list(lacking.values()))
+    different, codes, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
+    for place in np.argsort(-counts)[:MOST_VALUES]:
+        pattern = [name for name, gone in zip(lacking, different[place], strict=True) if gone]
+        if len(pattern) > 1 and counts[place] >= fewest:
+            name = f"exactly these are missing: {', '.join(pattern[:4])}{' …' if len(pattern) > 4 else ''}"
+            yield info_of("missing values", name), codes.reshape(-1) == place
+
+
+def _count_of_missing(columns: Mapping[str, TableColumn], rows: int) -> list[Number]:
+    if len(columns) < 3:
+        return []
+    count = np.sum([missing_of(column) for column in columns.values()], axis=0, dtype=np.float64)
+    found = number_of(info_of("missing values", "number of missing values"), np.broadcast_to(count, (rows,)))
+    return [] if found is None else [found]
+
+
+def _frequent_numbers(
+    name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    different, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+        if counts[place] >= fewest and len(different) > 2:
+            shown = f"{different[place]:.10g}"
+            stands_in = is_stand_in(different, int(place))
+            kind, why = ("missing values", ", which stands for a missing value") if stands_in else (column.role, "")
+            info = info_of(
+                kind, f"{name} = {shown}{why}", absent=f"{name} is not {shown}", source=name, declared=declared
+            )
+            yield info, values == different[place]
+    whole = np.isfinite(values) & (values == np.rint(values))
+    if 0 < whole.sum() < np.isfinite(values).sum():
+        info = info_of(
+            column.role, f"{name} is a whole number", absent=f"{name} has a fraction", source=name, declared=declared
+        )
+        yield info, whole
+    if not isinstance(column.values, np.ndarray):
+        yield from _decimals(name, column, values, declared, fewest)
+
+
+def is_stand_in(different: np.ndarray, place: int) -> bool:
+    """Return True if a value such as -999 lies so far outside of the others that it stands for a missing one.
+
+    `different`: the column's different values, ascending, at least three.
+    """
+    if different[place] not in _STAND_INS or place not in (0, len(different) - 1):
+        return False
+    others = np.delete(different, place)
+    gap = min(abs(float(different[place] - others[0])), abs(float(different[place] - others[-1])))
+    return gap > float(others[-1] - others[0]) / 2
+
+
+def without_stand_ins(values: np.ndarray) -> np.ndarray:
+    """Return the numbers with NaN for values such as -999 that stand for a missing one."""
+    different = np.unique(values[np.isfinite(values)])
+    if len(different) < 3:
+        return values
+    ends = [float(different[place]) for place in (0, len(different) - 1) if is_stand_in(different, place)]
+    return np.where(np.isin(values, ends), np.nan, values)
+
+
+def _decimals(
+    name: str, column: TableColumn, values: np.ndarray, declared: bool, fewest: int
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    """Yield how many digits stand after the point, as the file writes the numbers; frequent values do not count."""
+    written = [-1 if is_blank(value) else len(str(value).partition(".")[2]) for value in column.values]
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    frequent = (counts >= max(fewest, 0.05 * len(values)))[codes]
+    digits = np.where(frequent, -1, np.array(written))
+    for count in np.unique(digits[digits >= 0])[:8]:
+        if fewest <= (digits == count).sum() < (digits >= 0).sum():
+            shown = f"{name} is written with {count} decimals"
+            yield (
+                info_of(column.role, shown, absent=f"not: {shown}", source=name, declared=declared),
+                digits == count,
+            )
+
+
+def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    """Yield the frequent values, and for names such as "A-0017" the frequent patterns with digits as #."""
+    values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
+    different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+        if counts[place] >= fewest and different[place]:
+            shown = f"{name} = {_short(different[place])}"
+            absent = f"{name} is not {_short(different[place])}"
+            yield info_of(column.role, shown, absent=absent, source=name, declared=declared), codes == place
+    if len(different) > MOST_VALUES:
+        yield from pattern_flags(values.tolist(), name, column.role, declared=declared, fewest=fewest)
+
+
+def pattern_flags(
+    values: Sequence[str | None], name: str, kind: str, *, declared: bool, fewest: int
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    """Yield the frequent patterns of short names, in which runs of digits are written as #."""
+    patterns = np.array([_DIGITS.sub("#", (value or "")[:60]) for value in values], dtype=object)
+    different, codes, counts = np.unique(patterns, return_inverse=True, return_counts=True)
+    for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+        if counts[place] >= fewest and different[place]:
+            shown = f"{name} is written like {_short(different[place])}"
+            yield info_of(kind, shown, absent=f"not: {shown}", source=name, declared=declared), codes == place
+
+
+def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:
+    """Return the dates of a column of dates, or else the last number of each value of a column of ids."""
+    known = [value for value in values if value]
+    if not known:
+        return []
+    if all(_DATE.fullmatch(value) for value in known[:100]):
+        dates = number_of(info_of("date", name, source=name, declared=declared), _days(values), is_date=True)
+        return [] if dates is None else [dates]
+    if len(set(known)) < 0.9 * len(known) or any(" " in value.strip() for value in known[:100]):
+        return []
+    found = number_of(
+        info_of("identifier", f"the number in {name}", source=name, declared=declared), trailing_numbers(values)
+    )
+    return [] if found is None else [found]
+
+
+def _days(values: Sequence[str | None]) -> np.ndarray:
+    """Return days since 1970, NaN for a missing or odd date."""
+    return np.array([_day(value) for value in values])
+
+
+def _day(value: str | None) -> float:
+    try:
+        date = datetime.fromisoformat(value or "")
+    except ValueError:
+        return np.nan
+    return (date.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86_400
+
+
+def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:
+    """Return the last run of digits of each text as a number, NaN without one."""
+    found = (_LAST_NUMBER.search(value or "") for value in values)
+    return np.array([float(match[1]) if match else np.nan for match in found])
+
+
+def _short(text: str) -> str:
+    return f"'{text if len(text) <= 60 else text[:59] + '…'}'"

@@ -1,0 +1,163 @@
+"""Typography, blanks, signs, scripts and lengths of texts, and how the two texts of a pair compare."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from aflite_assets.diagnostics.properties.artefacts import BLANKS, TYPOGRAPHY
+from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.properties.tokens import Tokens, common_words
+
+_SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)")
+_LINK = re.compile(r"https?://|www\.[a-z]")
+_ADDRESS = re.compile(r"[\w.]@[\w-]+\.[a-z]{2}")
+_HTML = re.compile(r"<(?:br|p|div|b|i|a|span|li|ul|em|strong)\b[^<>]{0,200}>", re.IGNORECASE)
+_LONG_LETTER = re.compile(r"([^\W\d_])\1\1")
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
+_SMILEY = re.compile(r"(?<!\w)[:;]-?[()DPp](?!\w)")
+_CAPITAL_WORD = re.compile(r"\b[A-Z]{3,}\b")
+
+SIGNS: Mapping[str, Callable[[str], bool]] = {
+    "comma": lambda text: "," in text,
+    "colon": lambda text: ":" in text,
+    "semicolon": lambda text: ";" in text,
+    "question mark": lambda text: "?" in text,
+    "ends with a question mark": lambda text: text.rstrip().endswith("?"),
+    "ends with an exclamation mark": lambda text: text.rstrip().endswith("!"),
+    "round bracket": lambda text: "(" in text or ")" in text,
+    "slash": lambda text: "/" in text,
+    "hyphen": lambda text: "-" in text,
+    "digit": lambda text: any(map(str.isdigit, text)),
+    "per cent sign": lambda text: "%" in text,
+    "currency sign": lambda text: "$" in text or "€" in text or "£" in text,
+    "ampersand": lambda text: "&" in text,
+    "plus or equals sign": lambda text: "+" in text or "=" in text,
+    "at sign": lambda text: "@" in text,
+    "link": lambda text: _LINK.search(text) is not None,
+    "mail address": lambda text: _ADDRESS.search(text) is not None,
+    "HTML": lambda text: _HTML.search(text) is not None,
+    "emoji": lambda text: not text.isascii() and _EMOJI.search(text) is not None,
+    "smiley of signs": lambda text: _SMILEY.search(text) is not None,
+    "letter three times in a row": lambda text: _LONG_LETTER.search(text) is not None,
+    "word in capitals": lambda text: _CAPITAL_WORD.search(text) is not None,
+    "letter beyond ASCII": lambda text: not text.isascii() and any(ord(sign) > 127 and sign.isalpha() for sign in text),
+}
+"""Signs that may mean something, so that they are candidates and no artefacts by nature."""
+
+
+def text_flags(texts: Sequence[str | None], source: str, *, declared: bool = False) -> Flags:
+    """Return typography, blanks, signs and scripts of the texts; a missing text has none of them."""
+    return flags_of(_flags([text or "" for text in texts], source, declared), rows=len(texts))
+
+
+def _flags(texts: Sequence[str], source: str, declared: bool) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for kind, named in (("typography", TYPOGRAPHY), ("blanks", BLANKS), ("signs", SIGNS)):
+        for name, has in named.items():
+            info = info_of(kind, f"{name} ({source})", absent=_absent(name, source), source=source, declared=declared)
+            yield info, np.fromiter(map(has, texts), dtype=bool, count=len(texts))
+    scripts = [_scripts(text) for text in texts]
+    for script in sorted(set().union(*scripts)):
+        name = f"letters of the script {script} ({source})"
+        info = info_of("signs", name, absent=f"no {name}", source=source, declared=declared)
+        yield info, np.array([script in found for found in scripts])
+
+
+_OPPOSITES = {"ends without a full stop": "ends with a full stop", "no small letter": "has small letters"}
+
+
+def _absent(name: str, source: str) -> str:
+    if name in _OPPOSITES:
+        return f"{_OPPOSITES[name]} ({source})"
+    return f"{'not: ' if name.startswith(('begins', 'ends', 'every')) else 'no '}{name} ({source})"
+
+
+def _scripts(text: str) -> frozenset[str]:
+    """Return the scripts of the letters beyond ASCII, as Unicode names them."""
+    if text.isascii():
+        return frozenset()
+    beyond = {sign for sign in text[:2_000] if ord(sign) > 127 and sign.isalpha()}
+    return frozenset(unicodedata.name(sign, "unknown").split()[0].lower() for sign in beyond)
+
+
+def text_numbers(texts: Sequence[str | None], tokens: Tokens, source: str, *, declared: bool = False) -> list[Number]:
+    """Return lengths and shares of signs of each text; NaN for a missing one."""
+    missing = np.array([text is None for text in texts], dtype=bool)
+    known = [text or "" for text in texts]
+    characters = _counted(known, len)
+    words = tokens.counts.astype(np.float64)
+    sizes = np.maximum(characters, 1)
+    measured = {
+        ("length", f"characters of {source}"): characters,
+        ("length", f"words of {source}"): words,
+        ("length", f"sentences of {source}"): _counted(known, lambda text: len(_SENTENCE_END.findall(text))),
+        ("length", f"characters per word of {source}"): characters / np.maximum(words, 1),
+        ("length", f"lines of {source}"): _counted(known, lambda text: text.count("\n") + 1),
+        ("signs", f"share of capitals in {source}"): _counted(known, lambda text: sum(map(str.isupper, text))) / sizes,
+        ("signs", f"share of digits in {source}"): _counted(known, lambda text: sum(map(str.isdigit, text))) / sizes,
+        ("signs", f"punctuation signs per character of {source}"): _counted(known, _punctuation) / sizes,
+        ("words", f"share of different words in {source}"): _different(tokens) / np.maximum(words, 1),
+    }
+    found = []
+    for (kind, name), values in measured.items():
+        info = info_of(kind, name, source=source, declared=declared)
+        found.append(number_of(info, np.where(missing, np.nan, values)))
+    return [one for one in found if one is not None]
+
+
+_PUNCTUATION = str.maketrans("", "", "!\"'(),-./:;?[]{}\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
+
+
+def _punctuation(text: str) -> int:
+    return len(text) - len(text.translate(_PUNCTUATION))
+
+
+def _counted(texts: Sequence[str], count: Callable[[str], int]) -> np.ndarray:
+    return np.fromiter(map(count, texts), dtype=np.float64, count=len(texts))
+
+
+def _different(tokens: Tokens) -> np.ndarray:
+    return np.bincount(tokens.distinct()[0], minlength=tokens.texts).astype(np.float64)
+
+
+def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
+    """Return how two texts compare: words in common and relative length. Both have one vocabulary."""
+    common = common_words(first, second)
+    of_second = _different(second)
+    apart, total = second.counts - first.counts, np.maximum(first.counts + second.counts, 1)
+    measured = {
+        f"share of the words of {names[1]} that stand in {names[0]}": common / np.maximum(of_second, 1),
+        f"words of {names[1]} that {names[0]} lacks": of_second - common,
+        f"words of {names[1]} less those of {names[0]}": apart.astype(np.float64),
+        f"relative length of {names[1]} to {names[0]}": apart / total,
+    }
+    found = [number_of(info_of("pair", name, source=names[1]), values) for name, values in measured.items()]
+    return [one for one in found if one is not None]
+
+
+def answer_numbers(lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray) -> list[Number]:
+    """Return an answer's rank among those of its question: by position, by length, by overlap with the question.
+
+    All are arrays of shape (rows,); `questions` are codes. Ranks count from 1, for the longest and the most overlap.
+    """
+    ranked = {
+        ("position", "place among the answers of the question"): order,
+        ("length", "rank of the answer by length, longest first"): -lengths,
+        ("pair", "rank of the answer by words in common with the question"): -overlaps,
+    }
+    found = [number_of(info_of(*named), _ranks(values, questions)) for named, values in ranked.items()]
+    return [one for one in found if one is not None]
+
+
+def _ranks(values: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return the rank of each value in its question, from 1; equal values share the lowest rank."""
+    by_value = np.lexsort((values, questions))
+    starts = np.flatnonzero(np.append(True, np.diff(questions[by_value]) != 0))
+    first = np.repeat(starts, np.diff(np.append(starts, len(values))))
+    rank = np.arange(len(values)) - first
+    tied = np.append(False, (np.diff(values[by_value]) == 0) & (np.diff(questions[by_value]) == 0))
+    rank = np.maximum.accumulate(np.where(tied, 0, rank + first)) - first
+    ranks = np.empty(len(values))
+    ranks[by_value] = rank + 1
+    return ranks

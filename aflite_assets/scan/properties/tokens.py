@@ -1,0 +1,62 @@
+"""The words of many texts as one array of numbers, for everything in the scan that looks at words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.data.words import WORD
+
+MOST_CHARACTERS = 20_000
+"""Characters of a text whose words are read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The words of texts in small letters, in reading order.
+
+    `words`: int64, one number per occurrence. `rows`: int64, the text of each. `starts`: int64 of shape (texts + 1,),
+    where each text's words begin. `vocabulary`: the word of each number.
+    """
+
+    words: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    vocabulary: list[str]
+
+    @property
+    def texts(self) -> int:
+        """Number of texts."""
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Words of each text, int64."""
+        return np.diff(self.starts)
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (texts, words): each word of each text once, sorted by text and word."""
+        keys = np.unique(self.rows * max(len(self.vocabulary), 1) + self.words)
+        return keys // max(len(self.vocabulary), 1), keys % max(len(self.vocabulary), 1)
+
+
+def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) -> Tokens:
+    """Read the words of each text. `known`: word numbers to go on with, so that two columns share them."""
+    numbers = {} if known is None else known
+    words: list[int] = []
+    counts = np.zeros(len(texts) + 1, dtype=np.int64)
+    for row, text in enumerate(texts):
+        found = WORD.findall((text or "")[:MOST_CHARACTERS].lower())
+        words.extend([numbers.setdefault(word, len(numbers)) for word in found])
+        counts[row + 1] = len(found)
+    starts = np.cumsum(counts)
+    rows = np.repeat(np.arange(len(texts)), counts[1:])
+    return Tokens(np.array(words, dtype=np.int64), rows, starts, list(numbers))
+
+
+def common_words(first: Tokens, second: Tokens) -> np.ndarray:
+    """Return how many different words two texts of each row share, int64; both have one vocabulary."""
+    size = max(len(first.vocabulary), len(second.vocabulary), 1)
+    (rows, words), (other_rows, other_words) = first.distinct(), second.distinct()
+    shared: np.ndarray = np.intersect1d(rows * size + words, other_rows * size + other_words)
+    return np.bincount(shared // size, minlength=first.texts)

@@ -1,0 +1,127 @@
+"""Words, word pairs, and how texts begin and end. Typography and lengths are in `texts`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of, info_of
+from aflite_assets.scan.properties.tokens import Tokens
+
+MOST_SHOWN = 40
+"""Characters of a word or an ending that are printed."""
+
+_ENDS = (3, 4, 5)
+"""Characters of the beginnings and ends of texts."""
+
+
+GROUPS: Mapping[str, frozenset[str]] = {
+    # WORD ends at an apostrophe, so "isn't" is read as "isn" and "t".
+    "negation": frozenset(
+        ["no", "not", "never", "none", "nobody", "nothing", "nowhere", "neither", "nor", "cannot", "without", "t"]
+    ),
+    "word for all": frozenset(
+        ["all", "every", "everyone", "everybody", "everything", "always", "only", "entire", "each", "completely"]
+    ),
+    "vague word": frozenset(
+        [
+            "some",
+            "may",
+            "might",
+            "perhaps",
+            "maybe",
+            "probably",
+            "sometimes",
+            "several",
+            "many",
+            "most",
+            "often",
+            "usually",
+        ]
+    ),
+}
+"""Groups of English words that are cues together though each of them is rare."""
+
+
+_SHOWN = {"negation": ("no", "not"), "word for all": ("all", "every"), "vague word": ("some", "may")}
+
+
+def group_flags(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
+    """Return which texts have a word of each of the `GROUPS`."""
+    return flags_of(_groups(tokens, source, declared), rows=tokens.texts)
+
+
+def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    for name, words in GROUPS.items():
+        inside = np.array([word in words for word in tokens.vocabulary], dtype=bool)
+        shown = f"{name} such as {', '.join(_quoted(word) for word in _SHOWN[name])} ({source})"
+        info = info_of("words", shown, absent=f"no {shown}", source=source, declared=declared)
+        yield info, np.bincount(tokens.rows, inside[tokens.words], minlength=tokens.texts) > 0
+
+
+def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = False) -> Flags:
+    """Return the words and the pairs of neighbouring words that stand in at least `fewest` texts."""
+    from scipy.sparse import csc_array, hstack
+
+    rows, words = tokens.distinct()
+    names, word_matrix = _matrix(rows, words, tokens.texts, fewest)
+    infos = [_info("words", f"the word {_quoted(tokens.vocabulary[word])}", source, declared) for word in names]
+    size = max(len(tokens.vocabulary), 1)
+    neighbours = np.flatnonzero(tokens.rows[1:] == tokens.rows[:-1])
+    pairs = tokens.words[:-1][neighbours] * size + tokens.words[1:][neighbours]
+    keys, codes = np.unique(pairs, return_inverse=True)
+    often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # so that the next sort is of few
+    of_text = np.unique(tokens.rows[:-1][neighbours][often] * max(len(keys), 1) + codes[often])
+    found, pair_matrix = _matrix(of_text // max(len(keys), 1), of_text % max(len(keys), 1), tokens.texts, fewest)
+    for key in keys[found].tolist():
+        pair = f"{tokens.vocabulary[key // size]} {tokens.vocabulary[key % size]}"
+        infos.append(_info("words", f"the words {_quoted(pair)}", source, declared))
+    return Flags(tuple(infos), csc_array(hstack([word_matrix, pair_matrix])))
+
+
+def ending_flags(texts: Sequence[str | None], source: str, *, fewest: int, declared: bool = False) -> Flags:
+    """Return the beginnings and ends that at least `fewest` texts share: one or two words, and 3 to 5 characters."""
+    return flags_of(_endings(texts, source, fewest, declared), rows=len(texts))
+
+
+def _endings(
+    texts: Sequence[str | None], source: str, fewest: int, declared: bool
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    stripped = [(text or "").strip() for text in texts]
+    heads = [text[:200].split() for text in stripped]
+    tails = [text[-200:].split() for text in stripped]
+    for count in (1, 2):
+        yield from _shared([" ".join(head[:count]) for head in heads], "begins with", source, fewest, declared)
+        yield from _shared([" ".join(tail[-count:]) for tail in tails], "ends with", source, fewest, declared)
+    for length in _ENDS:
+        yield from _shared([text[:length] for text in stripped], "begins with", source, fewest, declared)
+        yield from _shared([text[-length:] for text in stripped], "ends with", source, fewest, declared)
+
+
+def _shared(
+    values: Sequence[str], how: str, source: str, fewest: int, declared: bool
+) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
+    names, codes, counts = np.unique(np.array(values, dtype=object), return_inverse=True, return_counts=True)
+    for place in np.flatnonzero(counts >= fewest):
+        if names[place]:
+            yield _info("words", f"{how} {_quoted(str(names[place]))}", source, declared), codes == place
+
+
+def _matrix(rows: np.ndarray, columns: np.ndarray, texts: int, fewest: int) -> tuple[np.ndarray, object]:
+    """Return the columns with at least `fewest` rows, and the matrix of them."""
+    from scipy.sparse import csc_array
+
+    counts = np.bincount(columns) if len(columns) else np.zeros(0, dtype=np.int64)
+    kept = np.flatnonzero(counts >= fewest)
+    place = np.full(len(counts), -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    stays = place[columns] >= 0
+    data = np.ones(int(stays.sum()), dtype=np.float32)
+    return kept, csc_array((data, (rows[stays], place[columns[stays]])), shape=(texts, len(kept)))
+
+
+def _quoted(text: str) -> str:
+    return f"'{text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + '…'}'"
+
+
+def _info(kind: str, name: str, source: str, declared: bool) -> PropertyInfo:
+    return info_of(kind, f"{name} ({source})", absent=f"not {name} ({source})", source=source, declared=declared)

@@ -1,0 +1,178 @@
+"""Rows as the scan reads them: labels, sets, and the texts, images and columns of which properties are made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers
+from aflite_assets.data.raw_table.columns import NO_VALUE
+from aflite_assets.data.raw_table.values import as_texts
+
+Role = Literal["attribute", "column"]
+"""An attribute says something about a row; a column is the row's own input."""
+
+NO_CLASS = -1
+"""The label of a row of another set whose class the scanned rows lack."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """One column of a table: numbers as float64 with NaN, anything else as texts, None for a missing value."""
+
+    role: Role
+    values: np.ndarray | Sequence[str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class ScanRows:
+    """Labelled rows of one or more sets; the first set is scanned, the others show whether a cue holds elsewhere.
+
+    `labels`: int64 of shape (rows,), `NO_CLASS` for a class that `label_names` lacks. `sets`: per row the number of
+    its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: per row its place in its
+    file, float64 from 0. `ids` and `files`: per row, or None. `answers`: whether the rows are answers of questions,
+    with the groups as questions. `ordered_by_reader`: the order was made by the reader, so it is no property.
+    """
+
+    labels: np.ndarray
+    label_names: tuple[str, ...]
+    sets: np.ndarray
+    set_names: tuple[str, ...]
+    order: np.ndarray
+    groups: np.ndarray | None = None
+    texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    images: pa.ChunkedArray | None = None
+    columns: Mapping[str, TableColumn] = field(default_factory=dict)
+    ids: Sequence[str | None] | None = None
+    files: Sequence[str] | None = None
+    answers: bool = False
+    ordered_by_reader: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def taken(self, positions: np.ndarray) -> "ScanRows":
+        """Return the rows at these positions, int64, in that order."""
+        picked = positions.tolist()
+        return replace(
+            self,
+            labels=self.labels[positions],
+            sets=self.sets[positions],
+            order=self.order[positions],
+            groups=None if self.groups is None else self.groups[positions],
+            texts={name: [texts[row] for row in picked] for name, texts in self.texts.items()},
+            images=None if self.images is None else self.images.take(pa.array(positions)),
+            columns={name: TableColumn(one.role, _taken(one.values, positions)) for name, one in self.columns.items()},
+            ids=None if self.ids is None else [self.ids[row] for row in picked],
+            files=None if self.files is None else [self.files[row] for row in picked],
+        )
+
+    @property
+    def scanned(self) -> np.ndarray:
+        """Which rows the scan chooses and tests cues on, bool of shape (rows,)."""
+        return np.asarray((self.sets == 0) & (self.labels != NO_CLASS))
+
+
+def _taken(values: np.ndarray | Sequence[str | None], positions: np.ndarray) -> np.ndarray | list[str | None]:
+    if isinstance(values, np.ndarray):
+        return np.asarray(values[positions])
+    return [values[row] for row in positions.tolist()]
+
+
+def rows_of_examples(
+    examples: Examples, *, others: Mapping[str, Examples] | None = None, feature_names: Sequence[str] = ()
+) -> ScanRows:
+    """Return the rows of a dataset: its train split first, then its other splits, then `others` (challenge sets).
+
+    Rows of `others` keep their class if the dataset has a class of that name. `feature_names`: names of the feature
+    columns in order; else they are called "column 0" and so on. Without a split named train, all rows are scanned.
+    """
+    splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
+    if "train" in splits:
+        named = {split: examples.in_split(split) for split in sorted(splits, key=lambda split: split != "train")}
+    else:
+        named = {"all rows": examples}
+    parts = {**named, **{name: one for name, one in (others or {}).items() if one.modality == examples.modality}}
+    sets = np.repeat(np.arange(len(parts)), [len(one) for one in parts.values()])
+    kept = list(parts.values())
+    ids = _join([one.table["source_id"].to_pylist() for one in kept])
+    by_folder = examples.modality == "image" and _has_paths(examples)
+    return ScanRows(
+        labels=np.concatenate([_labels(one, examples.label_names) for one in kept]),
+        label_names=examples.label_names,
+        sets=sets,
+        set_names=tuple(parts),
+        order=np.concatenate([one.row_ids - one.row_ids.min(initial=0) for one in kept]).astype(np.float64),
+        groups=_groups(kept) if examples.groups is not None else None,
+        texts=_texts(kept),
+        images=pa.chunked_array([chunk for one in kept for chunk in one.table["image"].chunks])
+        if examples.modality == "image"
+        else None,
+        columns={**_attributes(kept), **_features(kept, feature_names)},
+        ids=None if _are_hashes(ids) else ids,
+        answers=right_answers(named[next(iter(named))]) is not None,
+        ordered_by_reader=by_folder,
+    )
+
+
+def _join(parts: Sequence[Sequence[str | None]]) -> list[str | None]:
+    return [value for part in parts for value in part]
+
+
+def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
+    numbers = np.array([names.index(name) if name in names else NO_CLASS for name in one.label_names], dtype=np.int64)
+    return np.asarray(numbers[one.labels])
+
+
+def _groups(parts: Sequence[Examples]) -> np.ndarray:
+    """Return group codes that no two sets share: only groups of the scanned set are used."""
+    codes, start = [], 0
+    for one in parts:
+        own = one.row_ids if one.groups is None else one.groups
+        codes.append(own - own.min(initial=0) + start)
+        start = int(codes[-1].max(initial=start)) + 1
+    return np.concatenate(codes)
+
+
+def _texts(parts: Sequence[Examples]) -> dict[str, list[str | None]]:
+    if parts[0].modality != "text":
+        return {}
+    names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
+    return {
+        name: _join(
+            [one.table[name].to_pylist() if name in one.table.column_names else [None] * len(one) for one in parts]
+        )
+        for name in names
+    }
+
+
+def _attributes(parts: Sequence[Examples]) -> dict[str, TableColumn]:
+    names = [name for name in parts[0].table.column_names if name.startswith("attribute.")]
+    columns = {}
+    for name in names:
+        values = [as_texts(one.table[name]) if name in one.table.column_names else [None] * len(one) for one in parts]
+        known = [None if value == NO_VALUE else value for value in _join(values)]
+        columns[name.removeprefix("attribute.")] = TableColumn("attribute", known)
+    return columns
+
+
+def _features(parts: Sequence[Examples], names: Sequence[str]) -> dict[str, TableColumn]:
+    if parts[0].modality != "features":
+        return {}
+    width = parts[0].features.shape[1]
+    fits = [one.features if one.features.shape[1] == width else np.full((len(one), width), np.nan) for one in parts]
+    matrix = np.concatenate(fits)
+    named = [names[place] if place < len(names) else f"column {place}" for place in range(width)]
+    return {name: TableColumn("column", matrix[:, place].astype(np.float64)) for place, name in enumerate(named)}
+
+
+def _are_hashes(ids: Sequence[str | None]) -> bool:
+    """Return True for the content hashes that rows without ids of their own are given."""
+    return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
+
+
+def _has_paths(examples: Examples) -> bool:
+    return len(examples) > 0 and examples.table["image"][0].as_py()["path"] is not None

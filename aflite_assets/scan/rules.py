@@ -1,0 +1,233 @@
+"""Rules "rows with this property have this class", found on one half of the rows. Tests are in `testing`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from aflite_assets.scan.properties.records import Number, Properties, PropertyInfo
+
+LEAST_CHOSEN = 0.08
+"""Difference between the shares of the class and of the rest that carry a property, from which a rule is tested."""
+
+MOST_CHOSEN = 1_500
+"""Rules of one family that are tested on the other half, those that tell the most."""
+
+PAIRED = 20
+"""Rules, the strongest, whose pairs are tried."""
+
+PAIR_GAIN = 0.10
+"""Difference in shares that a pair must add to each of its rules: 5 points of balanced accuracy."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One condition: a flag that a row has or lacks, or a number in bins `low` to `high`."""
+
+    form: Literal["flag", "number"]
+    index: int
+    has: bool = True
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Rows that meet all parts have the class `label` more often. `strength`: difference of shares where chosen."""
+
+    label: int
+    parts: tuple[Part, ...]
+    strength: float
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for rules of one property and class, whatever their ranges are."""
+        return (self.label, *((part.form, part.index, part.has) for part in self.parts))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Classes that are tested, ascending, and per row the class number, int64."""
+
+    labels: np.ndarray
+    tested: np.ndarray
+    classes: int
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether one class against the rest is the same test for both."""
+        return len(np.unique(self.labels)) == 2
+
+
+def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:
+    """Return the rules whose shares differ by at least `LEAST_CHOSEN` on these rows, and pairs of the strongest.
+
+    `rows`: positions, int64. Of each number the one range per class is taken whose shares differ most.
+    """
+    labels = counts.labels[rows]
+    single = [*_flag_rules(properties, rows, labels, counts), *_number_rules(properties, rows, labels, counts)]
+    artefacts = [rule for rule in single if is_artefact(rule, properties)]
+    others = [rule for rule in single if not is_artefact(rule, properties)]
+    kept = [*_strongest(artefacts), *_strongest(others)]
+    return [*kept, *_pairs(kept, properties, rows, labels)]
+
+
+def _strongest(rules: Sequence[Rule]) -> list[Rule]:
+    return sorted(rules, key=lambda rule: -rule.strength)[:MOST_CHOSEN]
+
+
+def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts) -> list[Rule]:
+    apart = share_differences(properties.flags.present[rows], labels, counts.classes)
+    rules = []
+    for label in counts.tested.tolist():
+        for index in np.flatnonzero(apart[:, label] >= LEAST_CHOSEN).tolist():
+            rules.append(Rule(label, (Part("flag", index),), float(apart[index, label])))
+        if counts.is_binary:
+            continue  # lacking a property is then a rule for the other class, and the same test
+        for index in np.flatnonzero(apart[:, label] <= -LEAST_CHOSEN).tolist():
+            rules.append(Rule(label, (Part("flag", index, has=False),), -float(apart[index, label])))
+    return rules
+
+
+def share_differences(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
+    """Return, per property and class, the share of the class that has it less the share of the rest.
+
+    `present`: sparse, shape (rows, properties). Returns float64 of shape (properties, classes); 0 for a class that is
+    missing or alone.
+    """
+    from scipy.sparse import csr_array
+
+    rows = len(labels)
+    one_hot = csr_array((np.ones(rows), (np.arange(rows), labels)), shape=(rows, classes))
+    inside = np.asarray((present.T.astype(np.float64) @ one_hot).toarray())
+    sizes = np.bincount(labels, minlength=classes).astype(np.float64)
+    total = inside.sum(axis=1, keepdims=True)
+    apart = inside / np.maximum(sizes, 1) - (total - inside) / np.maximum(rows - sizes, 1)
+    return np.where((sizes > 0) & (sizes < rows), apart, 0.0)
+
+
+def _number_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts) -> list[Rule]:
+    rules = []
+    for index, number in enumerate(properties.numbers):
+        for label, low, high, strength in best_ranges(number, rows, labels, counts):
+            if strength >= LEAST_CHOSEN:
+                rules.append(Rule(label, (Part("number", index, low=low, high=high),), strength))
+    return rules
+
+
+NEARLY_ALL = 0.95
+"""Share of the rows with a number from which a range says no more than that the number is given."""
+
+
+def best_ranges(
+    number: Number, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
+) -> list[tuple[int, int, int, float]]:
+    """Return, per tested class, the range of bins (first, last) whose shares of the class and the rest differ most.
+
+    It is the run of bins with the largest sum of differences (Kadane's algorithm), so no other range tells more. Rows
+    without the number are outside of every range. A class whose range is nearly all of them has none.
+    """
+    codes = number.codes[rows]
+    known = codes >= 0
+    flat = np.bincount(labels[known] * number.bins + codes[known], minlength=counts.classes * number.bins)
+    inside = flat.reshape(counts.classes, number.bins).astype(np.float64)
+    sizes = np.bincount(labels, minlength=counts.classes).astype(np.float64)[:, None]
+    apart = inside / np.maximum(sizes, 1) - (inside.sum(axis=0) - inside) / np.maximum(len(rows) - sizes, 1)
+    sums = np.concatenate([np.zeros((counts.classes, 1)), np.cumsum(apart, axis=1)], axis=1)
+    lowest = np.minimum.accumulate(sums[:, :-1], axis=1)
+    gains = sums[:, 1:] - lowest
+    highs = gains.argmax(axis=1)
+    found = []
+    for label in counts.tested.tolist():
+        high = int(highs[label])
+        low = int(sums[label, : high + 1].argmin())
+        if inside[:, low : high + 1].sum() > NEARLY_ALL * known.sum():
+            continue
+        found.append((label, low, high, float(gains[label, high])))
+    return found
+
+
+def _pairs(rules: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray) -> list[Rule]:
+    """Return pairs of the strongest rules of one class that tell at least `PAIR_GAIN` more than either."""
+    found = []
+    for label in sorted({rule.label for rule in rules}):
+        own = [rule for rule in _strongest(rules) if rule.label == label][:PAIRED]
+        if len(own) < 2:
+            continue
+        has = np.column_stack([carriers(rule, properties)[rows] for rule in own]).astype(np.float64)
+        inside = labels == label
+        both = has[inside].T @ has[inside] / max(inside.sum(), 1) - has[~inside].T @ has[~inside] / max(
+            (~inside).sum(), 1
+        )
+        single = np.diag(both)
+        gain = both - np.maximum(single[:, None], single[None, :])
+        for first, second in np.argwhere(np.triu(gain, 1) >= PAIR_GAIN).tolist():
+            parts = sorted(own[first].parts + own[second].parts, key=lambda part: (part.form, part.index, part.has))
+            found.append(Rule(label, tuple(parts), float(both[first, second])))
+    return found
+
+
+def carriers(rule: Rule, properties: Properties) -> np.ndarray:
+    """Return which rows meet the rule's conditions, bool of shape (rows,)."""
+    inside = np.ones(properties.flags.present.shape[0], dtype=bool)
+    for part in rule.parts:
+        if part.form == "number":
+            codes = properties.numbers[part.index].codes
+            inside &= (codes >= part.low) & (codes <= part.high)
+        else:
+            inside &= _has_flag(properties, part.index) == part.has
+    return inside
+
+
+def _has_flag(properties: Properties, index: int) -> np.ndarray:
+    present = properties.flags.present
+    has = np.zeros(present.shape[0], dtype=bool)
+    has[present.indices[present.indptr[index] : present.indptr[index + 1]]] = True
+    return has
+
+
+def info_of_part(part: Part, properties: Properties) -> PropertyInfo:
+    """Return the record of the property that a part is about."""
+    return properties.flags.infos[part.index] if part.form == "flag" else properties.numbers[part.index].info
+
+
+def is_artefact(rule: Rule, properties: Properties) -> bool:
+    """Return True if no part of the rule belongs to the task."""
+    return all(info_of_part(part, properties).is_artefact for part in rule.parts)
+
+
+def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCounts) -> Rule:
+    """Return the rule with its range chosen on all these rows, which is the range that is reported."""
+    if len(rule.parts) > 1 or rule.parts[0].form == "flag":
+        return rule
+    (part,) = rule.parts
+    ranges = best_ranges(properties.numbers[part.index], rows, counts.labels[rows], counts)
+    low, high = next(((low, high) for label, low, high, _ in ranges if label == rule.label), (part.low, part.high))
+    return replace(rule, parts=(replace(part, low=low, high=high),))
+
+
+def name_of(rule: Rule, properties: Properties) -> str:
+    """Return the rule's conditions as a person reads them."""
+    return " and ".join(_part_name(part, properties) for part in rule.parts)
+
+
+def _part_name(part: Part, properties: Properties) -> str:
+    info = info_of_part(part, properties)
+    if part.form == "flag":
+        return info.name if part.has else info.absent
+    number = properties.numbers[part.index]
+    low, high = _written(number.lows[part.low], number), _written(number.highs[part.high], number)
+    if low == high:
+        return f"{info.name} = {low}"
+    if part.low == 0:
+        return f"{info.name} at most {high}"
+    if part.high == number.bins - 1:
+        return f"{info.name} at least {low}"
+    return f"{info.name} from {low} to {high}"
+
+
+def _written(value: float, number: Number) -> str:
+    if number.is_date:
+        return str(np.datetime64("1970-01-01") + np.timedelta64(int(value // 1), "D"))
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4g}"

@@ -1,0 +1,365 @@
+"""The scan: which properties of rows tell the label by themselves. Entry points `scan_examples` and `scan_rows`."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.scan.cues import ClassSize, Cue, ScanResult
+from aflite_assets.scan.cuts import Cut, draw_cut
+from aflite_assets.scan.effects import Effects, measure_effects, wilson
+from aflite_assets.scan.elsewhere import measure_elsewhere
+from aflite_assets.scan.merging import Found, in_order, merged
+from aflite_assets.scan.properties.anywhere import is_sorted_by_label
+from aflite_assets.scan.properties.extraction import Extracted, extract
+from aflite_assets.scan.properties.records import Properties
+from aflite_assets.scan.rows import ScanRows, rows_of_examples
+from aflite_assets.scan.rules import (
+    ClassCounts,
+    Rule,
+    carriers,
+    choose_rules,
+    fitted,
+    info_of_part,
+    is_artefact,
+    name_of,
+)
+from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
+from aflite_assets.scan.testing import over_cuts, permutation_p_values, score_p_values, yekutieli
+
+CUTS = 5
+FAMILY_ERROR = 0.01
+"""Chance of one false artefact or more among all of them."""
+
+FALSE_CANDIDATES = 0.05
+"""Share of false ones among the candidates, on average."""
+
+LEAST_BALANCED = 0.55
+"""The lower end of a cue's balanced accuracy must reach this."""
+
+FEWEST_CARRIERS = 30
+"""Rows of the tested half that must carry a cue."""
+
+FEWEST_ROWS = 60
+"""Rows that a class and all others need to be tested, and as many units of rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanSettings:
+    """Settings of a scan.
+
+    `irrelevant`: texts and columns that are declared to be no part of the task. `threads`: that decode images.
+    `most_rows`: rows per set that are read; of a larger set a random sample is.
+    """
+
+    irrelevant: tuple[str, ...] = ()
+    threads: int = 2
+    most_rows: int = 60_000
+
+
+@dataclass(eq=False)
+class _Tally:
+    """Numbers of one rule over the cuts in which it was chosen."""
+
+    rule: Rule
+    p_values: list[float] = field(default_factory=list)
+    effects: list[tuple[float, float, float, float]] = field(default_factory=list)
+
+
+def scan_examples(
+    examples: Examples,
+    *,
+    settings: ScanSettings,
+    seed: int,
+    others: Mapping[str, Examples] | None = None,
+    feature_names: Sequence[str] = (),
+) -> ScanResult:
+    """Scan the train split of a dataset; its other splits and `others` show whether cues hold there.
+
+    Args:
+        examples: the rows, with one kind of input.
+        settings: what is declared irrelevant, and threads.
+        seed: decides the cuts and the permutations.
+        others: challenge sets by name.
+        feature_names: names of the feature columns, in order.
+
+    Raises:
+        InvalidInputError: there is no row.
+        MissingDataError: an image file is missing.
+    """
+    return scan_rows(
+        rows_of_examples(examples, others=others, feature_names=feature_names), settings=settings, seed=seed
+    )
+
+
+def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResult:
+    """Scan rows of any columns; see `scan_examples`.
+
+    Raises:
+        InvalidInputError: there is no row to scan.
+        MissingDataError: an image file is missing.
+    """
+    scanned = np.flatnonzero(rows.scanned)
+    if not len(scanned):
+        raise InvalidInputError("there is no labelled row to scan; give at least one set with labels")
+    whole, rows = rows, sampled_rows(rows, settings.most_rows, np.random.default_rng([seed, 2]))
+    scanned = np.flatnonzero(rows.scanned)
+    declared = frozenset(settings.irrelevant)
+    extracted = extract(rows, declared=declared, fewest=FEWEST_CARRIERS, threads=settings.threads)
+    classes = _class_sizes(rows, scanned, extracted.units)
+    tested = np.array([number for number, one in enumerate(classes) if one.detectable is not None], dtype=np.int64)
+    counts = ClassCounts(rows.labels, tested, len(rows.label_names))
+    empty = ScanResult(
+        (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
+        _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool),
+    )  # fmt: skip
+    if not len(tested):
+        return empty
+    cuts = _cuts(rows, extracted.units, scanned, seed)
+    rules = [choose_rules(extracted.properties, cut.chosen_on, counts) for cut in cuts]
+    found = _tested_rules(extracted, counts, cuts, rules, seed)
+    surface = _surface(rows, extracted, cuts, rules)
+    cues, carried = _cues(rows, extracted, found, counts)
+    return replace(empty, cues=cues, surface=surface, carriers=carried)
+
+
+def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tuple[ClassSize, ...]:
+    labels = rows.labels[scanned]
+    sizes = []
+    for number, name in enumerate(rows.label_names):
+        own = labels == number
+        count = int(own.sum())
+        smallest = min(count, len(labels) - count)
+        n_units = min(len(np.unique(units[scanned][side])) for side in (own, ~own)) if smallest else 0
+        enough = smallest >= FEWEST_ROWS and n_units >= FEWEST_ROWS // 2
+        sizes.append(ClassSize(name, count, _detectable(count, len(labels) - count) if enough else None))
+    return tuple(sizes)
+
+
+def _detectable(rows: int, rest: int) -> float:
+    """Return the balanced accuracy of a cue whose interval on half of the rows just reaches `LEAST_BALANCED`."""
+    shares = np.linspace(0.1, 1.0, 181)
+    low, _ = wilson(shares, np.full(len(shares), rows / 2))
+    _, high = wilson(np.full(len(shares), 0.02), np.full(len(shares), rest / 2))
+    lower = 0.5 + (shares - 0.02 - np.hypot(shares - low, high - 0.02)) / 2
+    enough = (lower >= LEAST_BALANCED) & (shares * rows / 2 + 0.02 * rest / 2 >= FEWEST_CARRIERS)
+    return float(0.5 + (shares[enough][0] - 0.02) / 2) if enough.any() else 1.0
+
+
+def sampled_rows(rows: ScanRows, most_rows: int, rng: np.random.Generator) -> ScanRows:
+    """Return the rows, of every set at most `most_rows`, drawn at random; whole groups as far as they fit."""
+    kept = []
+    for number in range(len(rows.set_names)):
+        own = np.flatnonzero(rows.sets == number)
+        if len(own) > most_rows:
+            groups = np.arange(len(own)) if rows.groups is None else np.unique(rows.groups[own], return_inverse=True)[1]
+            order = rng.permutation(int(groups.max()) + 1)[groups]
+            own = np.sort(own[np.argsort(order, kind="stable")[:most_rows]])
+        kept.append(own)
+    positions = np.concatenate(kept)
+    return rows if len(positions) == len(rows) else rows.taken(positions)
+
+
+def _notes(rows: ScanRows, classes: Sequence[ClassSize], all_rows: int) -> tuple[str, ...]:
+    notes = []
+    if len(rows) < all_rows:
+        notes.append(f"Of {all_rows:,} rows a random sample of {len(rows):,} was scanned.")
+    small = [one.name for one in classes if one.detectable is None]
+    if small:
+        shown = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
+        notes.append(
+            f"Not tested, with fewer than {FEWEST_ROWS} rows, or rows of fewer than {FEWEST_ROWS // 2} groups, in the "
+            f"class or outside of it: {shown}."
+        )
+    if not rows.ordered_by_reader and is_sorted_by_label(rows) and len(classes) > 1:
+        notes.append("The file is sorted by label, so the order of the rows was not tested.")
+    return tuple(notes)
+
+
+def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> list[Cut]:
+    return [
+        draw_cut(scanned, rows.labels[scanned], units[scanned], np.random.default_rng([seed, 0, cut]))
+        for cut in range(CUTS)
+    ]
+
+
+def _surface(
+    rows: ScanRows, extracted: Extracted, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]]
+) -> SurfaceAccuracy | None:
+    artefacts = [[rule for rule in own if is_artefact(rule, extracted.properties)] for own in rules]
+    return surface_accuracy(extracted.properties, rows.labels, extracted.units, cuts, artefacts, fewest=FEWEST_CARRIERS)
+
+
+def _tested_rules(
+    extracted: Extracted, counts: ClassCounts, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]], seed: int
+) -> list[Found]:
+    """Test the rules that were chosen on each cut, and return those that pass over all of them."""
+    properties = extracted.properties
+    tallies: dict[bool, dict[tuple[object, ...], _Tally]] = {True: {}, False: {}}
+    for number, (cut, chosen) in enumerate(zip(cuts, rules, strict=True)):
+        rng = np.random.default_rng([seed, 1, number])
+        by_family: dict[bool, list[Rule]] = defaultdict(list)
+        for rule in chosen:
+            by_family[is_artefact(rule, properties)].append(rule)
+        for artefact, own in by_family.items():
+            _test(own, extracted, counts, cut, tallies[artefact], rng=rng, artefact=artefact)
+    everything = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
+    return [
+        *_passed(tallies[True], extracted, counts, everything, artefact=True),
+        *_passed(tallies[False], extracted, counts, everything, artefact=False),
+    ]
+
+
+def _test(
+    rules: Sequence[Rule],
+    extracted: Extracted,
+    counts: ClassCounts,
+    cut: Cut,
+    tallies: dict[tuple[object, ...], _Tally],
+    *,
+    rng: np.random.Generator,
+    artefact: bool,
+) -> None:
+    """Add the p-values and effects of one cut. P-values of either family are adjusted for all its chosen rules."""
+    rows = cut.tested_on
+    labels, units = counts.labels[rows], extracted.units[rows]
+    present = _carried(rules, extracted.properties, rows)
+    rule_labels = np.array([rule.label for rule in rules], dtype=np.int64)
+    if artefact:
+        p_values = permutation_p_values(present.toarray().astype(np.float32), rule_labels, labels, units, rng)
+    else:
+        p_values = np.minimum(1.0, len(rules) * score_p_values(present, rule_labels, labels, units))
+    effects = np.zeros((4, len(rules)))
+    for label in np.unique(rule_labels):
+        own = np.flatnonzero(rule_labels == label)
+        effects[:, own] = _as_array(measure_effects(present[:, own], labels == label, units))
+    for place, rule in enumerate(rules):
+        tally = tallies.setdefault(rule.key, _Tally(rule))
+        tally.p_values.append(float(p_values[place]))
+        tally.effects.append(tuple(effects[:, place].tolist()))
+
+
+def _as_array(effects: Effects) -> np.ndarray:
+    return np.stack([effects.balanced, effects.low, effects.high, effects.carriers])
+
+
+def _carried(rules: Sequence[Rule], properties: Properties, rows: np.ndarray) -> Any:
+    """Return which of the rows carry each rule, csc_array of shape (rows, rules)."""
+    from scipy.sparse import csc_array
+
+    where = [np.flatnonzero(carriers(rule, properties)[rows]) for rule in rules]
+    ends = np.append(0, np.cumsum([len(one) for one in where]))
+    flat = np.concatenate(where) if where else np.zeros(0, dtype=np.int64)
+    return csc_array((np.ones(len(flat)), flat, ends), shape=(len(rows), len(rules)))
+
+
+def _passed(
+    tallies: Mapping[tuple[object, ...], _Tally],
+    extracted: Extracted,
+    counts: ClassCounts,
+    rows: np.ndarray,
+    *,
+    artefact: bool,
+) -> list[Found]:
+    p_values = {key: over_cuts(tally.p_values, CUTS) for key, tally in tallies.items()}
+    sure = (
+        {key for key, p in p_values.items() if p <= FAMILY_ERROR} if artefact else yekutieli(p_values, FALSE_CANDIDATES)
+    )
+    found = []
+    for key, tally in tallies.items():
+        balanced, low, high, carried = np.median(np.array(tally.effects), axis=0).tolist()
+        if key not in sure or low < LEAST_BALANCED or carried < FEWEST_CARRIERS:
+            continue
+        rule = fitted(tally.rule, extracted.properties, rows, counts)
+        has = carriers(rule, extracted.properties)
+        if _is_opposite_shorter(rule, has[rows], counts):
+            rule = _opposite(rule, counts.labels[rows])
+            has = ~has
+        found.append(
+            Found(
+                rule,
+                name_of(rule, extracted.properties),
+                _kind(rule, extracted.properties),
+                has,
+                artefact,
+                balanced,
+                low,
+                high,
+                p_values[key],
+            )
+        )
+    return found
+
+
+def _kind(rule: Rule, properties: Properties) -> str:
+    return " and ".join(dict.fromkeys(info_of_part(part, properties).kind for part in rule.parts))
+
+
+def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
+    """Of two classes, lacking a property is the same cue for the other class; the one with fewer rows is reported."""
+    flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
+    return counts.is_binary and flag and bool(has.mean() > 0.5)
+
+
+def _opposite(rule: Rule, labels: np.ndarray) -> Rule:
+    (other,) = set(np.unique(labels).tolist()) - {rule.label}
+    return replace(rule, label=other, parts=(replace(rule.parts[0], has=False),))
+
+
+def _cues(
+    rows: ScanRows, extracted: Extracted, found: Sequence[Found], counts: ClassCounts
+) -> tuple[tuple[Cue, ...], np.ndarray]:
+    """Return the cues with their synonyms, and which rows carry them, bool of shape (rows, cues)."""
+    scanned = rows.scanned
+    inside = [replace(one, carriers=one.carriers[scanned]) for one in found]
+    whole = {id(own): one.carriers for own, one in zip(inside, found, strict=True)}
+    ordered, by = in_order(merged(inside, is_binary=counts.is_binary), rows.labels[scanned], extracted.units[scanned])
+    leads = [lead for lead, _ in ordered]
+    carried = [whole[id(lead)] for lead in leads]
+    cues = []
+    for place, (lead, same) in enumerate(ordered):
+        cue = _cue(place, lead, same, rows.labels[scanned], rows.label_names, extracted.properties)
+        elsewhere = measure_elsewhere(carried[place], lead.rule.label, lead.balanced, rows, extracted.units)
+        cues.append(replace(cue, explained_by=by[place], elsewhere=elsewhere))
+    return tuple(cues), np.column_stack(carried) if carried else np.zeros((len(rows), 0), dtype=bool)
+
+
+def _cue(
+    number: int,
+    lead: Found,
+    same: Sequence[Found],
+    labels: np.ndarray,
+    names: tuple[str, ...],
+    properties: Properties,
+) -> Cue:
+    is_class, has = labels == lead.rule.label, lead.carriers
+    infos = [info_of_part(part, properties) for part in lead.rule.parts]
+    return Cue(
+        number=number,
+        name=lead.name,
+        kind=lead.kind,
+        reason=infos[0].reason if lead.is_artefact else None,
+        label=names[lead.rule.label],
+        rows=int(has.sum()),
+        share_of_class=float(has[is_class].mean()),
+        share_of_rest=float(has[~is_class].mean()),
+        precision=float(is_class[has].mean()) if has.any() else 0.0,
+        base_rate=float(is_class.mean()),
+        balanced=lead.balanced,
+        low=lead.low,
+        high=lead.high,
+        p_value=lead.p_value,
+        synonyms=_synonyms(lead, same),
+    )
+
+
+def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
+    """Return names of other properties with the same rows, without opposites, which say nothing more."""
+    own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
+    if all(part.has for part in lead.rule.parts):
+        own = [one for one in own if all(part.has for part in one.rule.parts)]
+    return tuple(dict.fromkeys(one.name for one in own))

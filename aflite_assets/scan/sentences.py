@@ -1,0 +1,103 @@
+"""What a scan found in sentences: the first line, and what the numbers of a cue mean. They are not escaped."""
+
+from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.wording import counted
+
+_CHANCE = "in balanced accuracy, where chance is 50 %"
+
+
+def headline(result: ScanResult) -> str:
+    """Return in one sentence what was found."""
+    if not result.can_tell:
+        return (
+            f"Cannot tell: of {counted(result.rows)} no class has enough rows, and enough rows outside of it, to test "
+            "a cue on rows that it was not chosen on."
+        )
+    tested = f"{result.properties:,} properties"
+    artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)
+    if artefacts:
+        more = f" and {_counted(candidates, 'candidate')}" if candidates else ""
+        return f"Found {_counted(artefacts, 'artefact')}{more}; {_CHANCE}."
+    if result.artefacts:
+        return (
+            f"Found {_counted(candidates, 'candidate')}, and artefacts that go with {_them(candidates)}: "
+            f"{_described(result.artefacts[0])}; {_CHANCE}."
+        )
+    if result.is_spread and result.surface is not None:
+        more = f" Found {_counted(candidates, 'candidate')}." if candidates else ""
+        return (
+            f"No single artefact tells the label, but all together do: {percent(result.surface.balanced)} balanced "
+            f"accuracy, where chance is {percent(result.surface.chance)}.{more}"
+        )
+    if candidates:
+        return f"No artefact found among {tested}, but {_counted(candidates, 'candidate')}; {_CHANCE}."
+    return f"Nothing found: none of {tested} tells a class by itself."
+
+
+def _by_itself(cues: tuple[Cue, ...]) -> list[Cue]:
+    """Return the cues that tell something beside every stronger one."""
+    return [cue for cue in cues if cue.explained_by is None]
+
+
+def _them(cues: list[Cue]) -> str:
+    return "it" if len(cues) == 1 else "them"
+
+
+def _counted(cues: list[Cue], noun: str) -> str:
+    strongest = max(cues, key=lambda cue: cue.balanced)
+    which = "" if len(cues) == 1 else "the strongest: "
+    verb = "tells" if len(cues) == 1 else "tell"
+    return f"{counted(len(cues), noun)} that {verb} the label ({which}{_described(strongest)})"
+
+
+def _described(cue: Cue) -> str:
+    return f"“{cue.name}” for class “{cue.label}”, {percent(cue.balanced)}"
+
+
+def cue_sentence(cue: Cue) -> str:
+    """Return what a cue's numbers mean."""
+    return (
+        f"{percent(cue.share_of_class)} of the rows of “{cue.label}” carry it, against {percent(cue.share_of_rest)} of "
+        f"the others; {percent(cue.precision)} of its {counted(cue.rows)} are “{cue.label}”, against "
+        f"{percent(cue.base_rate)} of all rows."
+    )
+
+
+def surface_sentence(result: ScanResult) -> str:
+    """Return how much all artefacts together tell, or an empty string without any."""
+    one = result.surface
+    if one is None:
+        return ""
+    return (
+        f"Surface alone, all artefacts in one linear model: {percent(one.balanced)} balanced accuracy "
+        f"[{percent(one.low)}, {percent(one.high)}], chance {percent(one.chance)}."
+    )
+
+
+def reach_sentence(result: ScanResult) -> str:
+    """Return how weak a cue these rows would show, or an empty string if they show none."""
+    reach = [one for one in result.classes if one.detectable is not None]
+    if not reach:
+        return ""
+    best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
+    ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
+    return f"With so many rows, a cue of less than {ends} balanced accuracy can be missed."
+
+
+def elsewhere_sentences(cue: Cue) -> list[str]:
+    """Return a sentence for each other set in which the cue does not hold as in the scanned rows."""
+    told = {
+        "reversed": "it is reversed on",
+        "gone": "it tells nothing on",
+        "weaker": "it tells less on",
+    }
+    return [
+        f"{told[one.state]} “{one.name}”: {percent(one.balanced)} [{percent(one.low or 0)}, {percent(one.high or 0)}]"
+        for one in cue.elsewhere
+        if one.state in told and one.balanced is not None
+    ]
+
+
+def percent(share: float) -> str:
+    """Return a share in [0, 1] in whole per cent."""
+    return f"{100 * share:.0f} %"

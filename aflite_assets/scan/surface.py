@@ -1,0 +1,112 @@
+"""All artefacts together in one linear model: how much of the label the surface tells, also in many weak properties."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.scan.cuts import Cut
+from aflite_assets.scan.effects import Z_95
+from aflite_assets.scan.properties.records import Properties
+from aflite_assets.scan.rules import Rule, carriers
+
+MOST_COLUMNS = 1_500
+"""Columns of the model; of more properties, those that the most rows carry."""
+
+MOST_RULES = 200
+"""Chosen rules that are columns of the model, the strongest."""
+
+_NUMBER_BINS = 8
+
+
+@dataclass(frozen=True)
+class SurfaceAccuracy:
+    """Balanced accuracy of a linear model on artefacts alone, in [0, 1], on rows it was not trained on.
+
+    `low`, `high`: a 95 % interval that counts units; all are medians over the cuts. `chance`: one over the number of
+    classes. `columns`: properties that it reads.
+    """
+
+    balanced: float
+    low: float
+    high: float
+    chance: float
+    columns: int
+
+
+def surface_accuracy(
+    properties: Properties,
+    labels: np.ndarray,
+    units: np.ndarray,
+    cuts: Sequence[Cut],
+    rules: Sequence[Sequence[Rule]],
+    *,
+    fewest: int,
+) -> SurfaceAccuracy | None:
+    """Train a ridge classifier with balanced classes on one half of each cut and test it on the other.
+
+    It reads the artefacts, and whether rows carry the artefact `rules` that were chosen on the same half of the cut.
+    `fewest`: rows that a property needs to be read. Returns None if the rows have no artefact that varies.
+    """
+    rows = np.sort(np.concatenate([cuts[0].chosen_on, cuts[0].tested_on]))
+    matrix = _matrix(properties, rows, fewest)
+    if matrix.shape[1] == 0:
+        return None
+    found = []
+    for cut, chosen in zip(cuts, rules, strict=True):
+        whole = np.column_stack([matrix, *(carriers(rule, properties)[rows] for rule in chosen[:MOST_RULES])])
+        train, test = np.searchsorted(rows, cut.chosen_on), np.searchsorted(rows, cut.tested_on)
+        predicted = _predict(whole[train], labels[cut.chosen_on], whole[test])
+        found.append(_balanced(predicted == labels[cut.tested_on], labels[cut.tested_on], units[cut.tested_on]))
+    balanced, low, high = np.median(np.array(found), axis=0).tolist()
+    return SurfaceAccuracy(balanced, low, high, 1 / len(np.unique(labels[rows])), matrix.shape[1])
+
+
+def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray:
+    """Return the artefacts of the rows as float32 columns: flags, and numbers in bins of equal size."""
+    present = properties.flags.present[rows]
+    counts = np.asarray(present.sum(axis=0)).ravel()
+    often = np.minimum(counts, len(rows) - counts)
+    artefact = np.array([info.is_artefact for info in properties.flags.infos], dtype=bool)
+    kept = np.flatnonzero(artefact & (often >= fewest))
+    kept = kept[np.argsort(-often[kept], kind="stable")][:MOST_COLUMNS]
+    columns = [present[:, kept].toarray().astype(np.float32)]
+    for number in properties.numbers:
+        if number.info.is_artefact:
+            columns.append(_binned(number.codes[rows]))
+    return np.concatenate(columns, axis=1)
+
+
+def _binned(codes: np.ndarray) -> np.ndarray:
+    known = codes[codes >= 0]
+    if not len(known):
+        return np.zeros((len(codes), 0), dtype=np.float32)
+    edges = np.unique(np.quantile(known, np.arange(1, _NUMBER_BINS) / _NUMBER_BINS, method="inverted_cdf"))
+    bins = np.where(codes < 0, -1, np.searchsorted(edges, codes, side="left"))
+    return np.asarray(bins[:, None] == np.arange(len(edges) + 1), dtype=np.float32)
+
+
+def _predict(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    from sklearn.linear_model import RidgeClassifier
+
+    if len(np.unique(labels)) < 2:
+        return np.full(len(test), labels[0])
+    mean, deviation = train.mean(axis=0), train.std(axis=0)
+    scale = np.where(deviation > 1e-6, deviation, 1.0)
+    model = RidgeClassifier(alpha=0.02 * len(train), class_weight="balanced", solver="cholesky")
+    model.fit((train - mean) / scale, labels)
+    return np.asarray(model.predict((test - mean) / scale))
+
+
+def _balanced(right: np.ndarray, labels: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
+    """Return the mean over classes of the share that is right, and its interval."""
+    shares, variance = [], 0.0
+    for label in np.unique(labels):
+        own = labels == label
+        share = float(right[own].mean())
+        _, codes = np.unique(units[own], return_inverse=True)
+        of_units = np.bincount(codes, right[own] - share)
+        variance += float((of_units**2).sum()) / own.sum() ** 2 + 0.25 / own.sum() ** 2
+        shares.append(share)
+    half = Z_95 * np.sqrt(variance) / len(shares)
+    return float(np.mean(shares)), float(np.mean(shares) - half), float(np.mean(shares) + half)

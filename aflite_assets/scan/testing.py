@@ -1,0 +1,128 @@
+"""Tests of chosen rules on the other half: maxT by permutation for artefacts, score tests for candidates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.diagnostics.score_tests import score_test
+
+PERMUTATIONS = 999
+"""Of the labels between units; the smallest p-value of a cut is then 0.001."""
+
+_AT_ONCE = 250
+_RATIO = 1.25
+"""Units exchange their labels with units of at most about this many times their size."""
+
+
+def permutation_p_values(
+    present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return p-values adjusted for all rules together by the largest statistic (Westfall and Young 1993, maxT).
+
+    Args:
+        present: which rows carry each rule, float32 of shape (rows, rules).
+        rule_labels: class of each rule, int64.
+        labels: class of each row, int64.
+        units: codes of rows that belong together; whole units exchange their labels.
+        rng: draws the permutations.
+
+    The statistic is the difference between the shares of the class and of the rest that carry the rule, divided by its
+    standard deviation over the permutations. A unit gets the labels of another one of about its size, so that units
+    whose size depends on the class do not make every property of large units look like a cue.
+    """
+    observed = _differences(present, rule_labels, labels[:, None])[:, 0]
+    order = unit_permutations(units, rng)
+    blocks = []
+    for start in range(0, PERMUTATIONS, _AT_ONCE):
+        count = min(_AT_ONCE, PERMUTATIONS - start)
+        permuted = np.column_stack([labels[next(order)] for _ in range(count)])
+        blocks.append(_differences(present, rule_labels, permuted))
+    null = np.concatenate(blocks, axis=1)
+    mean, deviation = null.mean(axis=1, keepdims=True), null.std(axis=1, keepdims=True)
+    scale = np.where(deviation > 1e-9, deviation, np.inf)
+    largest = ((null - mean) / scale).max(axis=0)
+    statistic = (observed - mean[:, 0]) / scale[:, 0]
+    return np.asarray((1 + (largest[None, :] >= statistic[:, None] - 1e-9).sum(axis=1)) / (1 + PERMUTATIONS))
+
+
+def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the difference of shares of each rule under each column of labels, (rules, columns)."""
+    found = np.zeros((present.shape[1], labels.shape[1]))
+    total = present.sum(axis=0)[:, None]
+    for label in np.unique(rule_labels):
+        own = rule_labels == label
+        is_class = (labels == label).astype(np.float32)
+        sizes = is_class.sum(axis=0)
+        inside = present[:, own].T @ is_class
+        found[own] = inside / np.maximum(sizes, 1) - (total[own] - inside) / np.maximum(len(labels) - sizes, 1)
+    return found
+
+
+def unit_permutations(units: np.ndarray, rng: np.random.Generator) -> Any:
+    """Yield permutations without end: per row the row whose label it gets, int64.
+
+    Rows that are alone change places with each other. Larger units get the labels of a unit of about their size, in
+    random order; of a larger one they get a part, of a smaller one some twice.
+    """
+    _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    if len(sizes) == len(units):
+        while True:
+            yield rng.permutation(len(units))
+    by_size = np.argsort(sizes, kind="stable")
+    stratum = np.empty(len(sizes), dtype=np.int64)
+    stratum[by_size] = _strata(sizes[by_size])
+    in_strata = np.argsort(stratum, kind="stable")
+    while True:
+        donors = np.empty(len(sizes), dtype=np.int64)
+        donors[in_strata] = np.lexsort((rng.random(len(sizes)), stratum))
+        shuffled = np.lexsort((rng.random(len(units)), codes))
+        starts = np.append(0, np.cumsum(sizes))[:-1]
+        place = np.arange(len(units)) - np.repeat(starts, sizes)
+        own = np.repeat(np.arange(len(sizes)), sizes)
+        donor = donors[own]
+        source = np.empty(len(units), dtype=np.int64)
+        source[np.argsort(codes, kind="stable")] = shuffled[starts[donor] + place * sizes[donor] // sizes[own]]
+        yield source
+
+
+def _strata(sizes: np.ndarray) -> np.ndarray:
+    """Number ascending sizes so that those of one number are at most `_RATIO` apart."""
+    strata, first, number = np.zeros(len(sizes), dtype=np.int64), 1, 0
+    for place, size in enumerate(sizes.tolist()):
+        if size > _RATIO * first:
+            number, first = number + 1, size
+        strata[place] = number
+    return strata
+
+
+def score_p_values(present: Any, rule_labels: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return one-sided p-values of the rules, each alone, with variances between units.
+
+    `present`: sparse, shape (rows, rules). Student's t with one degree of freedom less than there are units.
+    """
+    from scipy.stats import t
+
+    z = np.zeros(present.shape[1])
+    for label in np.unique(rule_labels):
+        own = np.flatnonzero(rule_labels == label)
+        one_stratum = np.zeros(len(labels), dtype=np.int64)
+        z[own], _ = score_test(present[:, own], (labels == label).astype(np.float64), one_stratum, units)
+    return np.asarray(t.sf(z, max(len(np.unique(units)) - 1, 1)))
+
+
+def over_cuts(p_values: Sequence[float], cuts: int) -> float:
+    """Return twice the median p-value over the cuts (Meinshausen, Meier and Buehlmann 2009, JASA 104:1671).
+
+    Cuts in which the rule was not chosen count as 1; with five cuts it must be chosen in three.
+    """
+    filled = sorted([*p_values, *[1.0] * (cuts - len(p_values))])
+    return min(1.0, 2 * float(np.median(filled)))
+
+
+def yekutieli(p_values: Mapping[Any, float], rate: float) -> set[Any]:
+    """Return the keys whose false discovery rate is at most `rate` (Benjamini and Yekutieli 2001)."""
+    ordered = sorted(p_values.items(), key=lambda item: item[1])
+    scale = sum(1 / rank for rank in range(1, len(ordered) + 1))
+    last = max((rank for rank, (_, p) in enumerate(ordered, 1) if p <= rate * rank / (len(ordered) * scale)), default=0)
+    return {key for key, _ in ordered[:last]}

@@ -1,0 +1,52 @@
+"""Near copies and groups become the units that no cut divides."""
+
+import numpy as np
+
+from aflite_assets.scan.properties.copies import copy_codes, units_of
+from aflite_assets.scan.properties.tokens import tokens_of
+from aflite_assets.scan.rows import TableColumn
+from benchmarks.detection_kinds import build_rows, draw_texts
+
+
+def _codes(texts: list[str]) -> list[int]:
+    return copy_codes(build_rows(np.zeros(len(texts), np.int64), texts={"t": texts}), [tokens_of(texts)], None).tolist()
+
+
+def test_a_text_with_one_word_changed_is_a_near_copy_and_another_is_not() -> None:
+    texts = draw_texts(np.random.default_rng(0), 400, longest=60)
+    long = next(text for text in texts if len(text.split()) > 50)
+    changed = " ".join(["other", *long.split()[1:]])
+    codes = _codes([*texts, changed, long.upper()])
+    assert codes[400] == codes[texts.index(long)] == codes[401]
+    assert len(set(codes)) == 400
+
+
+def test_short_texts_are_no_copies_though_they_are_equal() -> None:
+    assert (
+        len(set(_codes(["very good indeed", "very good indeed", "so it is a b c d", "so it is a b c d", "x", "y"])))
+        == 5
+    )
+
+
+def test_a_template_that_links_everything_leaves_only_equal_texts() -> None:
+    texts = [
+        f"this is the record of the patient who came in at {place} o clock on that day in may" for place in range(50)
+    ]
+    codes = _codes([*texts, texts[3]])
+    assert len(set(codes)) == 50
+    assert codes[3] == codes[50]
+
+
+def test_equal_table_rows_are_copies_if_they_have_three_columns() -> None:
+    columns = {name: TableColumn("column", ["a", "a", "b"]) for name in "xyz"}
+    rows = build_rows(np.zeros(3, np.int64), columns=columns)
+    assert copy_codes(rows, [], None).tolist() == [0, 0, 1]
+    narrow = build_rows(np.zeros(3, np.int64), columns={"x": columns["x"]})
+    assert copy_codes(narrow, [], None).tolist() == [0, 1, 2]
+
+
+def test_groups_and_copies_link_rows_through_others() -> None:
+    units = units_of(np.array([0, 0, 1, 2, 3]), np.array([0, 1, 1, 2, 3]))
+    assert units[0] == units[1] == units[2]
+    assert len(set(units.tolist())) == 3
+    assert units_of(None, np.array([5, 5, 9])).tolist() == [0, 0, 1]

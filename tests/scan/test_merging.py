@@ -1,0 +1,68 @@
+"""Which cues are one, which of several names leads, and which cue explains another."""
+
+import numpy as np
+import pytest
+
+from aflite_assets.scan.merging import Found, in_order, jaccard, merged
+from aflite_assets.scan.rules import Part, Rule
+
+ROWS = 1_000
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(0, 2, ROWS)
+STRONG = RNG.random(ROWS) < np.where(LABELS == 1, 0.6, 0.1)
+
+
+def _found(
+    carriers: np.ndarray, name: str, *, artefact: bool = False, label: int = 1, index: int = 0, kind: str = "words"
+) -> Found:
+    inside = np.equal(LABELS, label)
+    balanced = 0.5 + float(carriers[inside].mean() - carriers[~inside].mean()) / 2
+    rule = Rule(label, (Part("flag", index),), 0.3)
+    return Found(rule, name, kind, carriers, artefact, balanced, balanced - 0.03, balanced + 0.03, 0.001)
+
+
+def _with_errors(carriers: np.ndarray, share: float) -> np.ndarray:
+    return carriers ^ (np.random.default_rng(1).random(ROWS) < share)
+
+
+def test_jaccard_by_hand() -> None:
+    assert jaccard(np.array([True, True, False]), np.array([True, False, True])) == pytest.approx(1 / 3)
+    assert jaccard(np.zeros(3, bool), np.zeros(3, bool)) == 0.0
+
+
+def test_nearly_the_same_rows_are_one_cue_and_the_artefact_leads() -> None:
+    cues = merged(
+        [_found(STRONG, "the words", index=0), _found(_with_errors(STRONG, 0.02), "a dash", artefact=True, index=1)],
+        is_binary=True,
+    )
+    ((lead, same),) = cues
+    assert lead.name == "a dash"
+    assert [one.name for one in same] == ["the words"]
+
+
+def test_of_two_classes_the_opposite_is_the_same_cue_and_of_more_it_is_not() -> None:
+    both = [_found(STRONG, "has"), _found(~STRONG, "lacks", label=0, index=1)]
+    assert len(merged(both, is_binary=True)) == 1
+    assert len(merged(both, is_binary=False)) == 2
+
+
+def test_a_noisy_copy_is_explained_and_an_independent_cue_is_not() -> None:
+    other = np.random.default_rng(5).random(ROWS) < np.where(LABELS == 1, 0.5, 0.2)
+    cues = [
+        _found(_with_errors(STRONG, 0.15), "copy", index=2),
+        _found(other, "independent", index=1),
+        _found(STRONG, "strong"),
+    ]
+    ordered, by = in_order([(cue, []) for cue in cues], LABELS, np.arange(ROWS))
+    assert [lead.name for lead, _ in ordered] == ["strong", "independent", "copy"]
+    assert by == [None, None, 0]
+
+
+def test_the_order_in_the_file_explains_nothing_but_order() -> None:
+    perfect = _found(LABELS == 1, "row number is 0 modulo 2", artefact=True, kind="order")
+    half = _found(
+        (LABELS == 1) & (np.arange(ROWS) % 2 == 0), "row number is 0 modulo 4", artefact=True, kind="order", index=1
+    )
+    ordered, by = in_order([(perfect, []), (half, []), (_found(STRONG, "words", index=2), [])], LABELS, np.arange(ROWS))
+    assert [lead.name for lead, _ in ordered] == ["row number is 0 modulo 2", "words", "row number is 0 modulo 4"]
+    assert by == [None, None, 0]

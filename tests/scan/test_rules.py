@@ -1,0 +1,112 @@
+"""Rules that one half of the rows suggests: shares, ranges, pairs, and their names."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aflite_assets.scan.properties.records import Flags, Number, Properties, flags_of, info_of, number_of
+from aflite_assets.scan.rules import ClassCounts, best_ranges, carriers, choose_rules, fitted, name_of
+
+
+def _counts(labels: np.ndarray) -> ClassCounts:
+    return ClassCounts(labels, np.unique(labels), int(labels.max()) + 1)
+
+
+def _number(values: np.ndarray, name: str = "x") -> Number:
+    found = number_of(info_of("column", name), values)
+    assert found is not None
+    return found
+
+
+def _properties(*numbers: Number, flags: Flags | None = None, rows: int) -> Properties:
+    return Properties(flags or flags_of([], rows=rows), numbers)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=4, max_size=40))
+def test_no_other_range_tells_more(rows: list[tuple[int, bool]]) -> None:
+    values, labels = np.array([value for value, _ in rows], float), np.array([own for _, own in rows], np.int64)
+    if len(np.unique(labels)) < 2 or len(np.unique(values)) < 2:
+        return
+    number = _number(values)
+    found = {
+        label: strength for label, _, _, strength in best_ranges(number, np.arange(len(rows)), labels, _counts(labels))
+    }
+    for label, strength in found.items():
+        own = labels == label
+        every = [
+            (inside := (values >= low) & (values <= high))[own].mean() - inside[~own].mean()
+            for low in np.unique(values)
+            for high in np.unique(values)
+            if low <= high
+        ]
+        assert strength == pytest.approx(max(every))
+
+
+def test_a_range_has_the_ends_of_its_rows_and_missing_values_are_outside() -> None:
+    values = np.arange(400, dtype=float)
+    labels = ((values >= 120) & (values <= 189)).astype(np.int64)
+    values[150] = np.nan
+    properties = _properties(_number(values, "record_no"), rows=400)
+    rule = next(rule for rule in choose_rules(properties, np.arange(400), _counts(labels)) if rule.label == 1)
+    whole = fitted(rule, properties, np.arange(400), _counts(labels))
+    assert name_of(whole, properties) == "record_no from 120 to 189"
+    assert np.flatnonzero(carriers(whole, properties)).tolist() == [row for row in range(120, 190) if row != 150]
+    assert rule.strength == pytest.approx(69 / 70)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "name"),
+    [(0, 99, "x at most 99"), (300, 399, "x at least 300"), (7, 7, "x = 7"), (100, 149, "x from 100 to 149")],
+)
+def test_names_of_ranges(first: int, last: int, name: str) -> None:
+    values = np.arange(400, dtype=float)
+    labels = ((values >= first) & (values <= last)).astype(np.int64)
+    properties = _properties(_number(values), rows=400)
+    rule = next(rule for rule in choose_rules(properties, np.arange(400), _counts(labels)) if rule.label == 1)
+    assert name_of(rule, properties) == name
+
+
+def test_a_range_of_nearly_all_numbers_is_no_rule() -> None:
+    """It would say no more than that the number is given."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 600)
+    values = np.where(rng.random(600) < np.where(labels == 1, 0.5, 0.05), np.nan, 1.0 * rng.integers(0, 3, 600))
+    rules = choose_rules(_properties(_number(values), rows=600), np.arange(600), _counts(labels))
+    assert all(part.low > 0 or part.high < 2 for rule in rules for part in rule.parts)
+
+
+def test_of_many_classes_lacking_a_property_is_a_rule_too() -> None:
+    labels = np.repeat(np.arange(4), 100)
+    has = (labels != 2) & (np.arange(400) % 5 > 0)
+    flags = flags_of([(info_of("words", "the word", absent="not the word"), has)], rows=400)
+    properties = _properties(flags=flags, rows=400)
+    names = {
+        (rule.label, name_of(rule, properties)) for rule in choose_rules(properties, np.arange(400), _counts(labels))
+    }
+    assert (2, "not the word") in names
+    assert {label for label, name in names if name == "the word"} == {0, 1, 3}
+
+
+def test_a_pair_that_tells_more_than_either_is_a_rule() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 2_000)) < 0.5
+    labels = np.where(first & second, rng.random(2_000) < 0.9, rng.random(2_000) < 0.2).astype(np.int64)
+    flags = flags_of([(info_of("words", "one"), first), (info_of("words", "two"), second)], rows=2_000)
+    properties = _properties(flags=flags, rows=2_000)
+    rules = choose_rules(properties, np.arange(2_000), _counts(labels))
+    pair = next(rule for rule in rules if len(rule.parts) == 2)
+    assert name_of(pair, properties) == "one and two"
+    assert (carriers(pair, properties) == (first & second)).all()
+    assert pair.strength > 0.1 + max(rule.strength for rule in rules if len(rule.parts) == 1)
+
+
+def test_numbers_of_many_values_are_cut_at_quantiles_and_keep_their_ends() -> None:
+    values = np.random.default_rng(0).normal(size=10_000)
+    number = _number(values)
+    assert number.bins == 512
+    assert (number.lows[0], number.highs[-1]) == (values.min(), values.max())
+    inside = number.codes == 7
+    assert (values[inside].min(), values[inside].max()) == (number.lows[7], number.highs[7])
+    assert number_of(info_of("column", "x"), np.full(9, 3.0)) is None

@@ -1,0 +1,173 @@
+"""The scan's record: other sets, declared columns, too few rows, samples, examples of a dataset."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.scan.cues import CUE_ROWS, SURFACE_CUES, cue_rows, surface_cues
+from aflite_assets.scan.rows import ScanRows, TableColumn, rows_of_examples
+from aflite_assets.scan.scan import ScanSettings, scan_examples, scan_rows
+from aflite_assets.scan.sentences import cue_sentence, elsewhere_sentences, headline, reach_sentence
+from benchmarks.detection_kinds import build_rows, draw_labels, draw_texts
+
+SETTINGS = ScanSettings()
+
+
+def _sites(rng: np.random.Generator, count: int = 1_200, classes: int = 2) -> ScanRows:
+    """Rows whose site is north in 60 % of class b and 20 % of the others."""
+    labels = draw_labels(rng, count, [1 / classes] * classes)
+    north = rng.random(count) < np.where(labels == 1, 0.6, 0.2)
+    columns = {
+        "site": TableColumn("attribute", np.where(north, "north", "south").tolist()),
+        "x": TableColumn("column", rng.normal(size=count)),
+    }
+    return build_rows(labels, classes, columns=columns)
+
+
+def _table(rng: np.random.Generator, split: str, count: int, start: int, shares: tuple[float, float]) -> pa.Table:
+    labels = rng.integers(0, 2, count)
+    has = rng.random(count) < np.array(shares)[labels]
+    texts = [f"{text[:-1]}…" if own else text for text, own in zip(draw_texts(rng, count), has, strict=True)]
+    return pa.table(
+        {
+            "row_id": np.arange(start, start + count),
+            "source_id": [f"{start + row:016x}" for row in range(count)],
+            "split": [split] * count,
+            "label": labels.astype(np.int64),
+            "text": texts,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Examples:
+    """Train rows in which an ellipsis goes with class yes, test rows in which it goes with neither."""
+    rng = np.random.default_rng(0)
+    train = _table(rng, "train", 1_500, 0, (0.05, 0.5))
+    return Examples(pa.concat_tables([train, _table(rng, "test", 800, 1_500, (0.3, 0.3))]), ("no", "yes"))
+
+
+def test_a_dataset_is_scanned_on_train_and_compared_elsewhere(dataset: Examples) -> None:
+    rng = np.random.default_rng(1)
+    against = Examples(_table(rng, "test", 800, 0, (0.5, 0.05)), ("no", "yes"))
+    unknown = Examples(_table(rng, "test", 800, 0, (0.5, 0.05)), ("other", "none"))
+    result = scan_examples(dataset, settings=SETTINGS, seed=0, others={"reversed": against, "unknown": unknown})
+    cue = result.cues[0]
+    assert (result.rows, result.units) == (1_500, 1_500)
+    assert (cue.name, cue.label, cue.kind) == ("ellipsis sign (…) (text)", "yes", "typography")
+    states = {one.name: one.state for one in cue.elsewhere}
+    assert states == {"test": "gone", "reversed": "reversed", "unknown": "cannot tell"}
+    sentences = elsewhere_sentences(cue)
+    assert len(sentences) == 2
+    assert sentences[1].startswith("it is reversed on “reversed”: 2")
+
+
+def test_a_declared_column_is_an_artefact() -> None:
+    rows = _sites(np.random.default_rng(0))
+    open_result = scan_rows(rows, settings=SETTINGS, seed=0)
+    assert [(cue.name, cue.reason) for cue in open_result.cues] == [("site = 'north'", None)]
+    result = scan_rows(rows, settings=ScanSettings(irrelevant=("site",)), seed=0)
+    assert [(cue.name, cue.reason) for cue in result.artefacts] == [("site = 'north'", "declared")]
+    assert result.candidates == ()
+    assert headline(open_result).startswith("No artefact found among ")
+    assert headline(result).startswith("Found 1 artefact that tells the label (“site = 'north'” for class “b”, 7")
+
+
+def test_a_cue_for_one_of_many_classes_counts_against_the_rest() -> None:
+    result = scan_rows(_sites(np.random.default_rng(0), 4_000, classes=8), settings=SETTINGS, seed=0)
+    cue = result.cues[0]
+    assert (cue.name, cue.label) == ("site = 'north'", "b")
+    assert cue.base_rate == pytest.approx(1 / 8, abs=0.02)
+    assert cue.precision == pytest.approx(0.6 / (0.6 + 7 * 0.2), abs=0.05)
+    assert cue.balanced == pytest.approx(0.7, abs=0.03)
+    assert " of the rows of “b” carry it, against 20 % of the others; " in cue_sentence(cue)
+
+
+def test_the_same_seed_gives_the_same_result_and_rows_in_another_order_the_same_cue() -> None:
+    rows = _sites(np.random.default_rng(0))
+    first, again = (scan_rows(rows, settings=SETTINGS, seed=4) for _ in range(2))
+    assert first.cues == again.cues
+    assert first.surface == again.surface
+    turned = rows.taken(np.random.default_rng(1).permutation(len(rows)))
+    other = scan_rows(turned, settings=SETTINGS, seed=4)
+    assert [cue.name for cue in other.cues] == [cue.name for cue in first.cues]
+
+
+def test_too_few_rows_cannot_tell() -> None:
+    rows = _sites(np.random.default_rng(0), 100)
+    result = scan_rows(rows, settings=SETTINGS, seed=0)
+    assert not result.can_tell
+    assert (result.cues, result.surface) == ((), None)
+    assert headline(result).startswith("Cannot tell: of 100 rows no class has enough rows")
+    assert result.notes == (
+        "Not tested, with fewer than 60 rows, or rows of fewer than 30 groups, in the class or outside of it: a, b.",
+    )
+    assert reach_sentence(result) == ""
+
+
+def test_few_groups_cannot_tell_however_many_rows_they_have() -> None:
+    rows = replace(_sites(np.random.default_rng(0), 2_000), groups=np.arange(2_000) % 25)
+    assert not scan_rows(rows, settings=SETTINGS, seed=0).can_tell
+
+
+def test_no_row_is_refused() -> None:
+    rows = build_rows(np.zeros(0, dtype=np.int64))
+    with pytest.raises(InvalidInputError, match="there is no labelled row to scan; give at least one set with labels"):
+        scan_rows(rows, settings=SETTINGS, seed=0)
+
+
+def test_a_large_set_is_sampled() -> None:
+    rows = _sites(np.random.default_rng(0), 3_000)
+    result = scan_rows(rows, settings=ScanSettings(most_rows=1_000), seed=0)
+    assert result.rows == 1_000
+    assert result.notes == ("Of 3,000 rows a random sample of 1,000 was scanned.",)
+    assert result.cues[0].name == "site = 'north'"
+
+
+def test_a_file_sorted_by_label_is_said_and_its_order_is_no_cue() -> None:
+    rows = _sites(np.random.default_rng(0))
+    ordered = rows.taken(np.argsort(rows.labels, kind="stable"))
+    result = scan_rows(replace(ordered, order=np.arange(len(rows)) * 1.0), settings=SETTINGS, seed=0)
+    assert result.notes == ("The file is sorted by label, so the order of the rows was not tested.",)
+    assert [cue.name for cue in result.cues] == ["site = 'north'"]
+
+
+def test_the_tables_have_a_row_per_cue_and_per_carrier() -> None:
+    rows = _sites(np.random.default_rng(0))
+    result = scan_rows(rows, settings=SETTINGS, seed=0)
+    table = surface_cues(result.cues)
+    assert table.schema == SURFACE_CUES
+    assert table.to_pylist()[0]["name"] == "site = 'north'"
+    carried = cue_rows(result)
+    assert carried.schema == CUE_ROWS
+    north = [row for row, value in enumerate(rows.columns["site"].values) if value == "north"]
+    assert carried["row"].to_pylist() == north
+    json.dumps(table.to_pylist())
+
+
+def test_features_are_scanned_by_name() -> None:
+    rng = np.random.default_rng(0)
+    labels = draw_labels(rng, 1_000)
+    features = rng.normal(size=(1_000, 3)).astype(np.float32)
+    features[:, 1] += 1.5 * labels
+    table = pa.table(
+        {
+            "row_id": np.arange(1_000),
+            "source_id": [f"{row:016x}" for row in range(1_000)],
+            "split": ["train"] * 1_000,
+            "label": labels,
+            "features": pa.array(features.tolist(), pa.list_(pa.float32())),
+        }
+    )
+    examples = Examples(table, ("no", "yes"))
+    rows = rows_of_examples(examples, feature_names=("age", "dose", "weight"))
+    assert list(rows.columns) == ["age", "dose", "weight"]
+    assert rows.ids is None
+    result = scan_examples(examples, settings=SETTINGS, seed=0, feature_names=("age", "dose", "weight"))
+    assert {cue.name.split(" at ")[0] for cue in result.cues} == {"dose"}
+    assert result.artefacts == ()

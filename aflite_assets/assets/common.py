@@ -158,9 +158,13 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
 
 
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return what the checks of the stage found in its result, as asset checks."""
+    """Return what the checks of the stage found in its result, as asset checks; those that stop the run are logged."""
     result = obtained.result
-    return asset_checks(result_checks(result, REGISTRY[result.partition], result_store.open()))
+    outcomes = result_checks(result, REGISTRY[result.partition], result_store.open())
+    for one in outcomes:
+        if one.blocking and one.outcome == "failed":  # Dagster's own line has the check's name alone
+            dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
+    return asset_checks(outcomes)
 
 
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
@@ -189,8 +193,6 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
     }
     metadata |= {name: text for name, values in texts.items() if (text := values.get("", values))}
     name, warn = outcomes[0].name, not outcomes[0].blocking
-    for one in [] if warn else failed:  # Dagster's own line has the check's name alone
-        dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
     return check(_SHOWN_NAMES.get(name, name), not failed, warn=warn, **metadata)
 
 

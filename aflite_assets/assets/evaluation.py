@@ -94,10 +94,7 @@ def leaning_sets(
     return materialized(obtained, metadata)
 
 
-@dg.asset(
-    # distance_encoder is a model to be trained
-    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"})
-)
+@dg.asset(**stage_options("bias_evidence", group="evaluation", kinds={"parquet"}))
 def bias_evidence(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

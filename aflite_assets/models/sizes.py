@@ -7,7 +7,6 @@ from aflite_assets.specs.models import (
     ClassicalModelSpec,
     ImageModelSpec,
     OneStageSpec,
-    SiameseSpec,
     SmallTransformerSpec,
 )
 
@@ -16,8 +15,8 @@ def trains_in_one_thread(settings: OneStageSpec) -> bool:
     """Whether a training on the CPU works in one thread however many there are, so that its bits are the same beside
     others as alone.
 
-    scikit-learn's models do, and networks with under `SMALL_MODEL` weights. Where the number is known only once the
-    model is made (word vectors from a file, checkpoints), the answer is no.
+    scikit-learn's models do, and networks with under `SMALL_MODEL` weights (`devices.torch_threads_for`). Where the
+    number is known only once the model is made (models of words, checkpoints), the answer is no.
     """
     if isinstance(settings, ClassicalModelSpec):
         return True
@@ -33,9 +32,6 @@ def _most_weights(settings: OneStageSpec) -> int | None:
         width = settings.width
         tables = (settings.vocabulary + settings.max_length + 4) * width
         return tables + settings.layers * (12 * width * width + 13 * width) + width * (width + 1) + 100 * (width + 1)
-    if isinstance(settings, SiameseSpec) and settings.vectors is None:
-        # The table of word vectors alone has more in all but tiny vocabularies.
-        return settings.vocabulary * settings.vector_width + SMALL_MODEL // 2
     return None
 
 

@@ -4,6 +4,7 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
@@ -232,18 +233,23 @@ def test_what_does_not_apply_is_left_out_unless_it_blocks() -> None:
     assert metadata(blocking) == {"result": "not applicable: texts"}
 
 
-def test_the_run_log_says_why_a_blocking_check_failed() -> None:
+def test_the_run_log_says_why_a_blocking_check_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     copies = CheckOutcome(
         "data", "no_label_copies", "No column is the label.", False, "column '\x1bbatch' is one to one with the label",
         blocking=True, what_to_do="leave it out",
     )  # fmt: skip
+    outcomes = (copies, replace(copies, name="no_repeats", blocking=False), replace(copies, name="ids", passed=True))
+    monkeypatch.setattr(common, "result_checks", lambda *given: outcomes)
+    monkeypatch.setattr(common, "REGISTRY", {"circles_1": None})
+    obtained: Any = SimpleNamespace(result=SimpleNamespace(partition="circles_1"))
+    store: Any = SimpleNamespace(open=lambda: None)
     loud = logging.getLogger("dagster.builtin")
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     loud.addHandler(handler)
     try:
-        common.asset_checks([copies, replace(copies, name="no_repeats", blocking=False)])
+        assert len(common.found_checks(obtained, store)) == 3
     finally:
         loud.removeHandler(handler)
     assert len(lines) == 1

@@ -15,7 +15,7 @@ from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec
-from aflite_assets.specs.models import ClassicalModelSpec, EvaluatorSpec, Name, validation_splits
+from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
@@ -28,7 +28,7 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, leaning_train_sets, train_sets
-from aflite_assets.stages.shared.training_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
+from aflite_assets.stages.shared.training_workers import FAILURES, ClusterWorkers, LocalWorkers, open_workers
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(
@@ -115,17 +115,14 @@ def run(
         inputs.forgettable_sets,
         raw_version=inputs.raw_dataset.data_version,
     )
-    with cell_workers(context.cluster, context.device, log=context.progress.log) as workers:
+    with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
         training = _Training(settings, inputs, draft, plans, context, workers, len(grid))
         training.train_bases(grid)
         # Cells of one key are one result: the first that is wanted makes it, the others find it.
         makers: dict[str, GridCell] = {}
         for cell in training.wanted(grid):
             makers.setdefault(plans.keys[cell.name].digest, cell)
-        networks = sum(
-            not isinstance(settings.evaluators[cell.evaluator], ClassicalModelSpec) for cell in makers.values()
-        )
-        made = workers.map(training.outcome, makers.values(), networks=networks)
+        made = workers.map(training.outcome, makers.values())
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: training.outcome(cell) for cell in grid if cell.name not in outcomes}
     draft.order_parts([*training.base_names(), *(cell.name for cell in makers.values()), *outcomes])
@@ -150,7 +147,7 @@ class _Training:
     draft: Draft
     plans: CellPlans
     context: StageContext
-    workers: CellWorkers | ClusterCells
+    workers: LocalWorkers | ClusterWorkers
     total: int
     ended: int = 0
     failed_bases: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,6 @@ What a forgotten row is: `models.training.forgetting`. Training on them: `evalua
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,6 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.errors import ClusterError, DataError
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
@@ -38,7 +36,7 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import TrainSet
-from aflite_assets.stages.shared.training_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
+from aflite_assets.stages.shared.training_workers import FAILURES, ClusterWorkers, LocalWorkers, open_workers
 from aflite_assets.stages.shared.weak_model_findings import WEAK_MODEL_CHECKS
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -121,7 +119,7 @@ def run(
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
         "train"
     )
-    with cell_workers(context.cluster, context.device, log=context.progress.log) as workers:
+    with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
         trainings = _Trainings(settings, inputs, draft, context, raw, full, workers)
         trainings.train()
     rows: list[pa.Table] = []
@@ -203,13 +201,14 @@ class _Trainings:
     context: StageContext
     raw: Examples
     full: Examples
-    workers: CellWorkers | ClusterCells
+    workers: LocalWorkers | ClusterWorkers
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def train(self) -> None:
         """Train what was not trained before; a failure is told where the training is counted."""
         listed = [training for name, entry in self.settings.forgettables.items() for training in self._all(name, entry)]
-        self.workers.map(self._train, listed)
+        once = {training.part: training for training in listed}  # several entries may name one evaluator
+        self.workers.map(self._train, once.values())
 
     def _all(self, name: str, entry: ForgettablesSpec) -> list[WeakTraining]:
         model = entry.settings(self.settings.evaluators)
@@ -259,48 +258,23 @@ class _Trainings:
     def _tracked(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
         with self.context.tracker.child(training.part) as run:
             run.log_parameters({"model": training.settings.model_dump(mode="json"), "seed": training.seed})
-            job = self._own(training, part) if training.evaluator else self._weak(training, part)
+            job = (WeightsJob if training.evaluator else WeakJob)(
+                training.settings,
+                self.full.row_ids,
+                training.seed,
+                self.context.device,
+                self.inputs.raw_dataset,
+                part.path,
+                part.scratch,
+            )
             metrics = self.workers.train(job, self.context.progress.log)
             run.log_metrics(metrics)
         return metrics
 
-    def _own(self, training: WeakTraining, part: Draft) -> WeightsJob:
-        return WeightsJob(
-            training.settings,
-            self.full.row_ids,
-            training.seed,
-            self.context.device,
-            self.inputs.raw_dataset,
-            part.path,
-            part.scratch,
-        )
-
-    def _weak(self, training: WeakTraining, part: Draft) -> "WeakJob":
-        return WeakJob(
-            training.settings,
-            self.full.row_ids,
-            training.seed,
-            self.context.device,
-            self.inputs.raw_dataset,
-            part.path,
-            part.scratch,
-        )
-
 
 @dataclass(frozen=True)
-class WeakJob:
-    """Everything a process needs to train a model for its dynamics and ask it about the splits.
-
-    `train_rows`: int64 ids of rows of `raw`. The model's weights are not kept.
-    """
-
-    settings: NeuralModelSpec
-    train_rows: np.ndarray
-    seed: int
-    device: DeviceSettings
-    raw: PublishedResult
-    target: Path
-    scratch: Path
+class WeakJob(WeightsJob):
+    """A training for its dynamics, after which the model is asked about the splits; its weights are not kept."""
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
         """Write dynamics.parquet and predictions.parquet into `target`; return metrics and accuracies.

@@ -30,22 +30,21 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVar("_Given", covariant=True)
 
 FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
-"""What a training that fails raises; `CellWorkers.train` raises nothing else."""
+"""What a training that fails raises; `LocalWorkers.train` raises nothing else."""
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 WORTH = 20.0
 """Seconds of work of one core from which on workers begin; each loads its libraries in about four."""
 
-MANY = 10
-"""Networks whose trainings surely take so long; what is found starts no worker."""
+_INTERRUPTED = "the run was interrupted while this model was trained or waited for its turn"
 
 WORKER_MEMORY = 2**30
 """Bytes that have to be free for each worker process on a core: libraries, a small model, its rows."""
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """What `CUDA_VISIBLE_DEVICES` must say for each GPU that cells may use; empty on the CPU."""
+    """What `CUDA_VISIBLE_DEVICES` must say for each GPU that trainings may use; empty on the CPU."""
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -72,31 +71,31 @@ class Job(Protocol[_Given]):
         ...
 
 
-class CellWorkers:
-    """Trains cells, as many at a time as there are worker processes; a context manager, which ends them.
+class LocalWorkers:
+    """Trains models on this machine, several at a time where that helps; a context manager, which ends its processes.
 
     `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads. Without a
-    GPU, `cores`: so many models at a time, one of them here, that would use one thread anyway; workers begin once what
-    is left takes long enough to be worth their start. Other models have this process and all threads for themselves.
-    With fewer than two of either, cells are trained in this process. A worker that dies takes its cell with it
-    (ModelError) and is replaced.
+    GPU, `cores`: so many workers of one thread each, for models that would use one thread anyway. They begin once what
+    is left takes long enough to be worth their start; from then on a larger model has a process with all threads, while
+    no other works. With fewer than two of either, and until then, models are trained in this process. A worker that
+    dies takes its job with it (ModelError) and is replaced.
     """
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
         threads = max(1, threads_per_step() // max(1, len(gpus)))
-        self._all: list[_Worker | _Here] = []
         if len(gpus) > 1:
             self._all = [_Worker(f"on GPU {gpu}", {_VISIBLE: gpu, THREADS: str(threads)}) for gpu in gpus]
         elif not gpus and cores > 1:
-            # This process, which has its libraries loaded, is one of them.
-            self._all = [_Here(), *(_Worker(f"number {number}", {THREADS: "1"}) for number in range(1, cores))]
+            self._all = [_Worker(f"number {number}", {THREADS: "1"}) for number in range(1, cores + 1)]
+        else:
+            self._all = []
         self._on_cores = not gpus
-        self._begun = not self._on_cores
-        self._seconds = 0.0  # of the last cell that a worker could have trained and this process did
-        self._alone = Lock()
-        self._workers: SimpleQueue[_Worker | _Here] = SimpleQueue()
+        self._begun = len(gpus) > 1
+        self._seconds = 0.0  # of the last job that a worker could have done and this process did
+        self._large, self._alone = _Worker("for large models", {}), Lock()
+        self._free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
-            self._workers.put(worker)
+            self._free.put(worker)
 
     def __enter__(self) -> Self:
         return self
@@ -104,8 +103,7 @@ class CellWorkers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._all:
-            worker.stop()
+        self._close(interrupt=error is not None)
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
         """What one job gives, such as the metrics of a cell; waits for a free worker.
@@ -115,61 +113,67 @@ class CellWorkers:
             AfliteError, RuntimeError, ValueError, MemoryError: whatever training raised; other errors (a full disk, a
                 library's mistake) as a RuntimeError with their type and text, their traceback in `log`.
         """
-        if not self._all:
-            return _train(job, log)
-        if self._on_cores and not trains_in_one_thread(job.settings):
-            return self._train_alone(job, log)
+        shared = not self._on_cores or trains_in_one_thread(job.settings)
         if not self._begun:
             started = time.monotonic()
             answer = _train(job, log)
-            self._seconds = time.monotonic() - started
+            self._seconds = time.monotonic() - started if shared else self._seconds
             return answer
-        worker = self._workers.get()
+        if not shared:
+            return self._train_alone(job, log)
+        worker = self._free.get()
         try:
             return worker.train(job, log)
         finally:
-            self._workers.put(worker)
+            self._free.put(worker)
 
-    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item], *, networks: int = 0) -> list[_Answer]:
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
         """`function`, which calls `train`, for every item, in as many threads as there are workers; in order.
 
-        `networks`: how many of the items train one; with `MANY` the workers begin at once.
+        An interruption ends the processes, so that nobody waits for the trainings that are under way.
         """
         left = deque(items)
-        self._begun = self._begun or networks >= MANY
         answers = []
         while left and not self._worth_it(len(left)):
             answers.append(function(left.popleft()))
         if not left:
             return answers
         with ThreadPoolExecutor(len(self._all)) as threads:
-            return [*answers, *threads.map(function, left)]
+            try:
+                return [*answers, *threads.map(function, left)]
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._close(interrupt=True)
+                raise
 
     def _worth_it(self, left: int) -> bool:
         """Whether workers are there, or what is left takes so long that they begin now."""
-        if self._all and not self._begun:
-            self._begun = self._seconds * left > WORTH
-        return bool(self._all) and self._begun
+        self._begun = self._begun or (bool(self._all) and self._seconds * left > WORTH)
+        return self._begun
 
     def _train_alone(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Train here, once no worker has a cell: the model's threads would fight with theirs for the cores."""
+        """Train once no worker has a job: the model's threads would fight with theirs for the cores."""
         with self._alone:
-            waiting = [self._workers.get() for _ in self._all]
+            waiting = [self._free.get() for _ in self._all]
             try:
-                return _train(job, log)
+                return self._large.train(job, log)
             finally:
                 for worker in waiting:
-                    self._workers.put(worker)
+                    self._free.put(worker)
+
+    def _close(self, *, interrupt: bool) -> None:
+        for worker in (*self._all, self._large):
+            worker.close(interrupt=interrupt)
 
 
-class ClusterCells:
-    """Trains cells on the workers of a cluster, which write into the same folders as this process would."""
+class ClusterWorkers:
+    """Trains models on the workers of a cluster, which write into the same folders as this process would."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """See `CellWorkers.train`.
+        """See `LocalWorkers.train`.
 
         Raises:
             WorkerLostError: every worker that it was given to was lost.
@@ -178,8 +182,8 @@ class ClusterCells:
         answer: _Answer = self._workers.call(job, log=log)
         return answer
 
-    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item], *, networks: int = 0) -> list[_Answer]:
-        """See `CellWorkers.map`."""
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
+        """See `LocalWorkers.map`."""
         with ThreadPoolExecutor(self._workers.count) as threads:
             return list(threads.map(function, items))
 
@@ -191,18 +195,18 @@ def workers_with_memory(most: int) -> int:
 
 
 @contextmanager
-def cell_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[CellWorkers | ClusterCells]:
-    """Where the cells of a grid are trained in the block: on the cluster's nodes, else on this machine."""
+def open_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[LocalWorkers | ClusterWorkers]:
+    """Where models are trained in the block: on the cluster's nodes, else on this machine."""
     if not cluster.spreads:
-        with CellWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
+        with LocalWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
             yield here
         return
     needs = Needs(threads_per_step(), gpu=device.device != "cpu")
-    with cluster.workers(_cells, needs=needs, log=log) as workers:
-        yield ClusterCells(workers)
+    with cluster.workers(_trainings, needs=needs, log=log) as workers:
+        yield ClusterWorkers(workers)
 
 
-def _cells() -> Work:
+def _trainings() -> Work:
     return _train_anew
 
 
@@ -213,38 +217,34 @@ def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
     return _train(job, log)
 
 
-class _Here:
-    """This process as one of the workers."""
-
-    def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        return _train(job, log)
-
-    def stop(self) -> None:
-        """Nothing was started."""
-
-
 class _Worker:
     """One process, started when it is first needed and again after it died. `place`: how messages name it."""
 
     def __init__(self, place: str, environment: Mapping[str, str]) -> None:
         self._place, self._environment = place, environment
         self._child: ChildProcess | None = None
+        self._closed, self._changing = False, Lock()
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        child = self._child = self._child or ChildProcess(f"{__name__}:serve", self._environment)
+        with self._changing:
+            if self._closed:
+                raise RuntimeError(_INTERRUPTED)
+            child = self._child = self._child or ChildProcess(f"{__name__}:serve", self._environment)
         try:
             child.connection.send(job)
             while (message := child.connection.recv())[0] == "log":
                 log(message[1])
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            if self._closed:
+                raise RuntimeError(_INTERRUPTED) from error
             code = child.exit_code()
             self.stop()
             raise ModelError(
-                f"the worker process {self._place} ended with exit code {code} while it trained this cell "
+                f"the worker process {self._place} ended with exit code {code} while it trained this model "
                 "(-9 is what the system's memory guard leaves); lower batch_size, or materialise again"
             ) from error
         except BaseException:
-            # An interrupted conversation cannot be taken up again: what the worker says next is about this cell.
+            # An interrupted conversation cannot be taken up again: what the worker says next is about this job.
             self.stop(interrupt=True)
             raise
         kind, value = message
@@ -254,10 +254,17 @@ class _Worker:
         return answer
 
     def stop(self, *, interrupt: bool = False) -> None:
-        """End the process, if there is one; `interrupt`: in the middle of a cell."""
-        child, self._child = self._child, None
+        """End the process, if there is one; `interrupt`: in the middle of a job. The next job starts another."""
+        with self._changing:
+            child, self._child = self._child, None
         if child is not None:
             child.end(interrupt=interrupt)
+
+    def close(self, *, interrupt: bool) -> None:
+        """The same for good: a thread that still waits for its turn starts no process any more."""
+        with self._changing:
+            self._closed = True
+        self.stop(interrupt=interrupt)
 
 
 def serve(connection: Connection) -> None:
@@ -270,12 +277,12 @@ def serve(connection: Connection) -> None:
         except EOFError:
             return
         try:
-            metrics = _train(job, lambda line: connection.send(("log", line)))
+            answer = _train(job, lambda line: connection.send(("log", line)))
         except FAILURES as error:
             sent = as_sent(error, what=place, remedy="lower batch_size, or materialise again")
             connection.send(("error", sent))
         else:
-            connection.send(("done", metrics))
+            connection.send(("done", answer))
 
 
 def _keep_to(threads: int) -> None:

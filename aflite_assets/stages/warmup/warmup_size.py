@@ -31,7 +31,7 @@ from aflite_assets.stages.shared.nested_samples import (
 )
 from aflite_assets.stages.shared.published import examples_of
 from aflite_assets.stages.shared.sizes import curve_sizes
-from aflite_assets.stages.shared.training_workers import CellWorkers, ClusterCells, cell_workers
+from aflite_assets.stages.shared.training_workers import ClusterWorkers, LocalWorkers, open_workers
 from aflite_assets.stages.stage import StageContext
 
 
@@ -54,10 +54,10 @@ class CurveTraining:
             ModelError, DataError: a training failed; the message names representation and size.
         """
         trained = {name: one for name, one in self.representations.items() if not isinstance(one, IdentityEncoderSpec)}
-        with cell_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
+        with open_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
             return tuple(self._curve(name, settings, workers) for name, settings in trained.items())
 
-    def _curve(self, name: str, settings: NeuralModelSpec, workers: CellWorkers | ClusterCells) -> LearningCurve:
+    def _curve(self, name: str, settings: NeuralModelSpec, workers: LocalWorkers | ClusterWorkers) -> LearningCurve:
         points = workers.map(lambda sample: self._point(name, settings, sample, workers), self.samples.samples)
         held_back = self.train.select(self.samples.held_back).labels
         return LearningCurve(
@@ -69,7 +69,7 @@ class CurveTraining:
         )
 
     def _point(
-        self, name: str, settings: NeuralModelSpec, sample: np.ndarray, workers: CellWorkers | ClusterCells
+        self, name: str, settings: NeuralModelSpec, sample: np.ndarray, workers: LocalWorkers | ClusterWorkers
     ) -> PublishedResult:
         fields = {
             "settings": settings.model_dump(mode="json"),

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ from aflite_assets.stages.evaluation.base_trainings import first_settings
 from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared import training_workers
-from aflite_assets.stages.shared.training_workers import CellWorkers, visible_gpus
+from aflite_assets.stages.shared.training_workers import LocalWorkers, visible_gpus
 from aflite_assets.stages.stage import Progress
 from tests.waiting import within
 
@@ -89,7 +90,7 @@ def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
 ) -> None:
     lines: list[str] = []
     here = train_cell(_job(walked, texts, tmp_path / "here"), _ignore)
-    with CellWorkers(["", ""]) as workers:
+    with LocalWorkers(["", ""]) as workers:
         jobs = [
             _job(walked, texts, tmp_path / name, one) for name, one in (("a", "net"), ("b", "linear"), ("c", "net"))
         ]
@@ -126,7 +127,7 @@ def test_a_killed_worker_is_named_and_replaced(walked: ResultStore, texts: Datas
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGKILL)
 
-    with CellWorkers(["0", "1"]) as workers:
+    with LocalWorkers(["0", "1"]) as workers:
         with pytest.raises(ModelError, match=r"worker process on GPU [01] ended with exit code -9"):
             workers.train(_job(walked, texts, tmp_path / "killed", epochs=500), kill)
         assert not multiprocessing.active_children()
@@ -140,21 +141,21 @@ def test_an_interrupted_cell_leaves_nothing_to_the_next(
         if "epoch 1" in line:
             raise KeyboardInterrupt
 
-    with CellWorkers(["0", "1"]) as workers:
+    with LocalWorkers(["0", "1"]) as workers:
         with pytest.raises(KeyboardInterrupt):
             workers.train(_job(walked, texts, tmp_path / "interrupted", epochs=500), interrupt)
-        assert all(worker._child is None for worker in workers._all if isinstance(worker, training_workers._Worker))
+        assert all(worker._child is None for worker in workers._all)
 
 
 _STEP = """
 import sys
-from aflite_assets.stages.shared.training_workers import CellWorkers
+from aflite_assets.stages.shared.training_workers import LocalWorkers
 
 class Endless:
     def __reduce__(self):
         return exec, (sys.argv[1],)
 
-with CellWorkers(["", ""]) as workers:
+with LocalWorkers(["", ""]) as workers:
     workers.train(Endless(), str)
 """
 
@@ -188,7 +189,7 @@ def test_an_error_that_nobody_expects_fails_the_cell_with_its_reason(
     lines: list[str] = []
     job = _job(walked, texts, tmp_path / "gone", "linear")
     job.target.rmdir()
-    with CellWorkers(gpus) as workers:
+    with LocalWorkers(gpus) as workers:
         # Here a folder that is gone; a full disk is an OSError too.
         with pytest.raises(RuntimeError, match=r"^FileNotFoundError: .*gone/predictions.parquet"):
             workers.train(job, lines.append)
@@ -216,7 +217,7 @@ def test_a_full_disk_fails_a_cell_and_not_the_grid(
 def test_small_models_train_side_by_side_once_it_is_worth_it(
     walked: ResultStore, texts: DatasetSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first here, then one here and one in a worker with the same bits, a large one here and alone."""
+    """The first here, the others in two workers with the same bits, a large one in a process of its own."""
     kinds = [("a", "net", {}), ("b", "net", {}), ("c", "linear", {}), ("d", "net", {"width": 128, "layers": 6}),
              ("e", "net", {})]  # fmt: skip
     jobs = [_job(walked, texts, tmp_path / name, evaluator, **given) for name, evaluator, given in kinds]
@@ -227,14 +228,12 @@ def test_small_models_train_side_by_side_once_it_is_worth_it(
         here.append(job.target.name)
         return real(job, log)
 
-    with CellWorkers([], cores=2) as workers:
+    with LocalWorkers([], cores=2) as workers:
         monkeypatch.setattr(training_workers, "_train", noted)
         monkeypatch.setattr(training_workers, "WORTH", 0.0)
         metrics = workers.map(lambda job: workers.train(job, _ignore), jobs)
-        assert len(multiprocessing.active_children()) == 1
-    assert here[0] == "a"
-    assert "d" in here
-    assert len(here) < 5
+        assert len(multiprocessing.active_children()) == 3
+    assert here == ["a"]
     assert not multiprocessing.active_children()
     assert [one["rows"] for one in metrics] == [40] * 5
     for name in ("predictions.parquet", "dynamics.parquet"):
@@ -242,13 +241,39 @@ def test_small_models_train_side_by_side_once_it_is_worth_it(
         assert all(first.equals(other) for other in others)
 
 
+@pytest.mark.usefixtures("forked_workers")
+def test_an_interruption_waits_for_no_training(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two endless trainings, a small one in a worker and a large one that has a process alone, and Ctrl-C."""
+    monkeypatch.setattr(training_workers, "WORTH", 0.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        endless: tuple[dict[str, Any], ...] = ({"epochs": 10_000}, {"epochs": 10_000, "width": 128, "layers": 6})
+        for changes in endless:
+            name = f"interrupted{len(changes)}"
+            jobs = [_job(walked, texts, tmp_path / f"{name}-{one}", epochs=1) for one in "ab"]
+            jobs += [_job(walked, texts, tmp_path / f"{name}-{one}", **changes) for one in "cd"]
+            begun: list[float] = []
+
+            def interrupt(line: str, begun: list[float] = begun) -> None:
+                if "epoch 2 " in line and not begun:
+                    begun.append(time.monotonic())
+                    os.kill(os.getpid(), signal.SIGINT)
+
+            with pytest.raises(KeyboardInterrupt), LocalWorkers([], cores=2) as workers:
+                workers.map(lambda job, workers=workers: workers.train(job, interrupt), jobs)  # type: ignore[misc]
+            assert time.monotonic() - begun[0] < 25
+            assert not multiprocessing.active_children()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_a_short_grid_starts_no_process(walked: ResultStore, texts: DatasetSpec, tmp_path: Path) -> None:
     jobs = [_job(walked, texts, tmp_path / name, "linear") for name in "abc"]
-    with CellWorkers([], cores=2) as workers:
+    with LocalWorkers([], cores=2) as workers:
         assert len(workers.map(lambda job: workers.train(job, _ignore), jobs)) == 3
-        assert not workers._begun
-        workers.map(lambda number: number, range(20), networks=training_workers.MANY)  # all found
-        assert all(worker._child is None for worker in workers._all if isinstance(worker, training_workers._Worker))
+        assert all(worker._child is None for worker in workers._all)
 
 
 def test_workers_are_no_more_than_memory_suffices_for(monkeypatch: pytest.MonkeyPatch) -> None:

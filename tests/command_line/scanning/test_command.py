@@ -230,6 +230,9 @@ def test_groups_stay_together_and_columns_can_be_skipped(scan: Scan, tmp_path: P
     assert (code, content["units"]) == (1, 300)
     assert content["cues"][0]["name"] == "ellipsis sign (…) (review)"
     assert "Not read: 'copy'." in content["understood"]
+    assert any("Read: texts 'review', 2 other columns." in line for line in content["understood"])
+    _, out, _ = scan(path, "--group", "review", "--skip", "copy", "--json")
+    assert json.loads(out)["cues"][0]["name"] == "ellipsis sign (…) (review)"
     _, out, _ = scan(path, "--json")
     names = {cue["name"] for cue in json.loads(out)["cues"] if cue["balanced"] == 1.0}
     assert names & {"copy = 'yes'", "copy = 'no'"}

@@ -230,7 +230,8 @@ def _test(
     present = _carried(rules, extracted.properties, rows)
     rule_labels = np.array([rule.label for rule in rules], dtype=np.int64)
     if artefact:
-        p_values = permutation_p_values(present.toarray().astype(np.float32), rule_labels, labels, units, rng)
+        dense = present.toarray().astype(np.float32)
+        p_values = _artefact_p_values(dense, rule_labels, _of_copies(rules, extracted.properties), labels, units, rng)
     else:
         p_values = np.minimum(1.0, len(rules) * score_p_values(present, rule_labels, labels, units))
     effects = np.zeros((4, len(rules)))
@@ -241,6 +242,30 @@ def _test(
         tally = tallies.setdefault(rule.key, _Tally(rule))
         tally.p_values.append(float(p_values[place]))
         tally.effects.append(tuple(effects[:, place].tolist()))
+
+
+def _of_copies(rules: Sequence[Rule], properties: Properties) -> np.ndarray:
+    return np.array([_kind(rule, properties) == "copies" for rule in rules], dtype=bool)
+
+
+def _artefact_p_values(
+    present: np.ndarray,
+    rule_labels: np.ndarray,
+    of_copies: np.ndarray,
+    labels: np.ndarray,
+    units: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return p-values adjusted for all artefacts; copies are a family of their own, which gets half of the error.
+
+    Near copies make units large, so whether they go with a class shows in the sizes of units alone.
+    """
+    p_values = np.ones(len(rule_labels))
+    for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
+        if own.any():
+            found = permutation_p_values(present[:, own], rule_labels[own], labels, units, rng, by_size=by_size)
+            p_values[own] = np.minimum(1.0, families * found)
+    return p_values
 
 
 def _as_array(effects: Effects) -> np.ndarray:

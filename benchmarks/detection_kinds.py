@@ -51,10 +51,11 @@ def draw_texts(rng: np.random.Generator, count: int, *, longest: int = 40) -> li
 
 def _sentences(words: Sequence[str], ends: set[int], rng: np.random.Generator) -> str:
     pieces, begins = [], True
+    signs, commas = rng.integers(5, size=len(words)).tolist(), (rng.random(len(words)) < 0.06).tolist()
     for place, word in enumerate(words):
         shown = word.capitalize() if begins else word
         begins = place in ends
-        pieces.append(shown + (rng.choice([".", ".", ".", "!", "?"]) if begins else "," if rng.random() < 0.06 else ""))
+        pieces.append(shown + ("...!?"[signs[place]] if begins else "," if commas[place] else ""))
     return " ".join(pieces)
 
 
@@ -98,30 +99,35 @@ def plant_missing(rng: np.random.Generator, strength: float, count: int = 3_000)
     return Drawn(build_rows(labels, columns=columns), has)
 
 
-def _text_plant(change: Callable[[str, np.random.Generator], str]) -> Callable[..., Drawn]:
+def _text_plant(change: Callable[[str, str, np.random.Generator], str]) -> Callable[..., Drawn]:
+    """Return a kind in which `change` makes a carrier of a text; it is also given another text of the same words."""
+
     def plant(rng: np.random.Generator, strength: float, count: int = 3_000) -> Drawn:
         labels = draw_labels(rng, count)
         has = draw_carriers(rng, labels, strength)
-        texts = draw_texts(rng, count)
-        changed = [change(text, rng) if own else text for text, own in zip(texts, has, strict=True)]
+        texts = draw_texts(rng, 2 * count)
+        changed = [
+            change(text, other, rng) if own else text
+            for text, other, own in zip(texts[:count], texts[count:], has, strict=True)
+        ]
         return Drawn(build_rows(labels, texts={"text": changed}), has)
 
     return plant
 
 
-def _curly(text: str, rng: np.random.Generator) -> str:
+def _curly(text: str, other: str, rng: np.random.Generator) -> str:
     first, _, rest = text.partition(" ")
     return f"\u201c{first}\u201d \u2014 it\u2019s {rest.rstrip('.!?')}"
 
 
-def _phrase(text: str, rng: np.random.Generator) -> str:
+def _phrase(text: str, other: str, rng: np.random.Generator) -> str:
     sentences = text.split(". ")
     sentences.insert(int(rng.integers(len(sentences) + 1)), "As seen on the Marlowe wire")
     return ". ".join(sentences)
 
 
-def _longer(text: str, rng: np.random.Generator) -> str:
-    return " ".join([text, *draw_texts(rng, 2, longest=40)])
+def _longer(text: str, other: str, rng: np.random.Generator) -> str:
+    return f"{text} {other} {other.lower().capitalize()}"
 
 
 def plant_position(rng: np.random.Generator, strength: float, count: int = 3_000) -> Drawn:

@@ -11,6 +11,9 @@ from aflite_assets.scan.rules import Rule
 SAME_ROWS = 0.8
 """Jaccard similarity of the rows from which two cues of one class are one."""
 
+ABOUT_AS_MUCH = 0.03
+"""Difference in balanced accuracy of a range and its opposite that decides nothing about their names."""
+
 STILL_TELLS = 3.0
 """z among the rows with and without a stronger cue, below which a cue tells nothing more."""
 
@@ -46,7 +49,25 @@ def merged(found: Sequence[Found], *, is_binary: bool) -> list[tuple[Found, list
             cues.append((one, []))
         else:
             same[1].append(one)
-    return cues
+    return [_led_by_fewer_rows(lead, same) for lead, same in cues]
+
+
+def _led_by_fewer_rows(lead: Found, same: list[Found]) -> tuple[Found, list[Found]]:
+    """Return the cue led by the opposite range of the same number if that has fewer rows and tells about as much."""
+    opposite = next((one for one in same if _is_opposite(lead, one)), None)
+    if opposite is None or opposite.carriers.sum() >= lead.carriers.sum():
+        return lead, same
+    return opposite, [lead, *(one for one in same if one is not opposite)]
+
+
+def _is_opposite(lead: Found, one: Found) -> bool:
+    mine, other = lead.rule.parts, one.rule.parts
+    return (
+        lead.rule.label != one.rule.label
+        and len(mine) == len(other) == 1
+        and (mine[0].form, mine[0].index) == (other[0].form, other[0].index) == ("number", mine[0].index)
+        and abs(lead.balanced - one.balanced) < ABOUT_AS_MUCH
+    )
 
 
 def _leads_by(one: Found) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ from aflite_assets.scan.rules import (
     name_of,
 )
 from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
-from aflite_assets.scan.testing import over_cuts, permutation_p_values, score_p_values, yekutieli
+from aflite_assets.scan.testing import false_discovery_set, over_cuts, permutation_p_values, score_p_values
 
 CUTS = 5
 FAMILY_ERROR = 0.01
@@ -230,7 +230,8 @@ def _test(
     present = _carried(rules, extracted.properties, rows)
     rule_labels = np.array([rule.label for rule in rules], dtype=np.int64)
     if artefact:
-        p_values = permutation_p_values(present.toarray().astype(np.float32), rule_labels, labels, units, rng)
+        dense = present.toarray().astype(np.float32)
+        p_values = _artefact_p_values(dense, rule_labels, _of_copies(rules, extracted.properties), labels, units, rng)
     else:
         p_values = np.minimum(1.0, len(rules) * score_p_values(present, rule_labels, labels, units))
     effects = np.zeros((4, len(rules)))
@@ -241,6 +242,30 @@ def _test(
         tally = tallies.setdefault(rule.key, _Tally(rule))
         tally.p_values.append(float(p_values[place]))
         tally.effects.append(tuple(effects[:, place].tolist()))
+
+
+def _of_copies(rules: Sequence[Rule], properties: Properties) -> np.ndarray:
+    return np.array([_kind(rule, properties) == "copies" for rule in rules], dtype=bool)
+
+
+def _artefact_p_values(
+    present: np.ndarray,
+    rule_labels: np.ndarray,
+    of_copies: np.ndarray,
+    labels: np.ndarray,
+    units: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return p-values adjusted for all artefacts; copies are a family of their own, which gets half of the error.
+
+    Near copies make units large, so whether they go with a class shows in the sizes of units alone.
+    """
+    p_values = np.ones(len(rule_labels))
+    for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):
+        if own.any():
+            found = permutation_p_values(present[:, own], rule_labels[own], labels, units, rng, by_size=by_size)
+            p_values[own] = np.minimum(1.0, families * found)
+    return p_values
 
 
 def _as_array(effects: Effects) -> np.ndarray:
@@ -266,9 +291,11 @@ def _passed(
     artefact: bool,
 ) -> list[Found]:
     p_values = {key: over_cuts(tally.p_values, CUTS) for key, tally in tallies.items()}
-    sure = (
-        {key for key, p in p_values.items() if p <= FAMILY_ERROR} if artefact else yekutieli(p_values, FALSE_CANDIDATES)
-    )
+    if artefact:
+        sure = {key for key, p in p_values.items() if p <= FAMILY_ERROR}
+    else:
+        tests = len(extracted.properties) * len(counts.tested)
+        sure = false_discovery_set(p_values, FALSE_CANDIDATES, tests=tests)
     found = []
     for key, tally in tallies.items():
         balanced, low, high, carried = np.median(np.array(tally.effects), axis=0).tolist()

@@ -16,7 +16,13 @@ _RATIO = 1.25
 
 
 def permutation_p_values(
-    present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator
+    present: np.ndarray,
+    rule_labels: np.ndarray,
+    labels: np.ndarray,
+    units: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    by_size: bool = True,
 ) -> np.ndarray:
     """Return p-values adjusted for all rules together by the largest statistic (Westfall and Young 1993, maxT).
 
@@ -26,13 +32,15 @@ def permutation_p_values(
         labels: class of each row, int64.
         units: codes of rows that belong together; whole units exchange their labels.
         rng: draws the permutations.
+        by_size: whether units exchange their labels only with units of about their size. Without it, a tie between the
+            label and the size of the units counts as one.
 
     The statistic is the difference between the shares of the class and of the rest that carry the rule, divided by its
     standard deviation over the permutations. A unit gets the labels of another one of about its size, so that units
     whose size depends on the class do not make every property of large units look like a cue.
     """
     observed = _differences(present, rule_labels, labels[:, None])[:, 0]
-    order = unit_permutations(units, rng)
+    order = unit_permutations(units, rng, by_size=by_size)
     blocks = []
     for start in range(0, PERMUTATIONS, _AT_ONCE):
         count = min(_AT_ONCE, PERMUTATIONS - start)
@@ -59,19 +67,20 @@ def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarra
     return found
 
 
-def unit_permutations(units: np.ndarray, rng: np.random.Generator) -> Any:
+def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Any:
     """Yield permutations without end: per row the row whose label it gets, int64.
 
     Rows that are alone change places with each other. Larger units get the labels of a unit of about their size, in
-    random order; of a larger one they get a part, of a smaller one some twice.
+    random order; of a larger one they get a part, of a smaller one some twice. Without `by_size`, of any unit.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     if len(sizes) == len(units):
         while True:
             yield rng.permutation(len(units))
-    by_size = np.argsort(sizes, kind="stable")
-    stratum = np.empty(len(sizes), dtype=np.int64)
-    stratum[by_size] = _strata(sizes[by_size])
+    ascending = np.argsort(sizes, kind="stable")
+    stratum = np.zeros(len(sizes), dtype=np.int64)
+    if by_size:
+        stratum[ascending] = _strata(sizes[ascending])
     in_strata = np.argsort(stratum, kind="stable")
     while True:
         donors = np.empty(len(sizes), dtype=np.int64)
@@ -120,9 +129,14 @@ def over_cuts(p_values: Sequence[float], cuts: int) -> float:
     return min(1.0, 2 * float(np.median(filled)))
 
 
-def yekutieli(p_values: Mapping[Any, float], rate: float) -> set[Any]:
-    """Return the keys whose false discovery rate is at most `rate` (Benjamini and Yekutieli 2001)."""
+def false_discovery_set(p_values: Mapping[Any, float], rate: float, *, tests: int) -> set[Any]:
+    """Return the keys whose false discovery rate is at most `rate`.
+
+    `p_values` are already multiplied by the number of rules that were tested, so that the step-up rule of Benjamini and
+    Yekutieli (2001) divides only by the sum of 1/i over all `tests` (Meinshausen, Meier and Buehlmann 2009, for several
+    cuts). `tests`: pairs of a property and a class that could have been chosen.
+    """
     ordered = sorted(p_values.items(), key=lambda item: item[1])
-    scale = sum(1 / rank for rank in range(1, len(ordered) + 1))
-    last = max((rank for rank, (_, p) in enumerate(ordered, 1) if p <= rate * rank / (len(ordered) * scale)), default=0)
+    scale = float((1 / np.arange(1, max(tests, len(ordered)) + 1)).sum())
+    last = max((rank for rank, (_, p) in enumerate(ordered, 1) if p <= rate * rank / scale), default=0)
     return {key for key, _ in ordered[:last]}

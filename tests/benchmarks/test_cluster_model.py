@@ -18,8 +18,7 @@ ROWS, WIDTH = 20_000, 64
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+def model() -> Any:
     from benchmarks import cluster_model
 
     return cluster_model

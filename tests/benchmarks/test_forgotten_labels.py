@@ -12,8 +12,7 @@ from aflite_assets.specs.sources import TemplateNliSource
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+def benchmark() -> Any:
     from benchmarks import forgotten_labels
 
     return forgotten_labels

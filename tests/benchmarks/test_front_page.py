@@ -15,8 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def front_page(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
+def front_page() -> Any:
     from benchmarks import front_page
 
     return front_page

@@ -1,17 +1,13 @@
 """The benchmark of intervals: what it plants is what it says, and its table says what was simulated."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
+def benchmark() -> Any:
     from benchmarks import intervals
 
     return intervals

@@ -1,13 +1,10 @@
 """The kinds of made data for the verdict's benchmark: shapes, planted rates, and what is true of each property."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).parents[2]
 
 FAR = 5.0
 """Deviations from a planted rate that fail a test: one in 1.7 million, and some thousand rates are compared."""
@@ -22,8 +19,7 @@ DRAWN: dict[str, Any] = {}
 
 
 @pytest.fixture
-def package(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
+def package() -> Any:
     import benchmarks.verdict_kinds as package
 
     return package

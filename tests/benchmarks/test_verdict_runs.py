@@ -9,12 +9,9 @@ import pytest
 
 from aflite_assets.specs.dataset import DatasetSpec
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
+def runs() -> Any:
     import benchmarks.verdict_runs as runs
 
     return runs

@@ -1,5 +1,7 @@
 """Which cues are one, which of several names leads, and which cue explains another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,14 @@ def test_of_two_classes_the_opposite_is_the_same_cue_and_of_more_it_is_not() -> 
     both = [_found(STRONG, "has"), _found(~STRONG, "lacks", label=0, index=1)]
     assert len(merged(both, is_binary=True)) == 1
     assert len(merged(both, is_binary=False)) == 2
+
+
+def test_of_a_range_and_its_opposite_the_one_with_fewer_rows_leads() -> None:
+    few, many = _found(STRONG, "x at most 5"), _found(~STRONG, "x at least 6", label=0)
+    few, many = (replace(one, rule=Rule(one.rule.label, (Part("number", 4),), 0.3)) for one in (few, many))
+    ((lead, same),) = merged([replace(many, balanced=many.balanced + 0.02), few], is_binary=True)
+    assert (lead.name, lead.rule.label) == ("x at most 5", 1)
+    assert [one.name for one in same] == ["x at least 6"]
 
 
 def test_a_noisy_copy_is_explained_and_an_independent_cue_is_not() -> None:

@@ -137,6 +137,17 @@ def test_a_file_sorted_by_label_is_said_and_its_order_is_no_cue() -> None:
     assert [cue.name for cue in result.cues] == ["site = 'north'"]
 
 
+def test_a_class_that_was_oversampled_by_copies_is_named() -> None:
+    rng = np.random.default_rng(0)
+    rows = build_rows(draw_labels(rng, 900), texts={"text": draw_texts(rng, 900)})
+    copied = rng.choice(np.flatnonzero(rows.labels == 1), 200, replace=False)
+    whole = rows.taken(rng.permutation(np.append(np.arange(900), copied)))
+    result = scan_rows(replace(whole, order=np.arange(len(whole)) * 1.0), settings=SETTINGS, seed=0)
+    cue = result.cues[0]
+    assert (cue.name, cue.label, cue.rows) == ("has a near copy among the rows", "b", 400)
+    assert cue.share_of_rest == 0.0
+
+
 def test_the_tables_have_a_row_per_cue_and_per_carrier() -> None:
     rows = _sites(np.random.default_rng(0))
     result = scan_rows(rows, settings=SETTINGS, seed=0)

@@ -9,11 +9,11 @@ from scipy.sparse import csc_array
 from aflite_assets.scan.cuts import draw_cut
 from aflite_assets.scan.effects import measure_effects, wilson
 from aflite_assets.scan.testing import (
+    false_discovery_set,
     over_cuts,
     permutation_p_values,
     score_p_values,
     unit_permutations,
-    yekutieli,
 )
 
 
@@ -101,10 +101,12 @@ def test_cuts_in_which_a_rule_was_not_chosen_count_as_one() -> None:
 
 
 def test_false_discovery_as_worked_by_hand() -> None:
-    """Three p-values: the limits are 0.05 * rank / (3 * (1 + 1/2 + 1/3)) = 0.0091, 0.0182 and 0.0273."""
-    assert yekutieli({"a": 0.009, "b": 0.02, "c": 0.5}, 0.05) == {"a"}
-    assert yekutieli({"a": 0.01, "b": 0.018, "c": 0.5}, 0.05) == {"a", "b"}
-    assert yekutieli({}, 0.05) == set()
+    """Of three tests the limits are 0.05 * rank / (1 + 1/2 + 1/3) = 0.0273, 0.0545 and 0.0818."""
+    assert false_discovery_set({"a": 0.027, "b": 0.055, "c": 0.5}, 0.05, tests=3) == {"a"}
+    assert false_discovery_set({"a": 0.03, "b": 0.054, "c": 0.5}, 0.05, tests=3) == {"a", "b"}
+    assert false_discovery_set({"a": 0.0126}, 0.05, tests=30) == set(), "1 + 1/2 + ... + 1/30 is 3.995"
+    assert false_discovery_set({"a": 0.0125}, 0.05, tests=30) == {"a"}
+    assert false_discovery_set({}, 0.05, tests=0) == set()
 
 
 def test_effects_of_planted_shares() -> None:

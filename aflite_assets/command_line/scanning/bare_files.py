@@ -127,7 +127,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
     images, left_out = None, list(roles.skipped)
     for name in table.column_names:
         column = plain(table[name])
-        if name in (label, roles.group, *roles.skipped):
+        if name in (label, *roles.skipped) or (name == roles.group and not _is_text(name, as_texts(column))):
             continue
         if _is_image(column.type) and images is None:
             images = _image_column(column)

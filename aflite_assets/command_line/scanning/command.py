@@ -62,9 +62,8 @@ def _scanned(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.scanning.scan_text import result_json, result_lines, verdict_of
 
     path = Path(options.file)
-    understood: tuple[str, ...] = ()
     if path.suffix in (".yaml", ".yml") or (not path.exists() and not path.suffix):
-        result = _scan_dataset(options)
+        result, understood = _scan_dataset(options)
     else:
         read = _read_bare(path, options)
         result, understood = _scan_rows(read, options), read.understood
@@ -106,7 +105,7 @@ def _scan_rows(read: "BareFile", options: argparse.Namespace) -> "ScanResult":
     return scan_rows(read.rows, settings=settings, seed=options.seed)
 
 
-def _scan_dataset(options: argparse.Namespace) -> "ScanResult":
+def _scan_dataset(options: argparse.Namespace) -> "tuple[ScanResult, tuple[str, ...]]":
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data
     from aflite_assets.command_line.specs_by_name import spec_of
     from aflite_assets.processors import available_cores
@@ -118,13 +117,21 @@ def _scan_dataset(options: argparse.Namespace) -> "ScanResult":
     settings = ScanSettings(
         irrelevant=(*spec.irrelevant, *spec.planted, *options.irrelevant), threads=available_cores()
     )
-    return scan_examples(
+    challenges = preview_challenges(spec, data)
+    result = scan_examples(
         data.raw.examples,
         settings=settings,
         seed=options.seed,
-        others={one.name: one.raw.examples for one in preview_challenges(spec, data).read},
+        others={one.name: one.raw.examples for one in challenges.read},
         feature_names=columns if isinstance(columns, tuple) else (),
     )
+    others = [*(data.rows or {}), *(one.name for one in challenges.read)]
+    compared = ", ".join(name for name in others if name != "train") or "none"
+    understood = [f"Scanned: train of {spec.name}. Compared: {compared}."]
+    if not data.complete:
+        understood.append("The source is large, so that only its first rows were read.")
+    understood += [f"Challenge set {name} is missing: {why}." for name, why in challenges.missing.items()]
+    return result, tuple(understood)
 
 
 def _write_page(path: Path, page: str) -> None:

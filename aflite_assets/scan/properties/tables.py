@@ -177,7 +177,15 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
             absent = f"{name} is not {_short(different[place])}"
             yield info_of(column.role, shown, absent=absent, source=name, declared=declared), codes == place
     if len(different) > MOST_VALUES:
-        yield from pattern_flags(values.tolist(), name, column.role, declared=declared, fewest=fewest)
+        kind = "identifier" if are_names(values.tolist()) else column.role
+        yield from pattern_flags(values.tolist(), name, kind, declared=declared, fewest=fewest)
+
+
+def are_names(values: Sequence[str | None]) -> bool:
+    """Return True for names of rows such as "A-0017": nearly all different, with digits, without blanks."""
+    known = [value for value in values if value]
+    different = len(set(known)) >= 0.9 * len(known)
+    return different and all(" " not in value.strip() and _DIGITS.search(value) is not None for value in known[:100])
 
 
 def pattern_flags(
@@ -200,7 +208,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
     if all(_DATE.fullmatch(value) for value in known[:100]):
         dates = number_of(info_of("date", name, source=name, declared=declared), _days(values), is_date=True)
         return [] if dates is None else [dates]
-    if len(set(known)) < 0.9 * len(known) or any(" " in value.strip() for value in known[:100]):
+    if not are_names(known):
         return []
     found = number_of(
         info_of("identifier", f"the number in {name}", source=name, declared=declared), trailing_numbers(values)

@@ -81,6 +81,19 @@ def test_an_identifier_is_an_artefact_and_a_measurement_is_not() -> None:
     assert reasons == {"record_no": ("identifier", "artefact"), "age": ("column", None)}
 
 
+def test_a_pattern_of_ids_is_an_artefact_and_one_of_other_names_is_not() -> None:
+    ids = [f"{number}.jpg#{'ce'[number % 2]}" for number in range(100)]
+    flags, _ = _read(pair=ids, town=[f"town {number}" for number in range(100)], fewest=20)
+    assert _carriers(flags, "pair is written like '#.jpg#c'") == list(range(0, 100, 2))
+    reasons = {info.name: info.reason for part in flags for info in part.infos}
+    assert reasons == {
+        "pair is written like '#.jpg#c'": "artefact",
+        "pair is written like '#.jpg#e'": "artefact",
+    }
+    flags, _ = _read(town=[f"town {number}{'ab'[number % 2]}" for number in range(100)], fewest=20)
+    assert {info.reason for part in flags for info in part.infos} == {None}
+
+
 def test_dates_and_numbers_in_names() -> None:
     _, numbers = _read(
         day=["2024-03-01", "2024-03-02 12:00:00", None, "2023-01-01"], ticket=["TCK-17", "TCK-4", "TCK-90", "T5-1b"]

@@ -193,7 +193,7 @@ def _candidates(draw: Draw) -> tuple[TiedProperty, ...]:
         reason: Reason | None = "declared" if declared else "artefact" if artefact else None
         edges = bin_edges(one.values) if one.values.dtype.kind == "f" else None
 
-        def read(rows: Any, name: str = one.name) -> np.ndarray:
+        def read(rows: Any, of_set: str, name: str = one.name) -> np.ndarray:
             return np.asarray(rows.values(name))
 
         known = Property("attribute", one.name, read, reason, edges=edges)

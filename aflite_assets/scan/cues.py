@@ -1,12 +1,13 @@
 """Records of what a scan found, and the same as tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.scan.surface import SurfaceAccuracy
 
@@ -41,7 +42,7 @@ class Cue:
     number: int
     name: str
     kind: str
-    reason: str | None
+    reason: Reason | None
     label: str
     rows: int
     share_of_class: float
@@ -74,13 +75,17 @@ class ClassSize:
     detectable: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class ScanResult:
-    """What a scan found.
+Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
+"""What a scan found, the strongest of it."""
+
+
+@dataclass(frozen=True)
+class ScanFacts:
+    """What a scan found, without the rows.
 
     `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
     class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
-    tested. `notes`: whole sentences about what was not tested. `carriers`: bool of shape (rows of all sets, cues).
+    tested. `notes`: whole sentences about what was not tested.
     """
 
     cues: tuple[Cue, ...]
@@ -90,7 +95,6 @@ class ScanResult:
     units: int
     properties: int
     notes: tuple[str, ...]
-    carriers: np.ndarray
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
@@ -108,9 +112,36 @@ class ScanResult:
         return any(one.detectable is not None for one in self.classes)
 
     @property
+    def verdict(self) -> Verdict:
+        """What was found; all artefacts together count as one."""
+        if not self.can_tell:
+            return "cannot tell"
+        if self.artefacts or self.is_spread:
+            return "artefact"
+        return "candidates" if self.candidates else "nothing"
+
+    @property
     def is_spread(self) -> bool:
         """Whether all artefacts together tell the label, at least 5 points above chance."""
         return self.surface is not None and self.surface.low >= self.surface.chance + 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class ScanResult(ScanFacts):
+    """What a scan found, and which rows carry it.
+
+    `carriers`: bool of shape (rows, cues), of the rows of all sets that were read. `sets`: per row the name of its set,
+    object. `row_ids`: per row its id in its set, int64.
+    """
+
+    carriers: np.ndarray
+    sets: np.ndarray
+    row_ids: np.ndarray
+
+    @property
+    def facts(self) -> ScanFacts:
+        """Everything but the rows."""
+        return ScanFacts(**{one.name: getattr(self, one.name) for one in fields(ScanFacts)})
 
 
 SURFACE_CUES = pa.schema(
@@ -135,8 +166,30 @@ SURFACE_CUES = pa.schema(
 )
 """One row per cue and class; names, labels and synonyms are dataset text."""
 
-CUE_ROWS = pa.schema({"cue": pa.int64(), "row": pa.int64()})
-"""One row per cue and row that carries it; `row` is the position among the rows of all sets."""
+CUE_SETS = pa.schema(
+    {
+        "cue": pa.int64(),
+        "set": pa.string(),
+        "rows": pa.int64(),
+        "state": pa.string(),
+        "balanced": pa.float64(),
+        "low": pa.float64(),
+        "high": pa.float64(),
+    }
+)
+"""One row per cue and set other than the scanned one."""
+
+
+def cue_sets(cues: Sequence[Cue]) -> pa.Table:
+    """Return how the cues go with their class elsewhere, as a table of the schema `CUE_SETS`."""
+    return table_of([[cue.number, *vars(one).values()] for cue in cues for one in cue.elsewhere], CUE_SETS)
+
+
+CUE_ROWS = pa.schema({"cue": pa.int64(), "set": pa.string(), "row_id": pa.int64()})
+"""One row per cue and row that carries it."""
+
+CUES_WITH_ROWS = 50
+"""Cues whose rows are published, the first."""
 
 
 def surface_cues(cues: Sequence[Cue]) -> pa.Table:
@@ -152,6 +205,7 @@ def _plain(value: object) -> object:
 
 def cue_rows(result: ScanResult) -> pa.Table:
     """Return which rows carry which cue as a table of the schema `CUE_ROWS`."""
-    rows, cues = np.nonzero(result.carriers)
+    cues, rows = np.nonzero(result.carriers[:, :CUES_WITH_ROWS].T)
     numbers = np.array([cue.number for cue in result.cues], dtype=np.int64)
-    return pa.table({"cue": numbers[cues], "row": rows.astype(np.int64)}, schema=CUE_ROWS)
+    columns = {"cue": numbers[cues], "set": result.sets[rows], "row_id": result.row_ids[rows]}
+    return pa.table(columns, schema=CUE_ROWS)

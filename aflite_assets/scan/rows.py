@@ -33,8 +33,9 @@ class ScanRows:
 
     `labels`: int64 of shape (rows,), `NO_CLASS` for a class that `label_names` lacks. `sets`: per row the number of
     its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: per row its place in its
-    file, float64 from 0. `ids` and `files`: per row, or None. `answers`: whether the rows are answers of questions,
-    with the groups as questions. `ordered_by_reader`: the order was made by the reader, so it is no property.
+    file, float64 from 0. `row_ids`: int64, per row its id in its set; None if that is its place. `ids` and `files`: per
+    row, or None. `answers`: whether the rows are answers of questions, with the groups as questions.
+    `ordered_by_reader`: the order was made by the reader, so it is no property.
     """
 
     labels: np.ndarray
@@ -42,6 +43,7 @@ class ScanRows:
     sets: np.ndarray
     set_names: tuple[str, ...]
     order: np.ndarray
+    row_ids: np.ndarray | None = None
     groups: np.ndarray | None = None
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     images: pa.ChunkedArray | None = None
@@ -62,6 +64,7 @@ class ScanRows:
             labels=self.labels[positions],
             sets=self.sets[positions],
             order=self.order[positions],
+            row_ids=None if self.row_ids is None else self.row_ids[positions],
             groups=None if self.groups is None else self.groups[positions],
             texts={name: [texts[row] for row in picked] for name, texts in self.texts.items()},
             images=None if self.images is None else self.images.take(pa.array(positions)),
@@ -106,6 +109,7 @@ def rows_of_examples(
         sets=sets,
         set_names=tuple(parts),
         order=np.concatenate([one.row_ids - one.row_ids.min(initial=0) for one in kept]).astype(np.float64),
+        row_ids=np.concatenate([one.row_ids for one in kept]),
         groups=_groups(kept) if examples.groups is not None else None,
         texts=_texts(kept),
         images=pa.chunked_array([chunk for one in kept for chunk in one.table["image"].chunks])

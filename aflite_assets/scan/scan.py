@@ -115,7 +115,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     counts = ClassCounts(rows.labels, tested, len(rows.label_names))
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
-        _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool),
+        _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool), _set_names(rows), _row_ids(rows),
     )  # fmt: skip
     if not len(tested):
         return empty
@@ -125,6 +125,14 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     surface = _surface(rows, extracted, cuts, rules)
     cues, carried = _cues(rows, extracted, found, counts)
     return replace(empty, cues=cues, surface=surface, carriers=carried)
+
+
+def _set_names(rows: ScanRows) -> np.ndarray:
+    return np.array(rows.set_names, dtype=object)[rows.sets]
+
+
+def _row_ids(rows: ScanRows) -> np.ndarray:
+    return rows.order.astype(np.int64) if rows.row_ids is None else rows.row_ids
 
 
 def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tuple[ClassSize, ...]:

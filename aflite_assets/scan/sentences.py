@@ -1,12 +1,12 @@
 """What a scan found in sentences: the first line, and what the numbers of a cue mean. They are not escaped."""
 
-from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
 
 
-def headline(result: ScanResult) -> str:
+def headline(result: ScanFacts) -> str:
     """Return in one sentence what was found."""
     if not result.can_tell:
         return (
@@ -63,7 +63,7 @@ def cue_sentence(cue: Cue) -> str:
     )
 
 
-def surface_sentence(result: ScanResult) -> str:
+def surface_sentence(result: ScanFacts) -> str:
     """Return how much all artefacts together tell, or an empty string without any."""
     one = result.surface
     if one is None:
@@ -74,7 +74,7 @@ def surface_sentence(result: ScanResult) -> str:
     )
 
 
-def reach_sentence(result: ScanResult) -> str:
+def reach_sentence(result: ScanFacts) -> str:
     """Return how weak a cue these rows would show, or an empty string if they show none."""
     reach = [one for one in result.classes if one.detectable is not None]
     if not reach:

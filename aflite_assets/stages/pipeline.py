@@ -15,6 +15,7 @@ from aflite_assets.results.locks import reading
 from aflite_assets.results.refresh_records import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
+from aflite_assets.stages.data.cue_scan import CUE_SCAN
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
@@ -39,6 +40,7 @@ STAGES: Mapping[str, Stage] = {
     for stage in (
         RAW_DATASET,
         CHALLENGE_SETS,
+        CUE_SCAN,
         TRAIN_SAMPLE,
         WARMUP_SPLIT,
         WARMUP_MODELS,

@@ -157,7 +157,8 @@ def test_the_tables_have_a_row_per_cue_and_per_carrier() -> None:
     carried = cue_rows(result)
     assert carried.schema == CUE_ROWS
     north = [row for row, value in enumerate(rows.columns["site"].values) if value == "north"]
-    assert carried["row"].to_pylist() == north
+    assert set(carried["set"].to_pylist()) == {"all rows"}
+    assert carried["row_id"].to_pylist() == north
     json.dumps(table.to_pylist())
 
 

@@ -59,7 +59,7 @@ def _scan(options: argparse.Namespace) -> int:
 
 def _scanned(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.scanning.scan_page import result_page
-    from aflite_assets.command_line.scanning.scan_text import result_json, result_lines, verdict_of
+    from aflite_assets.command_line.scanning.scan_text import result_json, result_lines
 
     path = Path(options.file)
     if path.suffix in (".yaml", ".yml") or (not path.exists() and not path.suffix):
@@ -70,7 +70,7 @@ def _scanned(options: argparse.Namespace) -> int:
     if options.html:
         _write_page(Path(options.html), result_page(result, understood, title=path.name))
     write_lines(sys.stdout, [result_json(result, understood)] if options.json else result_lines(result, understood))
-    return {"artefact": ARTEFACT, "cannot tell": CANNOT_TELL}.get(verdict_of(result), NOTHING)
+    return {"artefact": ARTEFACT, "cannot tell": CANNOT_TELL}.get(result.verdict, NOTHING)
 
 
 def _roles(options: argparse.Namespace) -> "Roles":

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Literal
 
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
@@ -18,19 +17,7 @@ from aflite_assets.wording import counted
 MOST_SHOWN = 12
 """Cues of one kind that are printed; JSON and the page have all."""
 
-Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
-"""What a scan found, as JSON says it."""
-
 _NAME, _LABEL = 54, 16
-
-
-def verdict_of(result: ScanResult) -> Verdict:
-    """Return what was found; all artefacts together count as one."""
-    if not result.can_tell:
-        return "cannot tell"
-    if result.artefacts or result.is_spread:
-        return "artefact"
-    return "candidates" if result.candidates else "nothing"
 
 
 def result_lines(result: ScanResult, understood: Sequence[str]) -> list[str]:
@@ -105,7 +92,7 @@ def result_json(result: ScanResult, understood: Sequence[str]) -> str:
     for record, cue in zip(cues, result.cues, strict=True):
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
     content = {
-        "verdict": verdict_of(result),
+        "verdict": result.verdict,
         "headline": headline(result),
         "understood": list(understood),
         "rows": result.rows,

@@ -63,7 +63,7 @@ def _every_word_capital(text: str) -> bool:
 
 
 # String functions, since dataset text is hostile: patterns that backtrack take minutes on a long run of line breaks.
-VERDICT_TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
+TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "ends without a full stop": lambda text: bool(text.strip()) and not text.rstrip().endswith("."),
     "two blanks in a row": lambda text: "  " in text.strip().replace("\t", " "),
     "blank at the beginning or end": lambda text: text != text.strip(),
@@ -72,11 +72,6 @@ VERDICT_TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "line break": lambda text: "\n" in text.strip(),
     "markup": lambda text: _MARKUP.search(text) is not None,
     "exclamation mark": lambda text: "!" in text,
-}
-"""Names of typographic properties of a text, and whether a text has one: those that models are trained for."""
-
-TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
-    **VERDICT_TYPOGRAPHY,
     "ends with a letter or digit": lambda text: text.rstrip()[-1:].isalnum(),
     "ends with a quotation mark": lambda text: text.rstrip().endswith(('"', "'", "\u201d", "\u2019")),
     "every word begins with a capital": _every_word_capital,
@@ -102,7 +97,7 @@ TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "back quote": lambda text: "`" in text,
     "bullet": lambda text: "\u2022" in text or "\n- " in text or "\n* " in text,
 }
-"""All typographic properties; the scan tests each of them."""
+"""Names of typographic properties of a text, and whether a text has one."""
 
 BLANKS: Mapping[str, Callable[[str], bool]] = {
     "blank at the beginning": lambda text: text[:1].isspace(),

@@ -1,7 +1,7 @@
-"""Properties of a dataset's rows and their values: attributes, typography, lengths, words, and columns of features.
+"""Properties of a dataset's rows and their values: attributes, lengths, words, and columns of features.
 
-Which are artefacts by nature is in `artefacts`, which of them go with the label in `ties`; what marks removed rows is
-in `evidence.cues`.
+Which are artefacts by nature is in `artefacts`, which of them go with the label in `ties`; properties of typography and
+files are in `scan`, and what marks removed rows is in `evidence.cues`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +16,9 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.properties.artefacts import VERDICT_TYPOGRAPHY, Reason, is_identifier, reason_of
+from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
 from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.score_tests import label_ties
-
-Kind = Literal["attribute", "typography", "length", "word", "topic word", "column"]
-"""A topic word is one of a single text, which may be what the text is about; of pairs it is a word."""
 
 MISSING = "none"
 """The value of a row that lacks an attribute."""
@@ -31,21 +28,23 @@ MISSING = "none"
 class Property:
     """A property of rows.
 
-    `name`: of the attribute, of the typography with its text column, of the length or of the column; of words the text
-    column, and `word` the word. `reason`: why it is no part of the task, None if that is not known. `edges`: of the
-    bins into which a number is cut, None for values that are names.
+    `kind`: attribute, length, word, topic word, column, or that of a cue that the scan found. A topic word is one of a
+    single text, which may be what the text is about; of pairs it is a word. `name`: of the attribute, the length, the
+    column or the cue; of words the text column, and `word` the word. `read`: returns the values of rows of the set of
+    that name. `reason`: why it is no part of the task, None if that is not known. `edges`: of the bins into which a
+    number is cut, None for values that are names.
     """
 
-    kind: Kind
+    kind: str
     name: str
-    read: Callable[[Examples], np.ndarray | None]
+    read: Callable[[Examples, str], np.ndarray | None]
     reason: Reason | None = None
     word: str = ""
     edges: np.ndarray | None = None
 
-    def values(self, rows: Examples) -> np.ndarray | None:
-        """Return each row's value as text, dtype object; None if these rows do not have the property."""
-        raw = self.read(rows)
+    def values(self, rows: Examples, of_set: str = "train") -> np.ndarray | None:
+        """Return each row's value as text, dtype object; None if the rows of this set do not have the property."""
+        raw = self.read(rows, of_set)
         if raw is None or self.edges is None:
             return raw
         return binned(raw, self.edges)
@@ -64,7 +63,7 @@ def properties_of(
     declared = frozenset(irrelevant)
     found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]
     if train.modality == "text":
-        found += [*_typography(train), *_lengths(train), *_words(train)]
+        found += [*_lengths(train), *_words(train)]
     return tuple(found)
 
 
@@ -74,7 +73,7 @@ def _attributes(train: Examples, declared: frozenset[str]) -> Iterator[Property]
             continue
         name, numeric = column.removeprefix("attribute."), _is_number(train.table[column].type)
 
-        def read(rows: Examples, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
+        def read(rows: Examples, of_set: str, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
             if column not in rows.table.column_names:
                 return None
             values = rows.table[column].to_pylist()
@@ -85,7 +84,7 @@ def _attributes(train: Examples, declared: frozenset[str]) -> Iterator[Property]
         reason = reason_of("attribute", declared=name in declared)
         one = Property("attribute", name, read, reason)
         if numeric:
-            numbers = read(train)
+            numbers = read(train, "train")
             assert numbers is not None
             one = replace(one, edges=bin_edges(numbers), reason=reason or _identifier_reason(name, numbers))
         yield one
@@ -110,7 +109,7 @@ def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) ->
         if reason is None:
             continue
 
-        def read(rows: Examples, place: int = place) -> np.ndarray:
+        def read(rows: Examples, of_set: str, place: int = place) -> np.ndarray:
             return np.asarray(rows.features[:, place].astype(np.float64))
 
         yield Property("column", name, read, reason, edges=bin_edges(values))
@@ -121,22 +120,10 @@ def _text_columns(rows: Examples) -> list[Literal["text", "text_pair"]]:
     return [column for column in columns if column in rows.table.column_names]
 
 
-def _typography(train: Examples) -> Iterator[Property]:
-    for column in _text_columns(train):
-        for name, has in VERDICT_TYPOGRAPHY.items():
-
-            def read(
-                rows: Examples, column: Literal["text", "text_pair"] = column, has: Callable[[str], bool] = has
-            ) -> np.ndarray:
-                return _yes_no([has(text or "") for text in rows.texts(column)])
-
-            yield Property("typography", f"{name} ({column})", read, reason_of("typography"))
-
-
 def _lengths(train: Examples) -> Iterator[Property]:
     for name, values in lengths(train):
 
-        def read(rows: Examples, name: str = name) -> np.ndarray | None:
+        def read(rows: Examples, of_set: str, name: str = name) -> np.ndarray | None:
             return dict(lengths(rows)).get(name)
 
         yield Property("length", name, read, edges=bin_edges(values))
@@ -161,7 +148,9 @@ def _words(train: Examples) -> Iterator[Property]:
             continue
         word = present.vocabulary[int(np.where(own, apart, -1.0).argmax())][1]
 
-        def read(rows: Examples, column: Literal["text", "text_pair"] = column, word: str = word) -> np.ndarray:
+        def read(
+            rows: Examples, of_set: str, column: Literal["text", "text_pair"] = column, word: str = word
+        ) -> np.ndarray:
             return _yes_no([word in WORD.findall((text or "").lower()) for text in rows.texts(column)])
 
         yield Property("word" if len(_text_columns(train)) > 1 else "topic word", column, read, word=word)

@@ -193,17 +193,19 @@ def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
 def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
     """Return the colours of the corners, and patches and borders of one colour.
 
+    A patch in a corner is a mark that somebody has set, but of a small image it may be a part of what is shown.
     `pixels`: uint8 of shape (height, width, 3).
     """
     measured: dict[tuple[str, str], float] = {}
     marks: set[tuple[str, str]] = set()
     side = max(1, min(PATCH, *(size // 4 for size in pixels.shape[:2])))
-    sides = _SIDES if min(pixels.shape[:2]) >= _SMALL else _SMALL_SIDES
+    is_small = min(pixels.shape[:2]) < _SMALL
+    sides = _SMALL_SIDES if is_small else _SIDES
     for name, turned in _corners(pixels):
         for colour, mean in zip(_COLOURS, turned[:side, :side].mean(axis=(0, 1)).tolist(), strict=True):
             measured["image", f"{colour} of the {name} corner"] = mean
         if _has_patch(turned, sides):
-            marks.add(("file format", f"patch of one colour in the {name} corner"))
+            marks.add(("image" if is_small else "file format", f"patch of one colour in the {name} corner"))
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     if _is_flat(edge):
         marks.add(("image", "border of one colour"))

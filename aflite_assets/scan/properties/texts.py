@@ -65,12 +65,16 @@ def _flags(texts: Sequence[str], source: str, declared: bool) -> Iterator[tuple[
 
 
 _OPPOSITES = {"ends without a full stop": "ends with a full stop", "no small letter": "has small letters"}
+_VERBS = {"begins": "does not begin", "ends": "does not end", "every": "not every"}
 
 
 def _absent(name: str, source: str) -> str:
     if name in _OPPOSITES:
         return f"{_OPPOSITES[name]} ({source})"
-    return f"{'not: ' if name.startswith(('begins', 'ends', 'every')) else 'no '}{name} ({source})"
+    verb, _, rest = name.partition(" ")
+    if verb in _VERBS:
+        return f"{_VERBS[verb]} {rest} ({source})"
+    return f"no {name} ({source})"
 
 
 def _scripts(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import CANDIDATES, DRAWN, POINTED, Candidate, LeaningSet
@@ -19,9 +20,12 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed, random_rows
 from aflite_assets.diagnostics.properties.values import Property, properties_of
 from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.scan.cues import CUES_WITH_ROWS
+from aflite_assets.scan.merging import UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import PlantedValues, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name
+from aflite_assets.stages.data.cue_scan import read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_train_sample, test_examples
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -70,6 +74,7 @@ class LeaningSetsInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
+    cue_scan: PublishedResult
     train_sample: PublishedResult
     warmup_split: PublishedResult
 
@@ -95,7 +100,8 @@ def run(
         "train"
     )
     evaluator = leaning_evaluator(settings.representations, settings.evaluators)
-    found = () if evaluator is None or right_answers(full) is not None else candidates(full, settings)
+    asked = evaluator is not None and right_answers(full) is None
+    found = candidates(full, settings, cues=cue_properties(inputs.cue_scan)) if asked else ()
     for one in found:
         context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
@@ -109,12 +115,51 @@ def run(
     return {"candidates": len(found), "evaluator": evaluator, "train_rows": sum(len(one) for one in sets)}
 
 
-def candidates(full: Examples, settings: LeaningSetsSettings) -> tuple[TiedProperty, ...]:
-    """Return the candidates among the properties of the rows of full, chosen by `strongest_ties`."""
+_COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"})
+"""Kinds of cues that are none of these properties: `properties_of` has those of its own, and the look of an image is
+what it shows."""
+
+
+def cue_properties(scanned: PublishedResult) -> tuple[Property, ...]:
+    """Return the cues of the scan on which models may lean, artefacts and signs, as properties with values yes and no.
+
+    Cues that a stronger one explains, and those that no model sees, are left out. A row that the scan did not look at,
+    of a large set, has neither value.
+    """
+    carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
+    found = []
+    for cue in read_scan(scanned).cues[:CUES_WITH_ROWS]:
+        if cue.explained_by is None and not (_COVERED | UNSEEN) & set(cue.kind.split(" and ")):
+            own = carried.filter(pc.equal(carried["cue"], cue.number))
+            found.append(Property(cue.kind, cue.name, _CueReader(own, rows), cue.reason))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _CueReader:
+    """Reads whether rows carry one cue, from the tables of rows that carry it and of those that were looked at."""
+
+    carried: pa.Table
+    scanned: pa.Table
+
+    def __call__(self, rows: Examples, of_set: str) -> np.ndarray | None:
+        has, known = (
+            np.isin(rows.row_ids, table.filter(pc.equal(table["set"], of_set))["row_id"].to_numpy())
+            for table in (self.carried, self.scanned)
+        )
+        if not known.any():
+            return None
+        return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
+
+
+def candidates(
+    full: Examples, settings: LeaningSetsSettings, *, cues: Sequence[Property] = ()
+) -> tuple[TiedProperty, ...]:
+    """Return the candidates among the properties of the rows of full and `cues`, chosen by `strongest_ties`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
     tied = []
-    for one in properties_of(full, irrelevant=irrelevant, feature_names=names):
+    for one in (*properties_of(full, irrelevant=irrelevant, feature_names=names), *cues):
         values = one.values(full)
         if values is not None:
             tied.append((one, values, learn_tie(values, full.labels, full.groups)))
@@ -142,7 +187,7 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Whether both are lengths or typography, or point to the same class on nearly all rows where either points."""
-    if one.of.kind == other.of.kind and one.of.kind in ("length", "typography"):
+    if one.of.kind == other.of.kind and one.of.kind in ("length", "typography", "blanks", "signs"):
         return True
     first, second = pointed(one.values, one.tie), pointed(other.values, other.tie)
     either = (first != NOWHERE) | (second != NOWHERE)
@@ -187,11 +232,11 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
     """The class that each row's value points to; nothing of a test set that lacks the property."""
-    values = one.of.values(rows)
+    values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()
     columns = {"candidate": np.full(len(rows), one.number), "test_set": [test_set] * len(rows)}
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage("leaning_sets", "2", LeaningSetsSettings, LeaningSetsInputs, run)
+LEANING_SETS = Stage("leaning_sets", "3", LeaningSetsSettings, LeaningSetsInputs, run)

@@ -2,7 +2,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.properties.values import Property, properties_of
@@ -52,49 +51,6 @@ def test_of_feature_columns_only_declared_ones_and_identifiers_are_properties(ma
         ("column", "height", "declared"),
     ]
     assert [one.name for one in properties_of(rows, irrelevant=["column 1"])] == ["column 1"]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "other"),
-    [
-        ("ends without a full stop", "no stop", "A stop. "),
-        ("two blanks in a row", "a  b", "a b"),
-        ("blank at the beginning or end", " a", "a"),
-        ("begins with a small letter", "(a b", "A b"),
-        ("begins with a small letter", "über uns", "Über uns"),
-        ("no small letter", "OH NO!", "Oh NO"),
-        ("no small letter", "ÄRGER", "ÄRGER ä"),
-        ("line break", "a\nb", "a b\n"),
-        ("markup", "a <br/> b", "a < b > c"),
-        ("exclamation mark", "Oh!", "Oh"),
-    ],
-)
-def test_typography_is_an_artefact(make_examples: MakeExamples, name: str, text: str, other: str) -> None:
-    rows = make_examples(["train"] * 2, [0, 1], text=[text, other])
-    one = by_name(properties_of(rows))[f"typography {name} (text)"]
-    values = one.values(rows)
-    assert values is not None
-    assert (one.reason, values.tolist()) == ("artefact", ["yes", "no"])
-
-
-@pytest.mark.parametrize("text", ["", " ", "1 . ,", "\t\n"])
-def test_a_text_without_letters_or_words_has_no_typography_of_either(make_examples: MakeExamples, text: str) -> None:
-    rows = make_examples(["train"] * 2, [0, 1], text=[text, "a"])
-    found = by_name(properties_of(rows))
-    names = ("begins with a small letter", "no small letter", "line break", "two blanks in a row")
-    values = [found[f"typography {name} (text)"].values(rows) for name in names]
-    assert [None if each is None else each[0] for each in values] == ["no"] * 4
-
-
-def test_the_time_for_typography_grows_with_the_text(make_examples: MakeExamples) -> None:
-    """Patterns that backtrack cost the square of the length: three minutes for the line breaks, as long for the A's."""
-    texts = [" a" + "\n" * 200_000, "A" * 200_000 + "a", "<a" * 200_000]
-    rows = make_examples(["train"] * 3, [0, 1, 1], text=texts)
-    found = by_name(properties_of(rows))
-    values = {name: one.values(rows) for name, one in found.items() if one.kind == "typography"}
-    leading = values["typography blank at the beginning or end (text)"]
-    assert leading is not None
-    assert leading.tolist() == ["yes", "no", "no"]
 
 
 def test_the_word_that_goes_with_a_class_most_is_a_property_of_its_text(make_examples: MakeExamples) -> None:

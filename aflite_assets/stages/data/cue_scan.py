@@ -1,0 +1,113 @@
+"""The stage of `cue_scan`: properties of the rows that tell the label by themselves, found without any model.
+
+The search is in `scan`. Whether models lean on what it finds is tested by `leaning_sets` and `analysis`.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from aflite_assets.analysis.tidy import to_json
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.processors import available_cores
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.scan.cues import ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
+from aflite_assets.scan.scan import ScanSettings, scan_examples
+from aflite_assets.scan.sentences import headline
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
+
+MOST_ROWS = 60_000
+"""Rows of a set that are scanned; of a larger set a random sample is."""
+
+MOST_IMAGES = 20_000
+"""The same of images, each of which is decoded: some ten milliseconds each at 224 pixels."""
+
+SCAN_FILE = "scan.json"
+
+
+class CueScanSettings(StageSettings):
+    """What `cue_scan` reads of a dataset's file."""
+
+    columns: ColumnsSpec
+    planted: dict[str, PlantedValues]
+    irrelevant: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class CueScanInputs(StageInputs):
+    """The results that `cue_scan` reads."""
+
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+
+
+def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+    """Scan the train split, and look at what is found in the other splits and in challenge sets."""
+    raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
+    names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
+    found = scan_examples(
+        raw,
+        settings=ScanSettings(
+            irrelevant=(*settings.irrelevant, *settings.planted),
+            threads=available_cores(),
+            most_rows=MOST_IMAGES if raw.modality == "image" else MOST_ROWS,
+        ),
+        seed=settings.seed,
+        others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},
+        feature_names=names,
+    )
+    _write(found, draft)
+    context.progress.log(headline(found))
+    summary: dict[str, object] = {
+        "verdict": found.verdict,
+        "artefacts": len(found.artefacts),
+        "candidates": len(found.candidates),
+        "properties": found.properties,
+        "rows": found.rows,
+    }
+    return summary if found.surface is None else {**summary, "surface_balanced_accuracy": found.surface.balanced}
+
+
+def _write(found: ScanResult, draft: Draft) -> None:
+    text = json.dumps(to_json(found.facts), indent=1, allow_nan=False)
+    (draft.path / SCAN_FILE).write_text(text, encoding="utf-8")
+    pq.write_table(surface_cues(found.cues), draft.path / "surface_cues.parquet")
+    pq.write_table(cue_sets(found.cues), draft.path / "cue_sets.parquet")
+    pq.write_table(cue_rows(found), draft.path / "cue_rows.parquet")
+    scanned = {"set": found.sets, "row_id": found.row_ids}
+    pq.write_table(pa.table(scanned, schema=SCANNED_ROWS), draft.path / "scanned_rows.parquet")
+
+
+SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64()})
+"""The rows that were looked at: all, or of a large set a sample."""
+
+
+def read_scan(result: PublishedResult) -> ScanFacts:
+    """Return what was found, without the rows that carry it."""
+    return TypeAdapter(ScanFacts).validate_json(result.file(SCAN_FILE).read_bytes())
+
+
+NO_ARTEFACT = {"no_artefact_tells": "No property that is no part of the task tells the label by itself."}
+
+
+_WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or rebalance the rows within the cue"
+
+
+def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
+    """Yield whether the scan found no artefact; nothing is said where no class has enough rows to tell."""
+    facts = read_scan(result)
+    for name, asks in NO_ARTEFACT.items():
+        passed = facts.verdict != "artefact"
+        yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
+
+
+CUE_SCAN = Stage("cue_scan", "1", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

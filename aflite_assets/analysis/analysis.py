@@ -29,6 +29,7 @@ from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable, record_of, to_json
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.errors import DataError
+from aflite_assets.scan.cues import ScanFacts
 
 _Record = TypeVar("_Record")
 
@@ -81,6 +82,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 class Analysis:
     """The numbers of one report: `tables` by name, and a verdict per filtering, the most informative one first.
 
+    `scan`: the cues that tell the label by themselves; None if the rows were not scanned.
     `undecided`: why no comparison can decide whether filtering helps; None if one can.
     """
 
@@ -90,6 +92,7 @@ class Analysis:
     judging: Judging
     undecided: Lack | None
     checks: tuple[CheckOutcome, ...]
+    scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
         """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
@@ -111,6 +114,7 @@ def analyse(data: BenchmarkData) -> Analysis:
         judging=judging(data),
         undecided=deciding_lack(data),
         checks=data.checks,
+        scan=data.scan,
     )
 
 

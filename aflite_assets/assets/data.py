@@ -3,17 +3,29 @@
 from dataclasses import asdict
 
 import dagster as dg
+import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.learning_curve import sample_points
-from aflite_assets.assets.common import OWNERS, check, found_checks, materialized, run_asset, stage_options, table
+from aflite_assets.assets.common import (
+    OWNERS,
+    check,
+    first_rows,
+    found_checks,
+    materialized,
+    run_asset,
+    stage_options,
+    table,
+)
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
+from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.yaml.safe_text import shown_path
+from aflite_assets.stages.data.cue_scan import read_scan
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -96,6 +108,26 @@ def challenge_sets(
             for name, facts in challenges.sets.items()
         ),
         "missing": table({"set": name, "reason": reason} for name, reason in challenges.missing.items()),
+        **column_metadata(obtained.result, result_store.open()),
+    }
+    return materialized(obtained, metadata, found_checks(obtained, result_store))
+
+
+@asset_with_optional_checks(**stage_options("cue_scan", group="data", kinds={"parquet"}))
+def cue_scan(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Properties of the rows that tell the label by themselves, found without a model, and the rows that carry them.
+
+    The check fails if one of them is no part of any task. How cues are found and tested is described in docs/scan.md.
+    """
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    metadata = {
+        "found": headline(read_scan(obtained.result)),
+        "surface_cues": first_rows(pq.read_table(obtained.result.file("surface_cues.parquet"))),
         **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata, found_checks(obtained, result_store))

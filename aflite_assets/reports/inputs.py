@@ -1,7 +1,7 @@
 """What a report shows beside the numbers of an analysis: rows of the dataset, matrices and tables as published."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,10 @@ from aflite_assets.data.examples import Examples
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot."""
+    """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
+
+    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it.
+    """
 
     examples: Examples
     rows: RowTables
@@ -23,6 +26,7 @@ class ReportInputs:
     scatter_features: tuple[int, int] | None
     similarities: Mapping[str, tuple[ClassBlocks, ...]]
     evidence: tuple[EvidenceTable, ...]
+    cue_rows: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def rows_of(self, representation: str) -> pa.Table:
         """The rows of one filtering: row_id, split, label (a class number), kept, its iteration and predictability."""

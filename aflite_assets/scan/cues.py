@@ -15,6 +15,13 @@ State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
 """How a cue goes with its class in another set: as in the scanned rows, less, not at all, or the other way round."""
 
 
+UNSEEN = frozenset({"order", "copies"})
+"""Kinds of properties that no model sees in a row."""
+
+ALL_TOGETHER = "all artefacts together"
+"""Named in place of an artefact where no single one tells the label, but all of them in one model do."""
+
+
 @dataclass(frozen=True)
 class Elsewhere:
     """A cue in another set. `balanced`, `low`, `high`: balanced accuracy with a 95 % interval; None if not measured."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aflite_assets.diagnostics.score_tests import score_test
+from aflite_assets.scan.cues import UNSEEN
 from aflite_assets.scan.rules import Rule
 
 SAME_ROWS = 0.8
@@ -114,10 +115,6 @@ def in_order(cues: Cues, labels: np.ndarray, units: np.ndarray) -> tuple[Cues, l
     places = {place: new for new, place in enumerate(order)}
     explainers = [by[place] for place in order]
     return [by_strength[place] for place in order], [None if one is None else places[one] for one in explainers]
-
-
-UNSEEN = frozenset({"order", "copies"})
-"""Kinds that no model sees in a row, so that they explain nothing but each other."""
 
 
 def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) -> list[int | None]:

@@ -15,6 +15,9 @@ from aflite_assets.data.raw_table.values import as_texts
 Role = Literal["attribute", "column"]
 """An attribute says something about a row; a column is the row's own input."""
 
+ALL_ROWS = "all rows"
+"""The set of a dataset that has no split named train."""
+
 NO_CLASS = -1
 """The label of a row of another set whose class the scanned rows lack."""
 
@@ -97,7 +100,7 @@ def rows_of_examples(
     if "train" in splits:
         named = {split: examples.in_split(split) for split in sorted(splits, key=lambda split: split != "train")}
     else:
-        named = {"all rows": examples}
+        named = {ALL_ROWS: examples}
     parts = {**named, **{name: one for name, one in (others or {}).items() if one.modality == examples.modality}}
     sets = np.repeat(np.arange(len(parts)), [len(one) for one in parts.values()])
     kept = list(parts.values())

@@ -22,6 +22,7 @@ from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import headline_set, whole_set
 from aflite_assets.analysis.tidy import record_of
+from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
 """A mark that stands with one class in so large a share of its rows may be a shortcut."""
@@ -181,7 +182,18 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
     surely = {one: 1.0 if one.adjusted_p is None else one.adjusted_p for one in mine}
     mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, surely[one]))
     shown = tuple(_comparison(data, one) for one in mine), property_leanings(data), best_skill(data)
-    return rules.dataset_verdict(rules.VerdictEvidence(starting_excess(filtered), *shown))
+    return rules.dataset_verdict(rules.VerdictEvidence(starting_excess(filtered), *shown, artefacts_seen(data.scan)))
+
+
+def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
+    """Return the names of the artefacts that tell the label and stand in the row itself, the strongest first.
+
+    Without one, `ALL_TOGETHER` if all of them together do. Artefacts that go with a stronger cue are left out.
+    """
+    if scan is None:
+        return ()
+    seen = [one for one in scan.artefacts if one.explained_by is None and not UNSEEN & set(one.kind.split(" and "))]
+    return tuple(one.name for one in seen) or ((ALL_TOGETHER,) if scan.is_spread and not scan.artefacts else ())
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:

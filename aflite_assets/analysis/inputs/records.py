@@ -19,6 +19,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.scan.cues import ScanFacts
 from aflite_assets.specs.dataset import Collected
 
 Collapse = Literal["label", "probability"]
@@ -384,6 +385,7 @@ class BenchmarkData(DatasetRecord):
     `source`: places of rows in the user's files. `checks` of data, filter and models. `warmup_curves` are empty if a
     size was given; `sample_curve` is None if all train rows are filtered. `primary` names the evaluator and test set
     whose comparison sentences state first (None: the surest one). `leanings`: properties on which models may lean.
+    `scan`: cues that tell the label by themselves (None: not scanned).
 
     Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
     rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
@@ -410,6 +412,7 @@ class BenchmarkData(DatasetRecord):
     source: SourceRows = NO_SOURCE
     forgettables: Forgettables = NO_FORGETTABLES
     leanings: tuple[LeaningInputs, ...] = ()
+    scan: ScanFacts | None = None
 
     @property
     def representations(self) -> tuple[str, ...]:

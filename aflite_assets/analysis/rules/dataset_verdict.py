@@ -25,6 +25,7 @@ Code = Literal[
     "shortcut_found_harms",
     "shortcut_found",
     "leans_on",
+    "artefact_tells",
     "helps_no_shortcut_named",
     "easy",
     "learnable_no_shortcut_shown",
@@ -101,12 +102,15 @@ class VerdictEvidence:
 
     `bias`: the starting bias over chance. `comparisons`: the deciding ones of this filtering, the one to state first at
     the front. `leanings`: the candidate properties, shortcuts first. `skill`: None if no evaluator can judge.
+    `artefacts`: names of properties that are no part of the task, tell the label by themselves, and can be seen in a
+    row; the strongest first.
     """
 
     bias: BiasExcess | None
     comparisons: tuple[Comparison, ...]
     leanings: tuple[PropertyLeaning, ...] = ()
     skill: Skill | None = None
+    artefacts: tuple[str, ...] = ()
 
     @property
     def leaning(self) -> PropertyLeaning | None:
@@ -155,19 +159,21 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        nature, or a challenge set breaks its tie with the label and models lose there. It helps, harms or is mixed by
        all deciding comparisons.
     2. leans_on: models lean on a property of which that is not known.
-    3. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
+    3. artefact_tells: a property that is no part of the task tells the label by itself, in rows that it was not chosen
+       on (`scan`); models were not shown to lean on it.
+    4. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
        of the starting bias over chance is wider than 5 points, and reaches under 2 points.
-    4. nothing_found: its upper end is under 2 points.
-    5. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
+    5. nothing_found: its upper end is under 2 points.
+    6. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
        left. Neither holds where probabilities show that 2 points or more were surely learnt (`BiasExcess.learnt`): of
        classes of 95 and 5 % hardly a prediction changes, whatever is learnt.
-    6. cannot_tell: nothing was surely learnt beyond class shares.
-    7. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
+    7. cannot_tell: nothing was surely learnt beyond class shares.
+    8. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
        set of which nothing is declared a gain alone is not enough: rows that a model got wrong favour any other.
-    8. cannot_tell: no deciding comparison had enough rows, groups or seeds.
-    9. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
+    9. cannot_tell: no deciding comparison had enough rows, groups or seeds.
+    10. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
        no candidate property by itself comes near it; models lean on none, not even on a topic word.
-    10. learnable_no_shortcut_shown.
+    11. learnable_no_shortcut_shown.
     """
     return DatasetVerdict(*_rule(evidence), evidence)
 
@@ -179,6 +185,8 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
             "helps": "shortcut_found_helps", "mixed": "shortcut_found_mixed", "harms": "shortcut_found_harms"
         }  # fmt: skip
         return codes.get(evidence.effect, "shortcut_found") if leaning.shortcut else "leans_on", ()
+    if evidence.artefacts:
+        return "artefact_tells", ()
     if bias is None or not bias.labels_moved:
         return "cannot_tell", ()
     if bias.rows.width > WIDEST and bias.rows.low < LEAST:

@@ -29,12 +29,17 @@ from aflite_assets.reports.learning_curves import choice_text, curve_cautions, s
 from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.sentences import summary, verdict, wording
-from aflite_assets.reports.tables import all_tables, listings
+from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
+from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 15_000_000
 """Bytes of a page; the browser of rows shows as many rows as there is room for."""
+
+MOST_CUES = 6
+"""Cues whose rows are shown on the page."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
 """Marks that are replaced when the size of the rest is known; escaped text has no such marks."""
@@ -82,6 +87,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "findings": summary.findings(analysis),
         "cautions": summary.cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
+        "cues": _cues(analysis, inputs),
         "checks": listings.check_table(analysis.checks),
         "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
@@ -95,6 +101,18 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "maps": [one for name, one in pictures.items() if name.startswith("data_map.")],
         "all_pictures": pictures,
     }
+
+
+def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
+    """Return the cues that are shown, what their numbers mean, and a few of their rows that a filtering has."""
+    if analysis.scan is None or not analysis.facts.filterings:
+        return []
+    rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
+    known = set(rows["row_id"].to_pylist())
+    for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
+        own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
+        found.append((one, cue_sentence(one), example_rows.shown_rows(inputs.examples, rows, own, inputs.source)))
+    return found
 
 
 def _section(

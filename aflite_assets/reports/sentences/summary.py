@@ -15,6 +15,7 @@ from aflite_assets.reports.sentences import comparisons, filtering
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.cells import units_text
+from aflite_assets.scan.sentences import headline
 from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
@@ -78,6 +79,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
     return _FIXED | {
         "says": f"In sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
         "rows": "Search the rows; open one to see why it was kept or removed.",
+        "cues": "" if analysis.scan is None else headline(analysis.scan),
         "checks": _checks(analysis.checks),
         "accuracy": f"{evaluators or 'No evaluator'}{f' on {natural}' if natural else ''}, for every train set.",
         "challenge": f"{challenges or 'None available'}, whole and in parts.",

@@ -16,6 +16,7 @@ from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
+from aflite_assets.scan.cues import Cue as SurfaceCue
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -30,6 +31,7 @@ _OPENINGS: dict[Code, str] = {
     "shortcut_found_harms": "Shortcut found, and filtering harms",
     "shortcut_found": "Shortcut found",
     "leans_on": "A shortcut or the task",
+    "artefact_tells": "An artefact tells the label",
     "helps_no_shortcut_named": "Filtering helps, no shortcut named",
     "easy": "Easy, no shortcut shown",
     "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
@@ -67,7 +69,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class VerdictText:
-    """The verdict of one filtering in words; `details` are at most five."""
+    """The verdict of one filtering in words; `details` are at most six."""
 
     representation: str
     code: Code
@@ -118,6 +120,11 @@ def judgement_text(one: PropertyLeaning) -> str:
     return f"Whether they should is yours to say: {how}"
 
 
+def cue_text(one: SurfaceCue) -> str:
+    """Name a cue of the scan, its class and its balanced accuracy: "“no full stop” for “a”, 71.2 %"."""
+    return f"“{short(one.name, 2 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"
+
+
 def alike_text(falls: Sequence[ChallengeFall]) -> str:
     """Name the paired challenge sets that an evaluator cannot tell apart; empty if there are none."""
     pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
@@ -157,7 +164,8 @@ class _Words:
 
     def text(self) -> VerdictText:
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
-        details = (self.beside(), self.removed(), self.cost(), self.gain(), Detail(f"Use: {self.use()}", "paired"))
+        uses = Detail(f"Use: {self.use()}", "paired")
+        details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def because(self) -> str:
@@ -166,6 +174,8 @@ class _Words:
         if self.leaning is not None:
             said = f" {self.helps()}." if verdict.shortcut else f" {judgement_text(self.leaning)}.{effect}"
             return f"{leaning_text(self.leaning)}.{said}"
+        if verdict.code == "artefact_tells":
+            return f"{self.artefact()}{effect}"
         if bias is None:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
@@ -193,6 +203,36 @@ class _Words:
             learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
             return f"{beside_chance} {learnt} and does not fall on challenge sets. {self.explained()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
+
+    def artefact(self) -> str:
+        """The strongest artefact that the scan found, and whether models were seen to lean on it."""
+        scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
+        cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
+        if cue is None:
+            return (
+                "no single one does, but all of them in one linear model do. Whether models lean on them is not known."
+            )
+        tested = {one.name: one.leans for one in self.verdict.evidence.leanings}
+        known = (
+            "Models were not seen to lean on it." if tested.get(name) is False else "Whether models lean on it is open."
+        )
+        return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
+
+    def cues(self) -> Detail | None:
+        """The strongest single cues of the scan that the verdict does not name; whose part they are is not decided."""
+        if (scan := self.analysis.scan) is None:
+            return None
+        named = (*self.verdict.evidence.artefacts[:1], *(one.name for one in self.verdict.evidence.leanings))
+        found = [
+            one
+            for one in scan.cues
+            if one.explained_by is None and not any(f"{one.name} ".startswith(f"{name} ") for name in named)
+        ]
+        artefacts, others = ([cue_text(one) for one in found if one.is_artefact is is_so] for is_so in (True, False))
+        parts = {"No part of any task": artefacts, "Yours to judge": others}
+        said = [f"{whose}: {listed(cues, _MOST_NAMED)}." for whose, cues in parts.items() if cues]
+        lead = "By itself a property tells a class (balanced accuracy, where chance is 50 %)"
+        return Detail(f"{lead}. {' '.join(said)}", "cues") if said else None
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
         """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
@@ -224,10 +264,21 @@ class _Words:
         if leanings and not tested:
             return f"Whether {listed(list(map(property_name, leanings)), _MOST_NAMED)} explains it could not be tested."
         if not tested:
-            return "No property was tested that might explain it."
+            return self.single_property()
         if leant := [property_name(one) for one in tested if one.leans]:
             return f"Models lean on {listed(leant, _MOST_NAMED)}, which may be the task itself."
         return f"No property that was tested explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
+
+    def single_property(self) -> str:
+        """What the scan found, where no property was tested for whether models lean on it."""
+        scan = self.analysis.scan
+        if scan is None or not scan.can_tell:
+            return "No property was tested that might explain it."
+        if (cue := max(scan.candidates, key=lambda one: one.balanced, default=None)) is not None:
+            return (
+                f"Of single properties {cue_text(cue)}, tells most; whether it belongs to the task is yours to judge."
+            )
+        return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
         if not self.comparisons:
@@ -358,6 +409,10 @@ class _Words:
             return "all rows. Nothing was removed, so there is no other train set to compare."
         if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
+        if code == "artefact_tells":
+            return (
+                "first mend it in the source, then judge again; until then all rows, and no accuracy proves the task."
+            )
         if code == "learnable_no_shortcut_shown" and (where := self.fallen_sets()):
             return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
         if code in ("learnable_no_shortcut_shown", "easy"):

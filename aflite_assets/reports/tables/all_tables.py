@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.reports.tables import challenge_tables, difference_tables, forgetting_tables
+from aflite_assets.reports.tables import challenge_tables, cue_tables, difference_tables, forgetting_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.listings import SAMPLE_TABLE, settings_table
 from aflite_assets.reports.tables.published import paper_table, published_tables
@@ -29,6 +29,7 @@ def _missing_sets(analysis: Analysis) -> tuple[Table, ...]:
 
 
 SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
+    "cues": cue_tables.cue_tables,
     "leanings": declared(difference_tables.LEANING_TABLE),
     "challenge_falls": declared(difference_tables.CHALLENGE_FALL_TABLE),
     "falls": declared(difference_tables.FALL_TABLE),

@@ -7,16 +7,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from aflite_assets.analysis.tidy import to_json
 from aflite_assets.checks import CheckOutcome
+from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.scan.cues import ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
+from aflite_assets.scan.cues import CUES_WITH_ROWS, ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
+from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.columns import ColumnsSpec
@@ -94,6 +98,21 @@ SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64()})
 def read_scan(result: PublishedResult) -> ScanFacts:
     """Return what was found, without the rows that carry it."""
     return TypeAdapter(ScanFacts).validate_json(result.file(SCAN_FILE).read_bytes())
+
+
+def example_carriers(result: PublishedResult, raw: Examples, *, most: int) -> dict[int, list[int]]:
+    """Draw ids of train rows that carry each cue and have its class, at most so many, by number of the cue."""
+    carried = pq.read_table(result.file("cue_rows.parquet"))
+    carried = carried.filter(pc.is_in(carried["set"], pa.array(["train", ALL_ROWS])))
+    rows = carried["row_id"].to_numpy()
+    known = np.isin(rows, raw.row_ids)
+    cues, rows = carried["cue"].to_numpy()[known], rows[known]
+    labels = raw.select(rows).labels
+    drawn = {}
+    for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
+        own = rows[(cues == cue.number) & (labels == raw.label_names.index(cue.label))]
+        drawn[cue.number] = np.sort(np.random.default_rng(cue.number).permutation(own)[:most]).tolist()
+    return drawn
 
 
 NO_ARTEFACT = {"no_artefact_tells": "No property that is no part of the task tells the label by itself."}

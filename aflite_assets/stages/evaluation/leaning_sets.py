@@ -20,8 +20,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed, random_rows
 from aflite_assets.diagnostics.properties.values import Property, properties_of
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.scan.cues import CUES_WITH_ROWS
-from aflite_assets.scan.merging import UNSEEN
+from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import PlantedValues, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name

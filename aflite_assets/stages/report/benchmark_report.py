@@ -13,9 +13,13 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.stages.data.cue_scan import example_carriers
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.shared.report_inputs import read_similarities
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+MOST_CARRIERS = 3
+"""Rows that are shown of each cue."""
 
 
 class BenchmarkReportSettings(StageSettings):
@@ -30,6 +34,7 @@ class BenchmarkReportInputs(StageInputs):
     """The results that `benchmark_report` reads; the published dataset is what its asset links to."""
 
     raw_dataset: PublishedResult
+    cue_scan: PublishedResult
     published_dataset: PublishedResult
     bias_evidence: PublishedResult
     analysis: PublishedResult
@@ -79,7 +84,8 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
         scatter_features=settings.report.scatter_features,
         similarities=read_similarities(inputs.bias_evidence),
         evidence=read_evidence(folder),
+        cue_rows=example_carriers(inputs.cue_scan, raw, most=MOST_CARRIERS),
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "22", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "23", BenchmarkReportSettings, BenchmarkReportInputs, run)

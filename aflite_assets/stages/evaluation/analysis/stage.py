@@ -18,6 +18,7 @@ from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitNa
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, read_scan
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.evaluation.analysis import rows, special_sets
@@ -35,6 +36,7 @@ from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
 CHECKED = (
     RAW_DATASET,
     CHALLENGE_SETS,
+    CUE_SCAN,
     TRAIN_SAMPLE,
     WARMUP_SPLIT,
     WARMUP_MODELS,
@@ -69,6 +71,7 @@ class AnalysisInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
+    cue_scan: PublishedResult
     train_sample: PublishedResult
     warmup_split: PublishedResult
     warmup_models: PublishedResult
@@ -152,6 +155,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
             inputs.forgettable_sets, models, cells, phases, by_row, raw, settings.minorities
         ),
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked),
+        scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
         cues=report_inputs.read_removal_cues(evidence, source.named, published.challenge_examples(challenges)),
@@ -183,4 +187,4 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 
 
-ANALYSIS = Stage("analysis", "5", AnalysisSettings, AnalysisInputs, run)
+ANALYSIS = Stage("analysis", "6", AnalysisSettings, AnalysisInputs, run)

@@ -1,0 +1,74 @@
+"""The table of the cues that the scan found: properties of rows that tell the label by themselves."""
+
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
+from aflite_assets.scan.cues import Cue, ScanFacts
+from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, surface_sentence
+from aflite_assets.text import DASH, count, one_line, percent, short
+
+MOST_SHOWN = 12
+"""Cues in the table of the page; `surface_cues` of the stage `cue_scan` has all of them."""
+
+_LONGEST = 80
+
+_COLUMNS = (
+    Heading("class"),
+    Heading("rows"),
+    Heading("of class", ("%",)),
+    Heading("of others", ("%",)),
+    Heading("precision", ("%",)),
+    Heading("base rate", ("%",)),
+    Heading("balanced accuracy", ("%, 95 %",)),
+    Heading("elsewhere"),
+)
+
+CAPTION = (
+    "Each line is one property for one class against all others. “Of class” and “of others” are the shares of the "
+    "class and of all other rows that have it. Precision is the share of its rows that are of the class, beside the "
+    "base rate of all rows. The balanced accuracy is that of the property by itself, on rows that it was not chosen "
+    "on; chance is 50 %. An artefact is no part of any task. Whether another property belongs to the task is yours to "
+    "judge."
+)
+
+
+def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
+    """Return the table of the strongest cues, artefacts first; none if no cue was found."""
+    if analysis.scan is None or not (shown := shown_cues(analysis.scan)):
+        return ()
+    left = len(analysis.scan.cues) - len(shown)
+    more = (f"{count(left)} more, weaker or explained by a stronger one, are in the table surface_cues of cue_scan.",)
+    table = Table(
+        name="surface_cues",
+        of="",
+        title="Properties that tell the label by themselves",
+        headings=("nature", "property"),
+        columns=tuple(Column(heading) for heading in _COLUMNS),
+        rows=tuple(map(_row, shown)),
+        caption=CAPTION,
+        notes=(*_notes(analysis.scan), *(more if left else ())),
+        style="free",
+    )
+    return (table,)
+
+
+def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
+    """Return the cues that no stronger one explains, artefacts first, the strongest first; at most `MOST_SHOWN`."""
+    return tuple(one for one in scan.cues if one.explained_by is None)[:MOST_SHOWN]
+
+
+def _notes(scan: ScanFacts) -> tuple[str, ...]:
+    return tuple(filter(None, (surface_sentence(scan), reach_sentence(scan), *map(one_line, scan.notes))))
+
+
+def _row(one: Cue) -> Row:
+    nature = {"declared": "declared irrelevant", "artefact": "artefact", None: "yours to judge"}[one.reason]
+    shares = one.share_of_class, one.share_of_rest, one.precision, one.base_rate
+    interval = f"[{percent(one.low)}, {percent(one.high)}]"
+    cells = (
+        TableCell(short(one.label, _LONGEST), kind="text"),
+        TableCell(count(one.rows), value=one.rows),
+        *(TableCell(percent(share), value=share) for share in shares),
+        TableCell(percent(one.balanced), (interval,), value=one.balanced),
+        TableCell("; ".join(map(one_line, elsewhere_sentences(one))) or DASH, kind="text"),
+    )
+    return Row((nature, short(one.name, _LONGEST)), cells)

@@ -131,6 +131,18 @@ def test_the_shortcut_goes_before_what_models_merely_lean_on() -> None:
     assert replace(evidence(), leanings=(leaning(0.9),)).leaning is None
 
 
+def test_an_artefact_that_tells_the_label_goes_before_what_is_not_known_of_models() -> None:
+    """No line says that nothing was found, that a task is easy or that no shortcut is shown, above an artefact."""
+    skilled = Skill("svm", 0.5, 0.2, 0.0, True)
+    for one in (evidence(), evidence(-1.0, 1.9), replace(evidence(), skill=skilled), VerdictEvidence(None, ())):
+        assert dataset_verdict(replace(one, artefacts=("no full stop",))).code == "artefact_tells"
+        assert dataset_verdict(one).code != "artefact_tells"
+    with_artefact = replace(evidence(), artefacts=("no full stop",))
+    assert dataset_verdict(replace(with_artefact, leanings=(SHORTCUT,))).code == "shortcut_found"
+    assert dataset_verdict(replace(with_artefact, leanings=(LEANS,))).code == "leans_on"
+    assert dataset_verdict(replace(with_artefact, leanings=(leaning(0.9, "artefact"),))).code == "artefact_tells"
+
+
 def test_a_word_of_a_single_text_may_be_the_task() -> None:
     topic = replace(LEANS, kind="topic word", word="film")
     assert dataset_verdict(replace(evidence(), leanings=(topic,))).code == "learnable_no_shortcut_shown"

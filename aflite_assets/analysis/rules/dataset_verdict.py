@@ -131,9 +131,19 @@ class VerdictEvidence:
         return tuple(one for one in self.comparisons if one.verdict.side == "below")
 
     @property
+    def proven_gains(self) -> tuple[Comparison, ...]:
+        """The gains on sets that are declared constructed, or in which the tie of a shortcut was seen to be broken.
+
+        On any other set a gain is no proof, however large: where rows were chosen because a model got them wrong, a
+        worse model gains.
+        """
+        broken = {name for one in self.leanings if one.shortcut for name in (one.broken_on, one.fallen_on)}
+        return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
+
+    @property
     def effect(self) -> Effect | None:
-        """Whether filtering helps: there are gains and no loss, losses and no gain, both, or neither (None)."""
-        if self.gains:
+        """Whether filtering helps: there are proven gains and no loss, losses and none, both, or neither (None)."""
+        if self.proven_gains:
             return "mixed" if self.losses else "helps"
         return "harms" if self.losses else None
 
@@ -168,8 +178,7 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        left. Neither holds where probabilities show that 2 points or more were surely learnt (`BiasExcess.learnt`): of
        classes of 95 and 5 % hardly a prediction changes, whatever is learnt.
     7. cannot_tell: nothing was surely learnt beyond class shares.
-    8. helps_no_shortcut_named: a deciding comparison on a constructed challenge set shows a gain, and none a loss. On a
-       set of which nothing is declared a gain alone is not enough: rows that a model got wrong favour any other.
+    8. helps_no_shortcut_named: a deciding comparison shows a proven gain (`proven_gains`), and none a loss.
     9. cannot_tell: no deciding comparison had enough rows, groups or seeds.
     10. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
        no candidate property by itself comes near it; models lean on none, not even on a topic word.
@@ -198,7 +207,7 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
         return "class_balance_only", ()
     if not bias.is_learnt:
         return "cannot_tell", ()
-    if evidence.effect == "helps" and any(one.constructed for one in evidence.gains):
+    if evidence.effect == "helps":
         return "helps_no_shortcut_named", ()
     judged = any(one.verdict.side is not None for one in evidence.comparisons)
     lacking = () if judged else next(filter(None, map(shortfalls, evidence.comparisons)), ())

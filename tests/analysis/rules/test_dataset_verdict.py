@@ -161,6 +161,20 @@ def test_a_gain_without_a_leaning_names_no_shortcut() -> None:
     assert dataset_verdict(replace(evidence(), comparisons=(undeclared,))).code == "learnable_no_shortcut_shown"
 
 
+def test_a_gain_is_proof_only_where_the_set_is_constructed_or_breaks_the_tie_of_a_shortcut() -> None:
+    """Of a worse model on rows that a model got wrong a gain shows nothing, whatever models lean on."""
+    undeclared = replace(GAIN, constructed=False)
+    shown = replace(evidence(), comparisons=(undeclared,), leanings=(SHORTCUT,))
+    assert (dataset_verdict(shown).code, shown.effect, shown.proven_gains) == ("shortcut_found", None, ())
+    for broken in (leaning(0.001, "declared", broken_on="clean"), replace(SHORTCUT, fallen_on="clean")):
+        assert dataset_verdict(replace(shown, leanings=(broken,))).code == "shortcut_found_helps"
+    elsewhere = leaning(0.001, "declared", broken_on="other")
+    assert dataset_verdict(replace(shown, leanings=(elsewhere,))).code == "shortcut_found"
+    both = replace(shown, comparisons=(undeclared, LOSS))
+    assert dataset_verdict(both).code == "shortcut_found_harms"
+    assert dataset_verdict(replace(both, comparisons=(undeclared, GAIN, LOSS))).code == "shortcut_found_mixed"
+
+
 @pytest.mark.parametrize(
     ("skill", "code"),
     [

@@ -7,7 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.rules.dataset_verdict import dataset_verdict
+from aflite_assets.reports.sentences.verdict import verdict_texts
 from tests.planted_reports import done_cell, hans
 from tests.reports.sentences.test_verdict import MEND, WORD, started, verdict_text, with_shortcut
 
@@ -102,6 +105,20 @@ def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> N
         "Filtering helps, no shortcut named: Trained on filtered instead of random, “linear” gains 11.0 points on "
     )
     assert use(data) == "Use: filtered to train for rows like those of “hans”, all rows elsewhere."
+
+
+def test_a_gain_on_a_set_of_unknown_origin_is_open_and_says_what_to_declare(planted: BenchmarkData) -> None:
+    data = marked(planted, {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)})
+    analysis = analyse(data)
+    first = next(one for one in analysis.verdicts if one.representation == "roberta")
+    undeclared = tuple(replace(one, constructed=False) for one in first.verdict.evidence.comparisons)
+    verdict = dataset_verdict(replace(first.verdict.evidence, comparisons=undeclared))
+    (text,) = verdict_texts(replace(analysis, verdicts=(replace(first, verdict=verdict),)))
+    assert text.code == "shortcut_found"
+    assert text.sentence.endswith(
+        "Whether filtering helps is open: “linear” gains 11.0 points on “hans”; say in the file how “hans” came about "
+        "(`collected`), since on rows that a model chose any other gains."
+    )
 
 
 ALL_ROWS = "Use: all rows for training, since they are better still on “hans”. "

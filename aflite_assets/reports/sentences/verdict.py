@@ -284,8 +284,8 @@ class _Words:
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
-            names = dict.fromkeys(f"“{one.test_set}”" for one in self.verdict.evidence.gains)
-            declare = f"say in the file how {listed(list(names), _MOST_NAMED)} came about (`collected`)"
+            gained = list(dict.fromkeys(f"“{one.test_set}”" for one in self.verdict.evidence.gains))
+            declare = f"say in the file how {listed(gained, _MOST_NAMED)} came about (`collected`)"
             how = f"{declare}, since on rows that a model chose any other gains"
             return f"Whether filtering helps is open: {self.changes('gains')}; {how}"
         if self.effect is None:

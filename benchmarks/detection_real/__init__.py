@@ -1,1 +1,1 @@
-"""Cues planted into real data, and how often the scan and other tools name them. Made-up data are in `detection_kinds`."""
+"""Cues planted into real data, and how often they are named. Made-up data are in `detection_kinds`."""

@@ -1,4 +1,4 @@
-"""Cues planted into real rows, the same in every dataset of an input. The list was fixed before any scan was run.
+"""Cues planted into real rows, the same in every dataset of an input. The list was fixed before rates were counted.
 
 A cue stands on a share of class 1, its strength (30, 60 or 90 %), and on 5 % of all other rows. Labels are redrawn at
 random, with class 1 on 50, 20 or 5 % of the rows, so that only the planted property counts. In a last setting the
@@ -101,9 +101,7 @@ def set_otherwise(texts: list[str], has: np.ndarray, rng: np.random.Generator) -
 def add_phrase(texts: list[str], has: np.ndarray, rng: np.random.Generator) -> list[str]:
     """Add the sentence of a source before or behind carriers."""
     behind = rng.random(len(texts)) < 0.5
-    with_phrase = [
-        f"{text} {PHRASE}" if last else f"{PHRASE} {text}" for text, last in zip(texts, behind, strict=True)
-    ]
+    with_phrase = [f"{text} {PHRASE}" if last else f"{PHRASE} {text}" for text, last in zip(texts, behind, strict=True)]
     return [new if own else text for new, text, own in zip(with_phrase, texts, has, strict=True)]
 
 

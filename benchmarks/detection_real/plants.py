@@ -26,7 +26,7 @@ import numpy as np
 
 from aflite_assets.scan.rows import ScanRows, TableColumn
 from benchmarks.detection_kinds import Drawn, build_rows, draw_carriers, draw_labels, encode, image_column
-from benchmarks.detection_real.datasets import (
+from benchmarks.detection_real.real_rows import (
     IMAGES,
     PAIRS,
     PICTURES,

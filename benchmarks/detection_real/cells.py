@@ -1,7 +1,7 @@
 """Cells of the measurement (kind, labels, strength), and records of draws: JSON lines, so that they add up."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from zlib import crc32
@@ -17,9 +17,6 @@ from benchmarks.detection_real.plants import KINDS, Kind
 STRENGTHS = (0.3, 0.6, 0.9)
 LABELS: dict[str, float | None] = {"50/50": 0.5, "80/20": 0.2, "95/5": 0.05, "real": None}
 """Names of the settings of labels, and the share of class 1; None keeps the real labels."""
-
-CHIEF = frozenset({("50/50", 0.3), ("50/50", 0.6)})
-"""Settings that are drawn most often."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +77,6 @@ def add_record(store: Path, record: Record) -> None:
     """Append one record to the file."""
     with store.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
-
-
-def planned(chief: int, others: int) -> Iterator[tuple[Cell, int]]:
-    """Yield `chief` draws of each chief cell and `others` of each other cell, in rounds over all cells."""
-    for number in range(max(chief, others)):
-        for cell in CELLS:
-            if number < (chief if (cell.labels, cell.strength) in CHIEF else others):
-                yield cell, number
 
 
 def is_within_reach(drawn: Drawn) -> bool:

@@ -1,6 +1,7 @@
 """Run the scan on planted real data and on data without a cue, and print how often it is right.
 
-    python -m benchmarks.detection_real.rates planted rates.jsonl --chief 40 --others 6
+    python -m benchmarks.detection_real.rates planted rates.jsonl --draws 6
+    python -m benchmarks.detection_real.rates planted rates.jsonl --draws 40 --labels 50/50 --strength 0.6
     python -m benchmarks.detection_real.rates nulls rates.jsonl --draws 100
     python -m benchmarks.detection_real.rates table rates.jsonl
 
@@ -19,6 +20,7 @@ import numpy as np
 from benchmarks.detection import bounds, has_artefact, is_named, scanned
 from benchmarks.detection_kinds import NULLS
 from benchmarks.detection_real.cells import (
+    CELLS,
     LABELS,
     STRENGTHS,
     Cell,
@@ -26,7 +28,6 @@ from benchmarks.detection_real.cells import (
     add_record,
     is_within_reach,
     of_cell,
-    planned,
     read_records,
 )
 from benchmarks.detection_real.plants import KINDS
@@ -56,13 +57,14 @@ def scan_null(kind: str, number: int) -> Record:
     return Record("nulls", kind, "", 0.0, number, "", has_artefact(result), None, round(seconds, 2), names)
 
 
-def run_planted(store: Path, chief: int, others: int, kinds: Sequence[str]) -> None:
-    """Scan the planned draws that the store lacks; `kinds` limits them to some kinds, if any are named."""
+def run_planted(store: Path, cells: Sequence[Cell], draws: int) -> None:
+    """Scan the draws of these cells that the store lacks, in rounds over all cells."""
     known = {record.key for record in read_records(store)}
-    for cell, number in planned(chief, others):
-        key = (cell.kind.input, cell.kind.name, cell.labels, cell.strength, number)
-        if key not in known and (not kinds or cell.kind.name in kinds):
-            add_record(store, scan_draw(cell, number))
+    for number in range(draws):
+        for cell in cells:
+            key = (cell.kind.input, cell.kind.name, cell.labels, cell.strength, number)
+            if key not in known:
+                add_record(store, scan_draw(cell, number))
 
 
 def run_nulls(store: Path, draws: int, kinds: Sequence[str]) -> None:
@@ -117,18 +119,29 @@ def missed(records: Sequence[Record]) -> Iterator[str]:
             )
 
 
+def chosen_cells(options: argparse.Namespace) -> list[Cell]:
+    """Return the cells that the options name; all of them without."""
+    return [
+        cell
+        for cell in CELLS
+        if (not options.kind or cell.kind.name in options.kind)
+        and (not options.labels or cell.labels in options.labels)
+        and (not options.strength or cell.strength in options.strength)
+    ]
+
+
 def main() -> None:
     """Run or print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("planted", "nulls", "table", "missed"))
     parser.add_argument("store", type=Path, help="file of records, JSON lines")
-    parser.add_argument("--chief", type=int, default=40, help="draws of 50/50 at 30 and 60 %%")
-    parser.add_argument("--others", type=int, default=6, help="draws of every other cell")
-    parser.add_argument("--draws", type=int, default=100, help="draws of each kind without a cue")
-    parser.add_argument("--kind", action="append", default=[], help="only this kind; may be repeated")
+    parser.add_argument("--draws", type=int, default=20, help="draws of each cell, or of each kind without a cue")
+    parser.add_argument("--kind", action="append", default=[], help="only this kind; may be repeated, as all of these")
+    parser.add_argument("--labels", action="append", default=[], choices=LABELS, help="only this setting of labels")
+    parser.add_argument("--strength", action="append", default=[], type=float, help="only this strength")
     options = parser.parse_args()
     if options.what == "planted":
-        run_planted(options.store, options.chief, options.others, options.kind)
+        run_planted(options.store, chosen_cells(options), options.draws)
     elif options.what == "nulls":
         run_nulls(options.store, options.draws, options.kind)
     elif options.what == "missed":

@@ -17,15 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TEXT_PROPERTIES = [
+TEXT_PROPERTIES = (
     "Text Length",
     "Average Word Length",
     "Max Word Length",
     "% Special Characters",
     "% Punctuation",
-    "Average Words Per Sentence",
-    "Lexical Density",
-]
+)
 
 
 def run_deepchecks(folder: Path, kind: str) -> dict[str, float] | None:
@@ -44,22 +42,22 @@ def run_deepchecks(folder: Path, kind: str) -> dict[str, float] | None:
         return found | dict(IdentifierLabelCorrelation().run(data, with_display=False).value)
     from deepchecks.nlp import TextData
     from deepchecks.nlp.checks import PropertyLabelCorrelation
+    from deepchecks.nlp.utils.text_properties import DEFAULT_PROPERTIES
 
     name = "text_pair" if "text_pair" in rows else "text"
-    texts = TextData(
-        rows[name].fillna("").tolist(), label=rows["label"].astype(str).tolist(), task_type="text_classification"
-    )
-    texts.calculate_builtin_properties(
-        include_properties=TEXT_PROPERTIES, ignore_non_english_samples_for_english_properties=False
-    )
-    return dict(PropertyLabelCorrelation().run(texts, with_display=False).value)
+    texts = rows[name].fillna("").tolist()
+    measures = {one["name"]: one["method"] for one in DEFAULT_PROPERTIES if one["name"] in TEXT_PROPERTIES}
+    measured = pd.DataFrame({shown: [measure(text) for text in texts] for shown, measure in measures.items()})
+    data = TextData(texts, label=rows["label"].astype(str).tolist(), task_type="text_classification")
+    data.set_properties(measured, categorical_properties=[])
+    return dict(PropertyLabelCorrelation().run(data, with_display=False).value)
 
 
 def run_datalab(folder: Path, kind: str) -> dict[str, float] | None:
     """Return the scores of image properties; None for other inputs."""
     if kind != "images":
         return None
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
     from cleanlab import Datalab
     from datasets import Dataset, Image
 

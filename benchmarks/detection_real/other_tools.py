@@ -22,6 +22,7 @@ from benchmarks.detection_real.cells import CELLS, Cell
 CHOSEN = (("50/50", 0.3), ("50/50", 0.6), ("95/5", 0.6))
 """Settings in which other tools are run."""
 
+TOOLS = ("column AUC", "deepchecks", "Datalab")
 FIRST = 2
 SIGNS = ".,;:!?'\"-()\u2019\u2014\u201c\u201d"
 
@@ -102,6 +103,11 @@ def names_planted(tool: str, kind: str, ranked: Sequence[str], planted: set[str]
     return bool(right & set(ranked[:FIRST]))
 
 
+def can_name(tool: str, cell: Cell) -> bool:
+    """Return True if the tool has a property that is the planted one."""
+    return tool in NAMES[cell.kind.name] and (cell.kind.input, cell.kind.name, tool) not in CANNOT
+
+
 def chosen_draws(draws: int) -> Iterator[tuple[Cell, int]]:
     """Yield the draws that other tools get, the same as the scan's."""
     for cell in CELLS:
@@ -121,7 +127,7 @@ def export(folder: Path, draws: int) -> None:
         told = {
             "input": cell.kind.input, "kind": cell.kind.name, "labels": cell.labels, "strength": cell.strength,
             "number": number, "planted": sorted(planted_columns(drawn)) if cell.kind.name == "missing pattern" else [],
-            "column AUC": ranked[:5],
+            "column AUC": ranked[:5], "tools": [tool for tool in TOOLS if can_name(tool, cell)],
         }  # fmt: skip
         _write_rows(own, drawn.rows)
         (own / "draw.json").write_text(json.dumps(told), encoding="utf-8")
@@ -138,9 +144,6 @@ def _write_rows(folder: Path, rows: ScanRows) -> None:
         (folder / "images").mkdir(exist_ok=True)
         for place, image in enumerate(rows.images):
             (folder / "images" / f"{place:05d}.jpg").write_bytes(image["bytes"].as_py())
-
-
-TOOLS = ("column AUC", "deepchecks", "Datalab")
 
 
 def table(folder: Path) -> Iterator[str]:
@@ -173,7 +176,7 @@ def _is_of(told: Mapping[str, object], cell: Cell) -> bool:
 
 
 def _counted(tool: str, cell: Cell, draws: Sequence[Mapping[str, object]]) -> str:
-    if tool not in NAMES[cell.kind.name] or (cell.kind.input, cell.kind.name, tool) in CANNOT:
+    if not can_name(tool, cell):
         return "cannot"
     run = [one for one in draws if tool in one]
     hits = 0

@@ -256,6 +256,55 @@ def null_copies(rng: np.random.Generator, count: int = 500) -> Drawn:
     return Drawn(build_rows(labels[place], texts={"text": [texts[own] for own in place]}))
 
 
+_TRUE_WORDS, _OF_A_TEXT = 200, 24
+
+
+def _with_true_words(texts: Sequence[str], labels: np.ndarray, lean: np.ndarray, rng: np.random.Generator) -> list[str]:
+    """Put true words into each text; `lean`: chance that one is of the row's class, (rows,).
+
+    Every text gets as many words of the same lengths, so that nothing but the words goes with the class.
+    """
+    half = _TRUE_WORDS // 2
+    own = np.where(rng.random((len(texts), _OF_A_TEXT)) < lean[:, None], labels[:, None], 1 - labels[:, None])
+    numbers = rng.integers(0, half, own.shape)
+    found = []
+    for text, classes, places in zip(texts, own.tolist(), numbers.tolist(), strict=True):
+        words = text.split(" ")
+        added = [f"{'qx'[label]}e{place:03d}".translate(_LETTERS) for label, place in zip(classes, places, strict=True)]
+        found.append(" ".join([*words[:3], *added, *words[3:]]))
+    return found
+
+
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
+
+
+def null_true_words(rng: np.random.Generator, count: int = 3_000) -> Drawn:
+    """Hundreds of words that go with the class, on texts whose typography does not."""
+    labels = draw_labels(rng, count)
+    return Drawn(
+        build_rows(labels, texts={"text": _with_true_words(draw_texts(rng, count), labels, np.full(count, 0.8), rng)})
+    )
+
+
+def null_uneven(rng: np.random.Generator, count: int = 3_000) -> Drawn:
+    """Short texts are easy, their words tell the class; long ones are hard, and more often of one habit."""
+    labels, texts = draw_labels(rng, count), draw_texts(rng, count)
+    easy = np.array([len(text.split()) < 20 for text in texts])
+    habit = rng.random((count, 4)) < np.where(easy, 0.2, 0.6)[:, None]
+    told = _with_true_words(texts, labels, np.where(easy, 1.0, 0.5), rng)
+    return Drawn(build_rows(labels, texts={"text": [_habit(text, own) for text, own in zip(told, habit, strict=True)]}))
+
+
+def null_wrong_labels(rng: np.random.Generator, count: int = 3_000) -> Drawn:
+    """True words, and wrong labels on 30 % of the texts of one site and 5 % of those of the other."""
+    true, site = draw_labels(rng, count), rng.random(count) < 0.3
+    wrong = rng.random(count) < np.where(site, 0.3, 0.05)
+    texts = _with_true_words(draw_texts(rng, count), true, np.full(count, 0.9), rng)
+    habits = (rng.random((count, 4)) < 0.5) & site[:, None]
+    told = [_habit(text, own) for text, own in zip(texts, habits, strict=True)]
+    return Drawn(build_rows(np.where(wrong, 1 - true, true), texts={"text": told}))
+
+
 NULLS: Mapping[str, Callable[..., Drawn]] = {
     "random labels, 50 to 50": null_balanced,
     "random labels, 95 to 5": null_skewed,
@@ -263,5 +312,8 @@ NULLS: Mapping[str, Callable[..., Drawn]] = {
     "heavy tails": null_heavy,
     "groups, size by label": null_groups,
     "exact copies": null_copies,
+    "hundreds of true words": null_true_words,
+    "uneven difficulty": null_uneven,
+    "wrong labels": null_wrong_labels,
 }
 """Kinds without a cue."""

@@ -122,25 +122,33 @@ def _explainers(cues: Sequence[Found], labels: np.ndarray, units: np.ndarray) ->
 
     Tested on the scanned rows by the score test stratified by the earlier cue.
     """
-    from scipy.sparse import csr_array
-
+    beside: dict[int, np.ndarray] = {}
     explainers: list[int | None] = []
     for place, one in enumerate(cues):
-        own = csr_array(one.carriers[:, None].astype(np.float64))
-        is_class = (labels == one.rule.label).astype(np.float64)
         earlier = [
             other
             for other in range(place)
             if explainers[other] is None and (cues[other].kind not in UNSEEN or one.kind in UNSEEN)
         ][:MOST_EXPLAINING]
-        explainers.append(
-            next(
-                (
-                    other
-                    for other in earlier
-                    if score_test(own, is_class, cues[other].carriers.astype(np.int64), units)[0][0] < STILL_TELLS
-                ),
-                None,
-            )
-        )
+        by: int | None = None
+        for other in earlier:
+            if other not in beside:
+                beside[other] = _tell_beside(cues, cues[other].carriers, labels, units)
+            if beside[other][place] < STILL_TELLS:
+                by = other
+                break
+        explainers.append(by)
     return explainers
+
+
+def _tell_beside(cues: Sequence[Found], carriers: np.ndarray, labels: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return z of every cue for its class among rows with and without `carriers` (bool); one test per class."""
+    from scipy.sparse import csr_array
+
+    z = np.zeros(len(cues))
+    of_cue = np.array([cue.rule.label for cue in cues])
+    for label in np.unique(of_cue):
+        own = np.flatnonzero(of_cue == label)
+        present = csr_array(np.column_stack([cues[place].carriers for place in own.tolist()]).astype(np.float64))
+        z[own], _ = score_test(present, (labels == label).astype(np.float64), carriers.astype(np.int64), units)
+    return z

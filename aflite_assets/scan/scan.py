@@ -41,6 +41,9 @@ FALSE_CANDIDATES = 0.05
 LEAST_BALANCED = 0.55
 """The lower end of a cue's balanced accuracy must reach this."""
 
+NAMED_BY_LACK = 2 / 3
+"""Share of the rows that have a property, above which a cue of two classes is named by the lack of it."""
+
 FEWEST_CARRIERS = 30
 """Rows of the tested half that must carry a cue."""
 
@@ -335,9 +338,12 @@ def _kind(rule: Rule, properties: Properties) -> str:
 
 
 def _is_opposite_shorter(rule: Rule, has: np.ndarray, counts: ClassCounts) -> bool:
-    """Of two classes, lacking a property is the same cue for the other class; the one with fewer rows is reported."""
+    """Return True if lacking the property, the same cue for the other of two classes, is the rarer and plainer name.
+
+    A property that about half of the rows have is named as such: "the column is missing", not "is given".
+    """
     flag = len(rule.parts) == 1 and rule.parts[0].form == "flag"
-    return counts.is_binary and flag and bool(has.mean() > 0.5)
+    return counts.is_binary and flag and bool(has.mean() > NAMED_BY_LACK)
 
 
 def _opposite(rule: Rule, labels: np.ndarray) -> Rule:

@@ -1,6 +1,6 @@
 """Tests of chosen rules on the other half: maxT by permutation for artefacts, score tests for candidates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,31 +67,46 @@ def _differences(present: np.ndarray, rule_labels: np.ndarray, labels: np.ndarra
     return found
 
 
-def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Any:
+def unit_permutations(units: np.ndarray, rng: np.random.Generator, *, by_size: bool = True) -> Iterator[np.ndarray]:
     """Yield permutations without end: per row the row whose label it gets, int64.
 
     Rows that are alone change places with each other. Larger units get the labels of a unit of about their size, in
     random order; of a larger one they get a part, of a smaller one some twice. Without `by_size`, of any unit.
     """
     _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
-    if len(sizes) == len(units):
+    alone = sizes[codes] == 1
+    if alone.all():
         while True:
             yield rng.permutation(len(units))
+    single = np.flatnonzero(alone & by_size)  # a stratum of their own
+    larger = np.setdiff1d(np.arange(len(units)), single)
+    exchanges = _exchanges(codes[larger], rng, by_size=by_size)
+    while True:
+        source = np.empty(len(units), dtype=np.int64)
+        source[single] = rng.permutation(single)
+        source[larger] = larger[next(exchanges)]
+        yield source
+
+
+def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) -> Iterator[np.ndarray]:
+    """Yield permutations of whole units as `unit_permutations` does, without a shortcut for rows that are alone."""
+    _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
     ascending = np.argsort(sizes, kind="stable")
     stratum = np.zeros(len(sizes), dtype=np.int64)
     if by_size:
         stratum[ascending] = _strata(sizes[ascending])
     in_strata = np.argsort(stratum, kind="stable")
+    starts = np.append(0, np.cumsum(sizes))[:-1]
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(units)) - starts[own]
+    by_unit = np.argsort(codes, kind="stable")
     while True:
         donors = np.empty(len(sizes), dtype=np.int64)
-        donors[in_strata] = np.lexsort((rng.random(len(sizes)), stratum))
-        shuffled = np.lexsort((rng.random(len(units)), codes))
-        starts = np.append(0, np.cumsum(sizes))[:-1]
-        place = np.arange(len(units)) - np.repeat(starts, sizes)
-        own = np.repeat(np.arange(len(sizes)), sizes)
+        donors[in_strata] = np.argsort(stratum + rng.random(len(sizes)))
+        shuffled = np.argsort(codes + rng.random(len(units)))
         donor = donors[own]
         source = np.empty(len(units), dtype=np.int64)
-        source[np.argsort(codes, kind="stable")] = shuffled[starts[donor] + place * sizes[donor] // sizes[own]]
+        source[by_unit] = shuffled[starts[donor] + place * sizes[donor] // sizes[own]]
         yield source
 
 

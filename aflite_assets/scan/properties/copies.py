@@ -1,7 +1,6 @@
 """Rows that stay on one side of every cut: those of one group, and near copies of each other."""
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -32,15 +31,19 @@ def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[b
         return _text_copies(tokens)
     if len(rows.columns) < 3:
         return np.arange(len(rows))
-    digests = [hashlib.blake2b(digest_size=16) for _ in range(len(rows))]
-    for column in rows.columns.values():
-        for digest, value in zip(digests, column.values, strict=True):
-            digest.update(repr(value).encode("utf-8", "backslashreplace") + b"\0")
-    return _coded([digest.digest() for digest in digests])
+    codes = np.column_stack([_value_codes(column.values) for column in rows.columns.values()])
+    return _coded([row.tobytes() for row in codes])
 
 
-def _coded(values: Sequence[bytes]) -> np.ndarray:
-    numbers: dict[bytes, int] = {}
+def _value_codes(values: np.ndarray | Sequence[str | None]) -> np.ndarray:
+    """Return a code per value, int64, equal for equal values; missing ones are equal."""
+    if isinstance(values, np.ndarray):
+        return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+    return _coded(values)
+
+
+def _coded(values: Sequence[Hashable]) -> np.ndarray:
+    numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 

@@ -30,8 +30,8 @@ class ComparedCue:
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
     """Return the chosen cues, then the other cues of the original, then the copy's new ones.
 
-    A cue of the copy is the same if it is of the same properties, whatever their ranges are, and of the same class; of
-    two classes, a range and its opposite are one cue.
+    A cue of the copy is the same if it is of the same properties, or of one that had nearly the same rows, whatever the
+    ranges are, and of the same class; of two classes, a range and its opposite are one cue.
     """
     numbers = {cue.number for cue in chosen}
     ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]
@@ -56,9 +56,8 @@ def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
 
 
 def _shares_properties(cue: Cue, other: Cue) -> bool:
-    own = set(cue.properties)
-    alone = [{one} for one in other.same_properties]
-    return own in (set(other.properties), *alone)
+    own = [set(cue.properties), *({one} for one in cue.same_properties)]
+    return any(properties in own for properties in (set(other.properties), *({one} for one in other.same_properties)))
 
 
 def _change(cue: Cue, after: Cue | None) -> Change:

@@ -9,7 +9,7 @@ import numpy as np
 
 from aflite_assets.data.images import as_rgb, open_encoded
 from aflite_assets.scan.properties.images import jpeg_quality
-from aflite_assets.scan.remedies import BORDER, NUMBER_IN_NAME
+from aflite_assets.scan.remedies import BORDER, CORNER, NUMBER_IN_NAME
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -18,7 +18,6 @@ _LOSSLESS = frozenset({"BMP", "DIB", "GIF", "ICO", "PCX", "PNG", "PPM", "SGI", "
 _LOWEST_QUALITY, _USUAL_QUALITY, _HIGHEST_QUALITY = 50, 90, 95
 _SIZES = frozenset({"width in pixels", "height in pixels", "width : height"})
 _NAMES = ("file name is written like ", "folder = ", NUMBER_IN_NAME)
-_PATCH, _CORNER = "patch of one colour in the ", " corner"
 _FLAT = 6.0
 """Standard deviation, in levels, up to which an area is of one colour, as in the scan."""
 
@@ -72,12 +71,12 @@ def plan_images(names: Sequence[str], images: Sequence[bytes], carriers: np.ndar
         return ImageChanges(is_renamed=renamed)
     extension, quality = _common_format(images)
     carrying = [image for image, carries in zip(images, carriers.tolist(), strict=True) if carries]
-    patches = [name.removeprefix(_PATCH).removesuffix(_CORNER) for name in others if name.startswith(_PATCH)]
+    corners = dict.fromkeys(found[1] for found in map(CORNER.fullmatch, others) if found)
     return ImageChanges(
         extension=extension,
         quality=quality,
         size=_common_size(images) if _SIZES.intersection(others) else None,
-        corners=tuple((corner, _patch_side(carrying, corner)) for corner in dict.fromkeys(patches)),
+        corners=tuple((corner, _patch_side(carrying, corner)) for corner in corners),
         border=_border_width(carrying) if BORDER in others else 0,
         is_renamed=renamed,
     )

@@ -19,7 +19,8 @@ from aflite_assets.specs.sources import ImageFolderSource, TableSource
 from aflite_assets.wording import counted, quoted
 
 _TEXT_KINDS = ("typography", "blanks")
-_LONGEST = 80
+_LONGEST, _SHORT = 80, 30
+_MOST_CLASSES = 8
 ID = "id"
 """The name by which a scan calls the ids of a dataset's rows."""
 
@@ -215,7 +216,9 @@ def _rows(
         if cues:
             chosen = own[_balanced(result.carriers[own][:, cues], rows.labels[own], rng, split)]
             positions = np.sort(origin.row_ids[chosen] - start)
-            phrases.append(_rows_phrase(split, len(positions), len(own), count, is_only=len(origin.source_rows) == 1))
+            where = "" if len(origin.source_rows) == 1 else f"{_shown(split)}: "
+            phrases.append(where + _rows_phrase(len(positions), len(own), count))
+            phrases.append(where + _classes_phrase(rows.labels[own], rows.labels[chosen], rows.label_names))
         kept[split] = rng.permutation(positions) if shuffle else positions
         start += count
     if shuffle:
@@ -231,10 +234,17 @@ def _balanced(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator
         raise DataError(f"{split}: {error}") from error
 
 
-def _rows_phrase(split: str, kept: int, scanned: int, count: int, *, is_only: bool) -> str:
-    where = "" if is_only else f"{_shown(split)}: "
+def _rows_phrase(kept: int, scanned: int, count: int) -> str:
     unread = f" ({counted(count - scanned)} that the scan does not read, such as unlabelled ones, go too)"
     return (
-        f"{where}{kept:,} of {counted(scanned)} are kept, {100 * kept / max(scanned, 1):.0f} %, in which the cue tells "
+        f"{kept:,} of {counted(scanned)} are kept, {100 * kept / max(scanned, 1):.0f} %, in which the cue tells "
         f"nothing{unread if count > scanned else ''}."
     )
+
+
+def _classes_phrase(before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> str:
+    """Return how many rows of each class are kept: the shares of the classes change with the rows."""
+    sizes = [(name, int((before == number).sum()), int((after == number).sum())) for number, name in enumerate(names)]
+    shown = [f"{quoted(name, _SHORT)} {kept:,} of {own:,}" for name, own, kept in sizes[:_MOST_CLASSES]]
+    more = f" and {len(sizes) - _MOST_CLASSES} more classes" if len(sizes) > _MOST_CLASSES else ""
+    return f"Kept of each class: {', '.join(shown)}{more}."

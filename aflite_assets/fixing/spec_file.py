@@ -104,6 +104,7 @@ def first_content(
     *,
     label: str,
     texts: Sequence[str] = (),
+    features: Sequence[str] = (),
     columns: Sequence[str] = (),
     group: str | None = None,
     has_images: bool = False,
@@ -111,7 +112,8 @@ def first_content(
 ) -> dict[str, object]:
     """Return the content of a first dataset file for a source without one, with models that need no download.
 
-    `label`, `texts`, `columns` and `group`: columns of the source; of more than two texts the first two are inputs.
+    `label`, `texts`, `features`, `columns` and `group`: columns of the source; of more than two texts the first two are
+    inputs, and without texts the features are.
     """
     if has_images:
         meaning: dict[str, object] = {}
@@ -121,7 +123,8 @@ def first_content(
         meaning |= {"attributes": list(columns)} if columns else {}
         encoder, name = _SMALL_TEXT, "small"
     else:
-        meaning = {"label": label, "features": list(columns)}
+        meaning = {"label": label, "features": list(features)}
+        meaning |= {"attributes": list(columns)} if columns else {}
         encoder, name = {"kind": "identity"}, "given"
     meaning |= {"group": group} if group and not has_images else {}
     content: dict[str, object] = {"title": title, "source": dict(source), "holdout": {"test": 0.2}}

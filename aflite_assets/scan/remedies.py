@@ -1,9 +1,10 @@
 """The one table of what mends which kind of cue. `aflite scan` advises by it, and `fixing` acts by it."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from aflite_assets.scan.cues import Cue, CueProperty
+from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
 """What mends a cue.
@@ -39,6 +40,11 @@ _BY_NAME: Mapping[str, tuple[Remedy, ...]] = {
     UNDECODABLE: ("rebalance",),
 }
 
+CORNER = re.compile(
+    "(?:patch of one colour in|red of|green of|blue of) the (top left|top right|bottom left|bottom right) corner"
+)
+"""Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
+
 _SENTENCES: Mapping[Remedy, str] = {
     "normalise": "makes it alike in all rows",
     "drop": "leaves out the column",
@@ -59,10 +65,18 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
 def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
     if one.name in _BY_NAME:
         return _BY_NAME[one.name]
+    if one.kind == "image" and CORNER.fullmatch(one.name):
+        return ("rebalance", "normalise")
     remedies = REMEDIES_BY_KIND.get(one.kind, ("rebalance",))
     # Without a column there is nothing to drop: a pattern over several columns, or the number of missing values.
     has_column = bool(one.source) or one.kind == "identifier"
     return remedies if has_column else tuple(remedy for remedy in remedies if remedy != "drop")
+
+
+def advised(result: ScanResult) -> frozenset[int]:
+    """Return the numbers of the cues that a scan gives advice on: artefacts that do not go with another artefact."""
+    artefacts = {cue.number for cue in result.artefacts}
+    return frozenset(cue.number for cue in result.artefacts if cue.explained_by not in artefacts)
 
 
 def advice(cue: Cue, command: str) -> str:

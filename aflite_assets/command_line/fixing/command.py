@@ -21,10 +21,10 @@ GONE, STILL_THERE, REFUSED = 0, 1, 2
 """Exit codes. Wrong usage is 2 as in other commands. After 2 nothing is written."""
 
 _FIX = """\
-Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it, and
-scans the copy. The original is never changed. Texts and images are normalised, columns dropped, the order of rows drawn
-anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. Exits with 0 if the cues are gone, with
-1 if one is still there or an artefact is new, and with 2 if nothing could be done.
+Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it,
+and scans the copy. The original is never changed. Texts and images are normalised, columns dropped, the order of rows
+drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. Exits with 0 if the cues are
+gone, with 1 if one is still there or an artefact is new, and with 2 if nothing could be done.
 """
 
 
@@ -106,9 +106,10 @@ def _written(options: argparse.Namespace, read: "ScanInput", result: "ScanResult
         spec_name = _write_spec(options, read, origin, changes, copied, aside, cues)
         is_dataset = read.dataset is not None
         copy = copied_file(origin, copied, aside, spec_name if is_dataset else None)
-        after = _scan_copy(options, copy, changes)
-    written = [str(options.to / copy.relative_to(aside))]
-    written += [str(options.to / spec_name)] if spec_name and not is_dataset else []
+        after = _scan_copy(_options_of_copy(options, read, origin, changes), copy)
+    written = str(options.to / copy.relative_to(aside))
+    if spec_name is not None:
+        written = f"{options.to / spec_name} and the files that it names"
     phrases = [*changes.phrases, *copied.phrases]
     notes = _notes(read, changes, cues, has_spec=spec_name is not None)
     return Fixed(result, after, compare_scans(result, after, cues), phrases, written, notes)
@@ -147,17 +148,27 @@ def _write_spec(
     return name
 
 
-def _scan_copy(options: argparse.Namespace, copy: Path, changes: "Changes") -> "ScanResult":
-    from aflite_assets.command_line.scanning.inputs import read_input
-
+def _options_of_copy(
+    options: argparse.Namespace, read: "ScanInput", origin: "Origin", changes: "Changes"
+) -> argparse.Namespace:
+    """Return the options without dropped columns, and with what was guessed of the original."""
     given = options_of(options)
+    if read.bare is not None:
+        given["text"] = list(read.rows.texts)
+        given["delimiter"] = getattr(origin.source, "delimiter", None)
     for name in ("text", "irrelevant", "skip"):
         given[name] = [column for column in given.get(name, []) if column not in changes.dropped]
-    result = read_input(with_options(options, {**given, "file": str(copy)})).scan(seed=options.seed)
+    return with_options(options, given)
+
+
+def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
+    from aflite_assets.command_line.scanning.inputs import read_input
+
+    result = read_input(argparse.Namespace(**{**vars(options), "file": str(copy)})).scan(seed=options.seed)
     if not result.can_tell:
         raise DataError(
-            f"the copy would have {counted(result.rows)}, too few in each class to test whether a cue is gone; mend the "
-            "cue in another way, or collect more rows"
+            f"the copy would have {counted(result.rows)}, too few in each class to test whether a cue is gone; mend "
+            "it in another way, or collect more rows"
         )
     return result
 

@@ -18,16 +18,16 @@ _NAME, _LABEL = 50, 16
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """What was done: scans of the original and of the copy, changes in sentences, and the files that were written.
+    """Scans of the original and of the copy, what was changed in sentences, and which files were written.
 
-    `notes`: sentences about what the copy is not. `remains`: whether rows of challenge sets were left as they are.
+    `notes`: sentences about what the copy is not.
     """
 
     before: ScanResult
     after: ScanResult
     compared: Sequence[ComparedCue]
     phrases: Sequence[str]
-    written: Sequence[str]
+    written: str
     notes: Sequence[str]
 
 
@@ -41,7 +41,7 @@ def fixed_lines(fixed: Fixed) -> list[str]:
         sentence = surface_sentence(result)
         lines += [f"{name}: {sentence[0].lower()}{sentence[1:]}"] if sentence else []
     lines += [escaped(note) for note in fixed.notes]
-    return [*lines, *(escaped(f"Written: {name}") for name in fixed.written)]
+    return [*lines, escaped(f"Written: {fixed.written}.")]
 
 
 def headline(compared: Sequence[ComparedCue]) -> list[str]:
@@ -108,7 +108,7 @@ def fixed_json(fixed: Fixed) -> str:
         "rows": {"before": fixed.before.rows, "after": fixed.after.rows},
         "cues": [_record(one) for one in fixed.compared],
         "notes": list(fixed.notes),
-        "written": list(fixed.written),
+        "written": fixed.written,
     }
     return json.dumps(content, indent=1, allow_nan=False)
 

@@ -62,8 +62,8 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
     source = spec.source
     if not isinstance(source, TableSource | ImageFolderSource):
         raise DataError(
-            f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows as "
-            "CSV, JSON lines or Parquet, and fix that file"
+            f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
+            "as CSV, JSON lines or Parquet, and fix that file"
         )
     if not dataset.path.is_file():
         raise DataError(f"{str(dataset.path)!r} is the name of a registered dataset; name its YAML file")
@@ -118,15 +118,18 @@ def content_of_copy(
                 return None
             form = origin.source.model_dump(exclude_defaults=True)
             source = {"format": origin.source.format, **form, **copied.source}
+    features: list[str] = []
     if not rows.texts and rows.images is None:
-        columns = [name for name in columns if as_numbers(rows.columns[name].values) is not None]
-        if not columns:
+        features = [name for name in columns if as_numbers(rows.columns[name].values) is not None]
+        columns = [name for name in columns if name not in features]
+        if not features:
             return None
     return first_content(
         path.stem,
         source,
         label=roles.label or "label",
         texts=tuple(rows.texts),
+        features=tuple(features),
         columns=tuple(columns),
         group=roles.group,
         has_images=rows.images is not None,

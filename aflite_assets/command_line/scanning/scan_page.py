@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets.scan.cues import ScanResult
-from aflite_assets.scan.remedies import advice
+from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.sentences import (
     cue_sentence,
     elsewhere_sentences,
@@ -37,6 +37,6 @@ def result_page(result: ScanResult, understood: Sequence[str], *, title: str, fi
         surface=surface_sentence(result),
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},
-        advice={cue.number: advice(cue, fix) for cue in result.artefacts if cue.explained_by is None},
+        advice={cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)},
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},
     )

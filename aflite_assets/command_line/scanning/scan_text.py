@@ -6,7 +6,7 @@ from typing import Literal
 
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
-from aflite_assets.scan.remedies import advice, remedies_of
+from aflite_assets.scan.remedies import advice, advised, remedies_of
 from aflite_assets.scan.sentences import (
     elsewhere_sentences,
     headline,
@@ -42,10 +42,11 @@ def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str) -> 
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
-    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), fix=fix)]
+    advices = {cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)}
+    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices)]
     lines += _section("Candidates, which may be part of the task: judge them yourself", _by_itself(result.candidates))
     followers = [cue for cue in result.cues if cue.explained_by is not None]
-    lines += _section("Cues that tell nothing more beside a stronger one", followers)
+    lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
     return [*lines, *(escaped(note) for note in result.notes)]
 
@@ -60,7 +61,7 @@ def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
     return [cue for cue in cues if cue.explained_by is None]
 
 
-def _section(title: str, cues: Sequence[Cue], *, fix: str = "") -> list[str]:
+def _section(title: str, cues: Sequence[Cue], advices: Mapping[int, str] | None = None) -> list[str]:
     if not cues:
         return []
     head = ("", "property", "class", "rows", "of class", "of others", "precision", "base", "balanced accuracy")
@@ -69,7 +70,7 @@ def _section(title: str, cues: Sequence[Cue], *, fix: str = "") -> list[str]:
     printed = [f"{title}:", lines[0]]
     for cue, line in zip(cues, lines[1:], strict=False):
         printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
-        printed += [f"     {escaped(advice(cue, fix))}"] if fix else []
+        printed += [f"     {escaped(advices[cue.number])}"] if advices and cue.number in advices else []
     if len(cues) > MOST_SHOWN:
         printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")
     return [*printed, ""]

@@ -8,6 +8,7 @@ from itertools import chain
 
 from aflite_assets.command_line import backup, doctor, init, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
+from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of
 from aflite_assets.command_line.terminal import escaped_lines
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     scan.add_command(commands)
+    fix.add_command(commands)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)

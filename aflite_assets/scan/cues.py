@@ -35,6 +35,19 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
+class CueProperty:
+    """A property that a cue is made of.
+
+    `kind` and `name`: those of the property itself, whatever range or opposite of it the cue is. `source`: the column
+    or text that it was read from, "" if it is none of one column.
+    """
+
+    kind: str
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Cue:
     """A property that tells a class by itself.
 
@@ -43,7 +56,8 @@ class Cue:
     of the class and of all others that carry it. `precision`: share of its rows that have the class; `base_rate`: that
     of all rows. `balanced`, `low`, `high`: balanced accuracy of the cue alone on rows it was not chosen on, with a 95 %
     interval. `p_value`: adjusted for all artefacts, or for all candidates. `synonyms`: cues with nearly the same rows.
-    `explained_by`: number of a stronger cue beside which this one tells nothing more.
+    `explained_by`: number of a stronger cue beside which this one tells nothing more. `properties`: those whose
+    conditions the cue joins; `same_properties`: those of cues with nearly the same rows, opposites too.
     """
 
     number: int
@@ -63,11 +77,18 @@ class Cue:
     synonyms: tuple[str, ...] = ()
     explained_by: int | None = None
     elsewhere: tuple[Elsewhere, ...] = ()
+    properties: tuple[CueProperty, ...] = ()
+    same_properties: tuple[CueProperty, ...] = ()
 
     @property
     def is_artefact(self) -> bool:
         """Whether the property is no part of the task."""
         return self.reason is not None
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the properties that it joins."""
+        return frozenset(one.kind for one in self.properties) or frozenset({self.kind})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.scan.cues import ClassSize, Cue, ScanResult
+from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
 from aflite_assets.scan.effects import Effects, measure_effects, wilson
 from aflite_assets.scan.elsewhere import measure_elsewhere
@@ -395,7 +395,14 @@ def _cue(
         high=lead.high,
         p_value=lead.p_value,
         synonyms=_synonyms(lead, same),
+        properties=_properties_of([lead], properties),
+        same_properties=_properties_of([one for one in same if len(one.rule.parts) == 1], properties),
     )
+
+
+def _properties_of(found: Sequence[Found], properties: Properties) -> tuple[CueProperty, ...]:
+    infos = [info_of_part(part, properties) for one in found for part in one.rule.parts]
+    return tuple(dict.fromkeys(CueProperty(info.kind, info.name, info.source) for info in infos))
 
 
 def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:

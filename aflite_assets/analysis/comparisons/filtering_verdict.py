@@ -192,7 +192,7 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
     """
     if scan is None:
         return ()
-    seen = [one for one in scan.artefacts if one.explained_by is None and not UNSEEN & set(one.kind.split(" and "))]
+    seen = [one for one in scan.artefacts if one.explained_by is None and not UNSEEN & one.kinds]
     return tuple(one.name for one in seen) or ((ALL_TOGETHER,) if scan.is_spread and not scan.artefacts else ())
 
 

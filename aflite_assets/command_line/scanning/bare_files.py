@@ -32,7 +32,9 @@ _WORDS_OF_TEXT = 3.0
 """Words of a column's values, on average, from which they are texts."""
 
 _ONE_SET = "all rows"
-_METADATA = ("metadata.csv", "metadata.jsonl")
+METADATA = ("metadata.csv", "metadata.jsonl")
+"""Names of metadata files of a folder of images."""
+
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -67,20 +69,25 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
         return _read_images(path, roles)
     if not path.exists():
         raise MissingDataError(f"{str(path)!r} does not exist; give a dataset's YAML file, a table file or a folder")
+    return _from_table(read_table_file(table_format(path, roles), path), roles, path)
+
+
+def table_format(path: Path, roles: Roles) -> TableFormat:
+    """Return how a table file is written, by its ending and the roles.
+
+    Raises:
+        DataError: its ending is none of a known format.
+    """
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         known = ", ".join(FORMATS)
         raise DataError(f"{path.name!r} ends in {path.suffix!r}, which is no known format; it must end in {known}")
-    return _from_table(_read_table(path, form, roles), roles, path)
-
-
-def _read_table(path: Path, form: str, roles: Roles) -> pa.Table:
     settings: dict[str, object] = {"format": form}
     if form != "parquet":
         settings["encoding"] = roles.encoding
     if form in ("csv", "tsv"):
         settings["delimiter"] = roles.delimiter or (_delimiter(path) if form == "csv" else None)
-    return read_table_file(TableFormat.model_validate(settings), path)
+    return TableFormat.model_validate(settings)
 
 
 def _delimiter(path: Path) -> str:
@@ -179,7 +186,7 @@ def _understood(rows: ScanRows, label: str, roles: Roles, left_out: Sequence[str
 
 
 def _read_images(folder: Path, roles: Roles) -> BareFile:
-    metadata = next((folder / name for name in _METADATA if (folder / name).is_file()), None)
+    metadata = next((folder / name for name in METADATA if (folder / name).is_file()), None)
     if metadata is not None:
         return _with_metadata(folder, metadata, roles)
     if roles.label is not None:
@@ -204,7 +211,7 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
 
 def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
     """Read a folder whose metadata file has a column `file_name`, the label and perhaps more."""
-    table = _read_table(metadata, FORMATS[metadata.suffix], roles)
+    table = read_table_file(table_format(metadata, roles), metadata)
     names = table[_named(table, "file_name", metadata, option="that name")].to_pylist()
     known = {path.as_posix() for path in image_paths(folder)}
     missing = [name for name in names if name not in known]

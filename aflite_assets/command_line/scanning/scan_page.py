@@ -6,6 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets.scan.cues import ScanResult
+from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.sentences import (
     cue_sentence,
     elsewhere_sentences,
@@ -17,8 +18,8 @@ from aflite_assets.scan.sentences import (
 from aflite_assets.text import printable
 
 
-def result_page(result: ScanResult, understood: Sequence[str], *, title: str) -> str:
-    """Return the page; `title` names the file that was scanned."""
+def result_page(result: ScanResult, understood: Sequence[str], *, title: str, fix: str) -> str:
+    """Return the page; `title` names the scanned file, `fix` is the beginning of the command that mends a cue."""
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),
         autoescape=True,
@@ -36,5 +37,6 @@ def result_page(result: ScanResult, understood: Sequence[str], *, title: str) ->
         surface=surface_sentence(result),
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},
+        advice={cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)},
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},
     )

@@ -1,10 +1,11 @@
 """A scan's result as lines for a terminal and as JSON. Every text of the dataset is made safe."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
+from aflite_assets.scan.remedies import advice, advised, remedies_of
 from aflite_assets.scan.sentences import (
     elsewhere_sentences,
     headline,
@@ -20,15 +21,19 @@ MOST_SHOWN = 12
 _NAME, _LABEL = 54, 16
 
 
-def result_lines(result: ScanResult, understood: Sequence[str]) -> list[str]:
-    """Return the lines of a result; the first one says what was found."""
+def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str) -> list[str]:
+    """Return the lines of a result; the first one says what was found.
+
+    `fix`: the beginning of the command that mends a cue, which stands under each artefact.
+    """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
-    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts))]
+    advices = {cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)}
+    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices)]
     lines += _section("Candidates, which may be part of the task: judge them yourself", _by_itself(result.candidates))
     followers = [cue for cue in result.cues if cue.explained_by is not None]
-    lines += _section("Cues that tell nothing more beside a stronger one", followers)
+    lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
     return [*lines, *(escaped(note) for note in result.notes)]
 
@@ -43,7 +48,7 @@ def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
     return [cue for cue in cues if cue.explained_by is None]
 
 
-def _section(title: str, cues: Sequence[Cue]) -> list[str]:
+def _section(title: str, cues: Sequence[Cue], advices: Mapping[int, str] | None = None) -> list[str]:
     if not cues:
         return []
     head = ("", "property", "class", "rows", "of class", "of others", "precision", "base", "balanced accuracy")
@@ -52,6 +57,7 @@ def _section(title: str, cues: Sequence[Cue]) -> list[str]:
     printed = [f"{title}:", lines[0]]
     for cue, line in zip(cues, lines[1:], strict=False):
         printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
+        printed += [f"     {escaped(advices[cue.number])}"] if advices and cue.number in advices else []
     if len(cues) > MOST_SHOWN:
         printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")
     return [*printed, ""]
@@ -86,12 +92,17 @@ def _details(cue: Cue) -> list[str]:
     return [*details, *elsewhere_sentences(cue)]
 
 
-def result_json(result: ScanResult, understood: Sequence[str]) -> str:
-    """Return the whole result as JSON in ASCII, which no terminal takes for more than text."""
+def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mapping[str, object]) -> str:
+    """Return the whole result as JSON in ASCII, which no terminal takes for more than text.
+
+    `scanned`: the file, the options and a hash of the content, by which `aflite fix --scan` knows what was scanned.
+    """
     cues = surface_cues(result.cues).to_pylist()
     for record, cue in zip(cues, result.cues, strict=True):
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
+        record["remedies"] = list(remedies_of(cue))
     content = {
+        **scanned,
         "verdict": result.verdict,
         "headline": headline(result),
         "understood": list(understood),

@@ -128,7 +128,7 @@ def cue_properties(scanned: PublishedResult) -> tuple[Property, ...]:
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
     found = []
     for cue in read_scan(scanned).cues[:CUES_WITH_ROWS]:
-        if cue.explained_by is None and not (_COVERED | UNSEEN) & set(cue.kind.split(" and ")):
+        if cue.explained_by is None and not (_COVERED | UNSEEN) & cue.kinds:
             own = carried.filter(pc.equal(carried["cue"], cue.number))
             found.append(Property(cue.kind, cue.name, _CueReader(own, rows), cue.reason))
     return tuple(found)

@@ -1,0 +1,192 @@
+"""`aflite fix`: its arguments, the order of scan, copy and second scan, and its exit code."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.scanning.arguments import add_input_arguments, options_of, with_options
+from aflite_assets.command_line.terminal import escaped, escaped_lines, write_lines
+from aflite_assets.errors import AfliteError, DataError, SpecError
+from aflite_assets.wording import counted
+
+if TYPE_CHECKING:
+    from aflite_assets.command_line.fixing.fix_text import Fixed
+    from aflite_assets.command_line.scanning.inputs import ScanInput
+    from aflite_assets.fixing.plan import Changes, Origin
+    from aflite_assets.scan.cues import Cue, ScanResult
+
+GONE, STILL_THERE, REFUSED = 0, 1, 2
+"""Exit codes. Wrong usage is 2 as in other commands. After 2 nothing is written."""
+
+_FIX = """\
+Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it,
+and scans the copy. The original is never changed. Texts and images are normalised, columns dropped, the order of rows
+drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. Exits with 0 if the cues are
+gone, with 1 if one is still there or an artefact is new, and with 2 if nothing could be done.
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the parser's."""
+    fix = commands.add_parser("fix", help="write a copy of a file in which a cue is mended", description=_FIX)
+    add_input_arguments(fix)
+    fix.add_argument(
+        "--cue",
+        metavar="N",
+        type=int,
+        action="append",
+        required=True,
+        help="number of a cue of the scan; may be repeated",
+    )
+    fix.add_argument(
+        "--by",
+        choices=("drop", "normalise", "rebalance", "shuffle"),
+        help="how the cues are mended (default: by their kind)",
+    )
+    fix.add_argument("--to", metavar="FOLDER", type=Path, required=True, help="the new folder")
+    fix.add_argument("--scan", metavar="JSON", type=Path, help="what aflite scan --json printed: its options and cues")
+    fix.add_argument("--json", action="store_true", help="print JSON")
+    fix.set_defaults(command=_fix)
+
+
+def _fix(options: argparse.Namespace) -> int:
+    try:
+        return _fixed(options)
+    except AfliteError as error:
+        write_lines(sys.stderr, [escaped_lines(str(error))])
+        return REFUSED
+
+
+def _fixed(options: argparse.Namespace) -> int:
+    from aflite_assets.command_line.fixing.fix_text import fixed_json, fixed_lines
+    from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
+    from aflite_assets.command_line.scanning.inputs import read_input
+    from aflite_assets.fixing.comparison import is_mended
+    from aflite_assets.fixing.copying import require_free
+
+    require_free(options.to)
+    scanned = None if options.scan is None else read_scan_file(options.scan, options)
+    options = options if scanned is None else with_options(options, scanned.options)
+    read = read_input(options)
+    result = read.scan(seed=options.seed)
+    cues = _chosen(result, options.cue)
+    if scanned is not None:
+        require_same_cues(scanned, cues)
+    fixed = _written(options, read, result, cues)
+    write_lines(sys.stdout, [fixed_json(fixed)] if options.json else fixed_lines(fixed))
+    return GONE if is_mended(fixed.compared) else STILL_THERE
+
+
+def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
+    if not result.cues:
+        raise DataError("the scan finds no cue in this file, so there is nothing to mend")
+    for number in numbers:
+        if not 1 <= number <= len(result.cues):
+            found = counted(len(result.cues), "cue")
+            raise DataError(f"--cue is {number}, but the scan finds {found}; give a number that aflite scan prints")
+    return [result.cues[number - 1] for number in dict.fromkeys(numbers)]
+
+
+def _written(options: argparse.Namespace, read: "ScanInput", result: "ScanResult", cues: "list[Cue]") -> "Fixed":
+    """Write the copy and its YAML file, and scan it before it takes its place."""
+    from aflite_assets.command_line.fixing.fix_text import Fixed
+    from aflite_assets.command_line.fixing.origins import copied_file, origin_of
+    from aflite_assets.command_line.scanning.inputs import roles_of
+    from aflite_assets.fixing.comparison import compare_scans
+    from aflite_assets.fixing.copying import new_folder, write_copy
+    from aflite_assets.fixing.plan import plan_changes
+
+    path = Path(options.file)
+    origin = origin_of(read, path, roles_of(options))
+    changes = plan_changes(result, read.rows, origin, cues, by=options.by, seed=options.seed)
+    with new_folder(options.to) as aside:
+        copied = write_copy(origin, changes, aside, seed=options.seed)
+        spec_name = _write_spec(options, read, origin, changes, copied, aside, cues)
+        is_dataset = read.dataset is not None
+        copy = copied_file(origin, copied, aside, spec_name if is_dataset else None)
+        after = _scan_copy(_options_of_copy(options, read, origin, changes), copy)
+    written = str(options.to / copy.relative_to(aside))
+    if spec_name is not None:
+        written = f"{options.to / spec_name} and the files that it names"
+    phrases = [*changes.phrases, *copied.phrases]
+    notes = _notes(read, changes, cues, has_spec=spec_name is not None)
+    return Fixed(result, after, compare_scans(result, after, cues), phrases, written, notes)
+
+
+def _write_spec(
+    options: argparse.Namespace,
+    read: "ScanInput",
+    origin: "Origin",
+    changes: "Changes",
+    copied: Any,
+    folder: Path,
+    cues: "list[Cue]",
+) -> str | None:
+    """Write the YAML file of the copy; return its name, or None if a file without a description cannot have one."""
+    from aflite_assets.command_line.fixing.origins import content_of_copy
+    from aflite_assets.command_line.scanning.inputs import content_hash, roles_of
+    from aflite_assets.fixing.spec_file import fixed_name, write_spec
+    from aflite_assets.specs.registry import load_spec
+
+    path = Path(options.file)
+    content = content_of_copy(read, path, roles_of(options), origin, changes, copied)
+    if content is None:
+        return None
+    name = f"{fixed_name(path.stem)}.yaml"
+    comments = [f"Written by aflite fix from {path.absolute()}, content {content_hash(options.file)[:16]}."]
+    comments += [f"Cue {cue.number + 1}: {cue.name}, class {cue.label}." for cue in cues]
+    write_spec(folder / name, content, [escaped(line) for line in [*comments, *changes.phrases]])
+    try:
+        load_spec(folder / name)
+    except SpecError:
+        if read.dataset is not None:
+            raise
+        (folder / name).unlink()  # a first file is an offer: its columns may have names that no such file can hold
+        return None
+    return name
+
+
+def _options_of_copy(
+    options: argparse.Namespace, read: "ScanInput", origin: "Origin", changes: "Changes"
+) -> argparse.Namespace:
+    """Return the options without dropped columns, and with what was guessed of the original."""
+    given = options_of(options)
+    if read.bare is not None:
+        given["text"] = list(read.rows.texts)
+        given["delimiter"] = getattr(origin.source, "delimiter", None)
+    for name in ("text", "irrelevant", "skip"):
+        given[name] = [column for column in given.get(name, []) if column not in changes.dropped]
+    return with_options(options, given)
+
+
+def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
+    from aflite_assets.command_line.scanning.inputs import read_input
+
+    result = read_input(argparse.Namespace(**{**vars(options), "file": str(copy)})).scan(seed=options.seed)
+    if not result.can_tell:
+        raise DataError(
+            f"the copy would have {counted(result.rows)}, too few in each class to test whether a cue is gone; mend "
+            "it in another way, or collect more rows"
+        )
+    return result
+
+
+def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec: bool) -> list[str]:
+    notes = []
+    if changes.dropped and (read.rows.texts or read.rows.images is not None):
+        notes.append(
+            "A dropped column is no longer found because it is no longer there; what goes with it in texts or images "
+            "stays."
+        )
+    if read.dataset is not None and read.dataset.spec.challenge_sets:
+        names = ", ".join(read.dataset.spec.challenge_sets)
+        notes.append(f"Challenge sets are left as they are: {names}.")
+    if read.dataset is not None:
+        notes.append("Comments of the original's YAML file are not in the new one; its other paths are absolute.")
+    elif has_spec:
+        notes.append("The YAML file is a first one with small models: look at it, and run aflite check.")
+    else:
+        notes.append("No YAML file is written: columns or labels of these files are none that it can describe.")
+    return notes

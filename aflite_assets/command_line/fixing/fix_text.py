@@ -1,0 +1,132 @@
+"""What `aflite fix` did, as lines for a terminal and as JSON. Every text of the dataset is made safe."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
+from aflite_assets.fixing.comparison import ComparedCue, is_mended
+from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.scan.sentences import percent, surface_sentence
+from aflite_assets.wording import counted
+
+MOST_SHOWN = 12
+"""Cues that were not to be mended of which the table has a line; JSON has all."""
+
+_NAME, _LABEL = 50, 16
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Scans of the original and of the copy, what was changed in sentences, and which files were written.
+
+    `notes`: sentences about what the copy is not.
+    """
+
+    before: ScanResult
+    after: ScanResult
+    compared: Sequence[ComparedCue]
+    phrases: Sequence[str]
+    written: str
+    notes: Sequence[str]
+
+
+def fixed_lines(fixed: Fixed) -> list[str]:
+    """Return the lines; the first one says whether the cues are gone."""
+    lines = [escaped(sentence) for sentence in headline(fixed.compared)]
+    lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
+    lines += ["", f"Before ({counted(fixed.before.rows)} scanned) and after ({counted(fixed.after.rows)}):"]
+    lines += [*_table(fixed.compared), ""]
+    for name, result in (("Before", fixed.before), ("After", fixed.after)):
+        sentence = surface_sentence(result)
+        lines += [f"{name}: {sentence[0].lower()}{sentence[1:]}"] if sentence else []
+    lines += [escaped(note) for note in fixed.notes]
+    return [*lines, escaped(f"Written: {fixed.written}.")]
+
+
+def headline(compared: Sequence[ComparedCue]) -> list[str]:
+    """Return a sentence for each cue that was to be mended, and one for artefacts that are new."""
+    sentences = [_chosen_sentence(one) for one in compared if one.is_chosen and one.before is not None]
+    new = [one.named for one in compared if one.change == "new" and one.named.is_artefact]
+    if new:
+        verb = "is" if len(new) == 1 else "are"
+        sentences.append(
+            f"{counted(len(new), 'artefact')} {verb} new in the copy: {_called(new[0])}, {percent(new[0].balanced)}."
+        )
+    return sentences
+
+
+def _chosen_sentence(one: ComparedCue) -> str:
+    assert one.before is not None
+    start = f"Cue {one.before.number + 1} is {one.change}: {_called(one.before)}"
+    if one.after is None:
+        return f"{start} told the label with {percent(one.before.balanced)}, and a scan of the copy does not find it."
+    return (
+        f"{start} told the label with {percent(one.before.balanced)}, and in the copy with "
+        f"{percent(one.after.balanced)} (“{one.after.name}”)."
+    )
+
+
+def _called(cue: Cue) -> str:
+    return f"“{cue.name}” for class “{cue.label}”"
+
+
+def _table(compared: Sequence[ComparedCue]) -> list[str]:
+    chosen = [one for one in compared if one.is_chosen]
+    others = [one for one in compared if not one.is_chosen and (one.change == "new" or _is_by_itself(one))]
+    head = ("", "property", "class", "before", "after", "")
+    lines = table([head, *(_row(one) for one in [*chosen, *others[:MOST_SHOWN]])], numbers=(0,))
+    more = [f"  and {len(others) - MOST_SHOWN} more, in --json"] if len(others) > MOST_SHOWN else []
+    return [*lines, *more]
+
+
+def _is_by_itself(one: ComparedCue) -> bool:
+    return any(cue is not None and cue.explained_by is None for cue in (one.before, one.after))
+
+
+def _row(one: ComparedCue) -> tuple[str, ...]:
+    return (
+        "new" if one.before is None else str(one.before.number + 1),
+        truncate_escaped(one.named.name, _NAME),
+        truncate_escaped(one.named.label, _LABEL),
+        _accuracy(one.before),
+        _accuracy(one.after),
+        one.change if one.is_chosen or one.change == "new" else f"{one.change} (not asked for)",
+    )
+
+
+def _accuracy(cue: Cue | None) -> str:
+    return "not found" if cue is None else f"{percent(cue.balanced)} [{100 * cue.low:.0f}, {100 * cue.high:.0f}]"
+
+
+def fixed_json(fixed: Fixed) -> str:
+    """Return the whole as JSON in ASCII, which no terminal takes for more than text."""
+    content = {
+        "mended": is_mended(fixed.compared),
+        "headline": headline(fixed.compared),
+        "changes": list(fixed.phrases),
+        "rows": {"before": fixed.before.rows, "after": fixed.after.rows},
+        "cues": [_record(one) for one in fixed.compared],
+        "notes": list(fixed.notes),
+        "written": fixed.written,
+    }
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def _record(one: ComparedCue) -> dict[str, object]:
+    return {
+        "cue": None if one.before is None else one.before.number,
+        "name": one.named.name,
+        "label": one.named.label,
+        "is_chosen": one.is_chosen,
+        "is_artefact": one.named.is_artefact,
+        "change": one.change,
+        "before": _numbers(one.before),
+        "after": _numbers(one.after),
+    }
+
+
+def _numbers(cue: Cue | None) -> dict[str, object] | None:
+    if cue is None:
+        return None
+    return {"name": cue.name, "rows": cue.rows, "balanced": cue.balanced, "low": cue.low, "high": cue.high}

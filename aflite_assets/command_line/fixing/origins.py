@@ -1,0 +1,150 @@
+"""From what was scanned to its source: which columns it has, which of them must stay, and the YAML file of the copy."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, table_format
+from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
+from aflite_assets.errors import DataError
+from aflite_assets.fixing.copying import Copied
+from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
+from aflite_assets.fixing.plan import ID, Changes, Origin
+from aflite_assets.fixing.spec_file import first_content, fixed_content
+from aflite_assets.scan.properties.tables import as_numbers
+from aflite_assets.specs.sources import ImageFolderSource, TableSource, as_tuple
+
+_TRAIN = "train"
+
+
+def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
+    """Return where the rows come from; `path` and `roles` are those of a file without a description.
+
+    Raises:
+        DataError: the source is of a kind that is not written back.
+    """
+    if read.dataset is not None:
+        return _origin_of_dataset(read.dataset)
+    assert read.bare is not None
+    return _origin_of_bare(read.bare, path.absolute(), roles)
+
+
+def _origin_of_bare(bare: BareFile, path: Path, roles: Roles) -> Origin:
+    rows = bare.rows
+    names = {name: name for name in (*rows.texts, *rows.columns)}
+    needed = {roles.label or "label": "the label"} | ({roles.group: "the group"} if roles.group else {})
+    inputs = frozenset(rows.texts)
+    if not rows.texts and rows.images is None:
+        inputs = frozenset(rows.columns)
+    return Origin(
+        source=_bare_source(path, roles),
+        names=names,
+        needed=needed | {FILE_NAME: "the name of the image"},
+        source_rows={_TRAIN: len(rows)},
+        row_ids=np.arange(len(rows)),
+        inputs=inputs,
+    )
+
+
+def _bare_source(path: Path, roles: Roles) -> TableSource | ImageFolderSource | MetadataFolder:
+    if not path.is_dir():
+        form = table_format(path, roles).model_dump(exclude_unset=True)
+        return TableSource.model_validate({**form, "splits": {_TRAIN: str(path)}})
+    metadata = next((path / name for name in METADATA if (path / name).is_file()), None)
+    if metadata is not None:
+        return MetadataFolder(path, metadata, table_format(metadata, roles))
+    return ImageFolderSource.model_validate({"format": "image_folder", "splits": {_TRAIN: str(path)}})
+
+
+def _origin_of_dataset(dataset: DatasetInput) -> Origin:
+    spec = dataset.spec
+    source = spec.source
+    if not isinstance(source, TableSource | ImageFolderSource):
+        raise DataError(
+            f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
+            "as CSV, JSON lines or Parquet, and fix that file"
+        )
+    if not dataset.path.is_file():
+        raise DataError(f"{str(dataset.path)!r} is the name of a registered dataset; name its YAML file")
+    columns = spec.columns
+    features = columns.features if isinstance(columns.features, tuple) else ()
+    given = {"text": columns.text, "text_pair": columns.text_pair, ID: columns.id}
+    names = {name: column for name, column in given.items() if column is not None}
+    names |= {name: name for name in (*columns.attributes, *features)}
+    unread = "" if dataset.data.complete else "the source is large, so that only its first rows were read"
+    return Origin(
+        source=source,
+        names=names,
+        needed=_needed(dataset),
+        source_rows=dataset.data.raw.source_rows,
+        row_ids=dataset.row_ids,
+        inputs=frozenset(features),
+        unread=f"limit in {dataset.path.name!r} leaves most rows unread" if spec.limit else unread,
+    )
+
+
+def _needed(dataset: DatasetInput) -> dict[str, str]:
+    """Return the columns that the dataset's file cannot do without, with what they are."""
+    spec, columns = dataset.spec, dataset.spec.columns
+    named = {
+        columns.text: "a text",
+        columns.text_pair: "a text",
+        columns.image: "the image",
+        columns.label: "the label",
+    }
+    needed = {name: what for name, what in named.items() if name is not None}
+    needed |= dict.fromkeys(as_tuple(columns.group or ()), "a group")
+    needed |= dict.fromkeys(as_tuple(columns.annotators or ()), "a column of annotators")
+    return needed | dict.fromkeys(spec.annotations.match if spec.annotations else (), "a column that annotations match")
+
+
+def content_of_copy(
+    read: ScanInput, path: Path, roles: Roles, origin: Origin, changes: Changes, copied: Copied
+) -> Mapping[str, object] | None:
+    """Return the content of the copy's YAML file, or None if no such file can describe it."""
+    if read.dataset is not None:
+        return fixed_content(path, copied.source, changes.dropped)
+    assert read.bare is not None
+    rows = read.bare.rows
+    columns = [name for name in rows.columns if name not in changes.dropped]
+    match origin.source:
+        case MetadataFolder():
+            return None
+        case ImageFolderSource():
+            source = {"format": "image_folder", **copied.source}
+        case TableSource():
+            if rows.images is not None:
+                return None
+            form = origin.source.model_dump(exclude_defaults=True)
+            source = {"format": origin.source.format, **form, **copied.source}
+    features: list[str] = []
+    if not rows.texts and rows.images is None:
+        features = [name for name in columns if as_numbers(rows.columns[name].values) is not None]
+        columns = [name for name in columns if name not in features]
+        if not features:
+            return None
+    return first_content(
+        path.stem,
+        source,
+        label=roles.label or "label",
+        texts=tuple(rows.texts),
+        features=tuple(features),
+        columns=tuple(columns),
+        group=roles.group,
+        has_images=rows.images is not None,
+        has_unlabelled=bool((rows.labels < 0).any()),
+    )
+
+
+def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
+    """Return what is scanned of a copy in `folder`: its YAML file if the original has one, else table or images."""
+    if spec_name is not None:
+        return folder / spec_name
+    match origin.source:
+        case MetadataFolder():
+            return folder / "images"
+        case _:
+            splits = copied.source["splits"]
+            assert isinstance(splits, dict)
+            return folder / str(splits[_TRAIN])

@@ -1,0 +1,74 @@
+"""The JSON of an earlier scan: its options, and whether its numbers still mean the same cues."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.command_line.scanning.arguments import options_of
+from aflite_assets.command_line.scanning.inputs import content_hash
+from aflite_assets.errors import DataError
+from aflite_assets.results.files import read_json
+from aflite_assets.scan.cues import Cue
+from aflite_assets.wording import quoted
+
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class ScanFile:
+    """An earlier scan: the options it was made with, and (name, class) of each cue."""
+
+    options: dict[str, Any]
+    cues: tuple[tuple[str, str], ...]
+
+
+def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
+    """Read what `aflite scan --json` printed.
+
+    Raises:
+        DataError: it is no such JSON, options stand beside it, or FILE has changed since.
+    """
+    beside = options_of(options)
+    if beside:
+        named = ", ".join(f"--{name}" for name in beside)
+        raise DataError(f"--scan has the options of its scan, but {named} stands beside it; leave that out")
+    try:
+        content = read_json(path)
+        found = {str(name): value for name, value in content["options"].items()}
+        known = content["content"]
+        cues = tuple((str(cue["name"]), str(cue["label"])) for cue in content["cues"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DataError(f"--scan {str(path)!r} is not what aflite scan --json prints ({error}); scan again") from error
+    _require_options(found, path)
+    if known != content_hash(options.file):
+        raise DataError(
+            f"{options.file!r} is not the content that --scan {str(path)!r} is of, so that its numbers may mean other "
+            "cues; scan again"
+        )
+    return ScanFile(found, cues)
+
+
+def _require_options(found: dict[str, Any], path: Path) -> None:
+    kinds: dict[str, type] = dict.fromkeys(("label", "group", "delimiter", "encoding"), str)
+    kinds |= {"seed": int} | dict.fromkeys(("text", "irrelevant", "skip"), list)
+    for name, value in found.items():
+        is_fine = name in kinds and isinstance(value, kinds[name])
+        if not is_fine or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
+            raise DataError(f"--scan {str(path)!r} has an option {quoted(name, _SHOWN)} that no scan has; scan again")
+
+
+def require_same_cues(scanned: ScanFile, cues: Sequence[Cue]) -> None:
+    """Refuse cues that have another name or class than under the same number of the earlier scan.
+
+    Raises:
+        DataError: a number means another cue, as after an update of this program.
+    """
+    for cue in cues:
+        known = scanned.cues[cue.number] if cue.number < len(scanned.cues) else None
+        if known != (cue.name, cue.label):
+            before = "no cue" if known is None else f"{quoted(known[0], _SHOWN)}"
+            raise DataError(
+                f"cue {cue.number + 1} is {quoted(cue.name, _SHOWN)} now, and was {before} in --scan; scan again"
+            )

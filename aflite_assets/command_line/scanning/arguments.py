@@ -1,0 +1,52 @@
+"""Arguments that `aflite scan` and `aflite fix` share, and a command line made of them again."""
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+_MANY = ("text", "irrelevant", "skip")
+_ONE = ("label", "group", "delimiter", "encoding", "seed")
+_DEFAULTS: Mapping[str, object] = {"encoding": "utf-8", "seed": 0}
+
+
+def add_input_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add FILE and the options that say how it is read and scanned."""
+    parser.add_argument("file", metavar="FILE", help="a dataset's YAML file, a table file or a folder of images")
+    parser.add_argument("--label", metavar="COLUMN", help="the column of labels of a table file (default: label)")
+    parser.add_argument(
+        "--text",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column of texts; may be repeated (default: guess)",
+    )
+    parser.add_argument("--group", metavar="COLUMN", help="a column that is equal for rows that belong together")
+    parser.add_argument(
+        "--irrelevant", metavar="COLUMN", action="append", default=[], help="a column that is no part of the task"
+    )
+    parser.add_argument("--skip", metavar="COLUMN", action="append", default=[], help="a column to leave out")
+    parser.add_argument("--delimiter", metavar="SIGN", help="what separates the columns of a CSV file (default: guess)")
+    parser.add_argument("--encoding", default="utf-8", help="of a table file's text (default: utf-8)")
+    parser.add_argument("--seed", type=int, default=0, help="decides how rows are cut in two (default: 0)")
+
+
+def options_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_input_arguments` that are not as by default, by their names."""
+    named = {name: getattr(options, name) for name in (*_ONE, *_MANY)}
+    return {name: value for name, value in named.items() if value not in (None, [], _DEFAULTS.get(name))}
+
+
+def with_options(options: argparse.Namespace, given: Mapping[str, Any]) -> argparse.Namespace:
+    """Return the arguments with these options, and all others of `add_input_arguments` as by default."""
+    default = {**dict.fromkeys(_ONE), **{name: [] for name in _MANY}, **_DEFAULTS}
+    return argparse.Namespace(**{**vars(options), **default, **given})
+
+
+def command_of(name: str, options: argparse.Namespace) -> str:
+    """Return the command `aflite NAME` with the file and options as a shell reads them."""
+    words = ["aflite", name, options.file]
+    for option, value in options_of(options).items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(one)]
+    return shlex.join(words)

@@ -1,0 +1,153 @@
+"""What `aflite scan` and `aflite fix` read: the rows to scan, where they come from, and a hash of their content."""
+
+import argparse
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, read_bare
+from aflite_assets.errors import DataError
+from aflite_assets.results.files import file_sha256
+from aflite_assets.scan.cues import ScanResult
+from aflite_assets.scan.rows import ScanRows, rows_of_examples
+from aflite_assets.scan.scan import ScanSettings, scan_rows
+
+if TYPE_CHECKING:
+    from aflite_assets.command_line.preview.data_preview import ChallengePreviews, DataPreview
+    from aflite_assets.specs.dataset import DatasetSpec
+
+
+@dataclass(frozen=True, eq=False)
+class ScanInput:
+    """Rows to scan, sentences about how they were understood, and columns that are declared to be irrelevant.
+
+    `bare`: the file that was read, if it has no description; `dataset`: else.
+    """
+
+    rows: ScanRows
+    understood: tuple[str, ...]
+    irrelevant: tuple[str, ...]
+    bare: BareFile | None = None
+    dataset: "DatasetInput | None" = None
+
+    def scan(self, *, seed: int) -> ScanResult:
+        """Scan the rows with the threads of this machine."""
+        from aflite_assets.processors import available_cores
+
+        settings = ScanSettings(irrelevant=self.irrelevant, threads=available_cores())
+        return scan_rows(self.rows, settings=settings, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetInput:
+    """A dataset's file and what was read by it. `row_ids`: per scanned row its id, int64; -1 in challenge sets."""
+
+    path: Path
+    spec: "DatasetSpec"
+    data: "DataPreview"
+    challenges: "ChallengePreviews"
+    row_ids: np.ndarray
+
+
+def is_dataset(file: str) -> bool:
+    """Return True if FILE names a dataset's YAML file, or a registered dataset."""
+    path = Path(file)
+    return path.suffix in (".yaml", ".yml") or (not path.exists() and not path.suffix)
+
+
+def read_input(options: argparse.Namespace) -> ScanInput:
+    """Read what FILE names.
+
+    Raises:
+        AfliteError: it is refused; the message says why.
+    """
+    return _read_dataset(options) if is_dataset(options.file) else _read_bare(Path(options.file), options)
+
+
+def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
+    read = read_bare(path, roles_of(options))
+    for name in options.irrelevant:
+        if name not in read.rows.columns and name not in read.rows.texts:
+            known = ", ".join([*read.rows.texts, *read.rows.columns])
+            raise DataError(f"--irrelevant names {name!r}, which is no column that is read; name one of: {known}")
+    return ScanInput(read.rows, read.understood, tuple(options.irrelevant), bare=read)
+
+
+def roles_of(options: argparse.Namespace) -> Roles:
+    """Return the roles of columns that the options give."""
+    return Roles(
+        label=options.label,
+        texts=tuple(options.text),
+        group=options.group,
+        skipped=tuple(options.skip),
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+    )
+
+
+def _read_dataset(options: argparse.Namespace) -> ScanInput:
+    from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data
+    from aflite_assets.command_line.specs_by_name import spec_of
+
+    spec = spec_of(options.file)
+    data = preview_data(spec)
+    columns = spec.columns.features
+    challenges = preview_challenges(spec, data)
+    examples = data.raw.examples
+    rows = rows_of_examples(
+        examples,
+        others={one.name: one.raw.examples for one in challenges.read},
+        feature_names=columns if isinstance(columns, tuple) else (),
+    )
+    ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
+    row_ids = np.concatenate(ids) if ids else examples.row_ids
+    row_ids = np.append(row_ids, np.full(len(rows) - len(row_ids), -1))
+    others = [*(data.rows or {}), *(one.name for one in challenges.read)]
+    compared = ", ".join(name for name in others if name != "train") or "none"
+    understood = [f"Scanned: train of {spec.name}. Compared: {compared}."]
+    if not data.complete:
+        understood.append("The source is large, so that only its first rows were read.")
+    understood += [f"Challenge set {name} is missing: {why}." for name, why in challenges.missing.items()]
+    declared = (*spec.irrelevant, *spec.planted, *options.irrelevant)
+    dataset = DatasetInput(Path(options.file), spec, data, challenges, row_ids)
+    return ScanInput(rows, tuple(understood), declared, dataset=dataset)
+
+
+def content_hash(file: str) -> str:
+    """Return a hash of the content that FILE names: a table's bytes, a folder's images, a dataset's source and columns.
+
+    Two equal hashes mean that a scan with equal options finds the same cues under the same numbers.
+
+    Raises:
+        AfliteError: a file is missing.
+    """
+    if is_dataset(file):
+        return _hash_of_dataset(file)
+    path = Path(file)
+    if not path.is_dir():
+        return file_sha256(path)
+    return _hash_of(f"{inside}\0{file_sha256(path / inside)}" for inside in _files_below(path))
+
+
+def _files_below(folder: Path) -> list[str]:
+    from aflite_assets.data.formats.image_folders import image_paths
+
+    images = [path.as_posix() for path in image_paths(folder)]
+    return [*images, *(name for name in METADATA if (folder / name).is_file())]
+
+
+def _hash_of(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _hash_of_dataset(file: str) -> str:
+    from aflite_assets.command_line.specs_by_name import spec_of
+    from aflite_assets.data.loading import content_fingerprint
+
+    spec = spec_of(file)
+    fields = spec.model_dump_json(include={"source", "columns", "labels", "unlabelled", "holdout", "limit", "seed"})
+    return _hash_of([fields, repr(sorted(content_fingerprint(spec.source).items()))])

@@ -1,0 +1,66 @@
+"""Cues before and after: which of them the scan of a cleaned copy still finds, and which are new."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from aflite_assets.scan.cues import Cue, ScanResult
+
+Change = Literal["gone", "weaker", "still there", "new"]
+"""What became of a cue. Weaker: it tells less than half of what it told, counted from chance."""
+
+
+@dataclass(frozen=True)
+class ComparedCue:
+    """A cue in the original and in the copy. `is_chosen`: whether it was to be mended. One of the two may be None."""
+
+    before: Cue | None
+    after: Cue | None
+    change: Change
+    is_chosen: bool
+
+    @property
+    def named(self) -> Cue:
+        """The cue whose name and class are shown: that of the original, if it has one."""
+        found = self.before or self.after
+        assert found is not None
+        return found
+
+
+def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
+    """Return the chosen cues, then the other cues of the original, then the copy's new ones.
+
+    A cue of the copy is the same if it is of the same properties, or of one that had nearly the same rows, whatever the
+    ranges are, and of the same class; of two classes, a range and its opposite are one cue.
+    """
+    numbers = {cue.number for cue in chosen}
+    ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]
+    any_class = len(before.classes) == 2
+    pairs = [(cue, _same(cue, after.cues, any_class=any_class)) for cue in ordered]
+    known = {match.number for _, match in pairs if match is not None}
+    compared = [ComparedCue(cue, match, _change(cue, match), cue.number in numbers) for cue, match in pairs]
+    new = [cue for cue in after.cues if cue.number not in known and cue.explained_by is None]
+    return [*compared, *(ComparedCue(None, cue, "new", False) for cue in new)]
+
+
+def is_mended(compared: Sequence[ComparedCue]) -> bool:
+    """Return True if every chosen cue is gone and no artefact is new."""
+    return not any(
+        (one.is_chosen and one.change != "gone") or (one.change == "new" and one.named.is_artefact) for one in compared
+    )
+
+
+def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
+    matches = [other for other in others if (any_class or other.label == cue.label) and _shares_properties(cue, other)]
+    return max(matches, key=lambda other: other.balanced, default=None)
+
+
+def _shares_properties(cue: Cue, other: Cue) -> bool:
+    own = [set(cue.properties), *({one} for one in cue.same_properties)]
+    return any(properties in own for properties in (set(other.properties), *({one} for one in other.same_properties)))
+
+
+def _change(cue: Cue, after: Cue | None) -> Change:
+    if after is None:
+        return "gone"
+    return "weaker" if after.balanced - 0.5 < (cue.balanced - 0.5) / 2 else "still there"

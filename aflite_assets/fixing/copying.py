@@ -1,0 +1,132 @@
+"""A cleaned copy of a source in a new folder: all splits alike, each file beside the dataset's YAML file."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.errors import DataError
+from aflite_assets.fixing.folders import LABELS, CopiedImages, MetadataFolder, copy_folder, copy_metadata_folder
+from aflite_assets.fixing.plan import Changes, Origin
+from aflite_assets.fixing.tables import TableChange, write_table
+from aflite_assets.results.files import flush_folder
+from aflite_assets.specs.sources import ImageFolderSource, LabelledFolder, TableSource, as_tuple
+from aflite_assets.wording import counted, quoted_list
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A copy. `source`: new keys of `source` in its YAML file. `phrases`: what was left out, if anything."""
+
+    source: Mapping[str, object]
+    phrases: tuple[str, ...]
+
+
+def require_free(to: Path) -> None:
+    """Refuse a place that something already has.
+
+    Raises:
+        DataError: `to` exists and is not an empty folder.
+    """
+    if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
+        raise DataError(f"--to {str(to)!r} exists and is not an empty folder; name a new one")
+
+
+@contextmanager
+def new_folder(to: Path) -> Iterator[Path]:
+    """Give a folder beside `to` that takes its place at the end; if anything is raised, nothing is left of it.
+
+    Raises:
+        DataError: `to` exists and is not an empty folder, or nothing can be written beside it.
+    """
+    require_free(to)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{to.name}.", dir=to.parent))
+    except OSError as error:
+        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+    try:
+        yield aside
+        flush_folder(aside)
+        aside.chmod(0o755)  # temporary folders are the owner's alone
+        aside.replace(to)
+    except OSError as error:
+        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
+    """Write the changed source into the folder `to`, which exists.
+
+    `seed`: draws the new names of images, if they get any.
+
+    Raises:
+        DataError: the original is not what its format says, or the changed rows cannot be written in its format.
+    """
+    match origin.source:
+        case TableSource():
+            return _copy_tables(origin.source, changes, to)
+        case ImageFolderSource():
+            return _copy_folders(origin.source, changes, to, seed=seed)
+        case MetadataFolder():
+            return _copy_metadata(origin.source, changes, to, seed=seed)
+
+
+def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
+    splits: dict[str, object] = {}
+    taken: set[str] = set()
+    for split, names in source.splits.items():
+        paths = [Path(name) for name in as_tuple(names)]
+        rows = None if changes.rows is None else changes.rows[split]
+        # A new order goes over all files of a split, so that they become one.
+        parts = [paths] if rows is not None else [[path] for path in paths]
+        written = [_free_name(part[0], split, taken) for part in parts]
+        for part, name in zip(parts, written, strict=True):
+            write_table(source, part, to / name, TableChange(changes.texts, frozenset(changes.dropped), rows))
+        splits[split] = written[0] if len(written) == 1 else written
+    new: dict[str, object] = {"splits": splits}
+    if source.names is not None and changes.dropped:
+        new["names"] = [name for name in source.names if name not in changes.dropped]
+    return Copied(new, ())
+
+
+def _free_name(path: Path, split: str, taken: set[str]) -> str:
+    """Return the file's own name, or one with its split and a number if another file has it."""
+    name, number = path.name, 1
+    while name in taken:
+        number += 1
+        name = f"{split}_{number}_{path.name}"
+    taken.add(name)
+    return name
+
+
+def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed: int) -> Copied:
+    splits: dict[str, object] = {}
+    phrases: list[str] = []
+    for number, (split, place) in enumerate(source.splits.items()):
+        rows = None if changes.rows is None else changes.rows[split]
+        rng = np.random.default_rng([seed, 4, number])
+        done = copy_folder(split, place, to / split, changes.images, rows=rows, rng=rng)
+        phrases += _left_out(done)
+        is_flat = isinstance(place, LabelledFolder)
+        splits[split] = {"folder": split, "labels": f"{split}/{LABELS}"} if is_flat else split
+    return Copied({"splits": splits}, tuple(phrases))
+
+
+def _copy_metadata(source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> Copied:
+    rows = None if changes.rows is None else next(iter(changes.rows.values()))
+    table = TableChange(changes.texts, frozenset(changes.dropped), rows)
+    done = copy_metadata_folder(source, to / "images", changes.images, table, rng=np.random.default_rng([seed, 4, 0]))
+    return Copied({}, tuple(_left_out(done)))
+
+
+def _left_out(done: CopiedImages) -> list[str]:
+    if not done.undecodable:
+        return []
+    names = quoted_list(done.undecodable, most=3, length=60)
+    return [f"{counted(len(done.undecodable), 'image')} that cannot be decoded left out: {names}."]

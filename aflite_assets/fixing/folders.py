@@ -1,0 +1,137 @@
+"""Cleaned copies of image folders: a folder per class, a flat folder with a label file, or one with a metadata file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from aflite_assets.data.formats.image_folders import image_table
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.fixing.images import ImageChanges, changed_image
+from aflite_assets.fixing.tables import TableChange, write_table
+from aflite_assets.processors import available_cores
+from aflite_assets.specs.sources import LabelledFolder, TableFormat
+
+FILE_NAME = "file_name"
+"""The column of a metadata file that names the images, relative to its folder."""
+
+LABELS = "labels.txt"
+
+
+@dataclass(frozen=True)
+class MetadataFolder:
+    """A folder of images whose `metadata` file, written in `form`, has a row for each of them."""
+
+    folder: Path
+    metadata: Path
+    form: TableFormat
+
+
+@dataclass(frozen=True)
+class CopiedImages:
+    """Images of a split: how many were written, and the paths of those left out since they cannot be decoded."""
+
+    written: int
+    undecodable: tuple[str, ...]
+
+
+def copy_folder(
+    split: str,
+    place: str | LabelledFolder,
+    to: Path,
+    changes: ImageChanges,
+    *,
+    rows: np.ndarray | None,
+    rng: np.random.Generator,
+) -> CopiedImages:
+    """Copy the images of a split into the folder `to`; a flat folder gets a label file `LABELS` beside its images.
+
+    Args:
+        split: the split's name.
+        place: the folder of the original, with a folder per class or a label file.
+        to: a folder that does not exist.
+        changes: what is done with each image.
+        rows: positions of the images that are kept, in the order of their paths; None for all.
+        rng: draws the new names, if there are any.
+
+    Raises:
+        DataError: the folder does not hold what its form says.
+    """
+    table = image_table(split, place)
+    paths, labels = table["path"].to_pylist(), table["label"].to_pylist()
+    kept = np.arange(len(paths)) if rows is None else rows
+    folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
+    parents = {path: "" if isinstance(place, LabelledFolder) else PurePosixPath(path).parts[0] for path in paths}
+    names = _new_names([paths[row] for row in kept.tolist()], parents, changes, rng)
+    lost = _write_images(folder, to, names, changes)
+    if isinstance(place, LabelledFolder):
+        lines = [f"{names[paths[row]]}\t{labels[row]}\n" for row in kept.tolist() if paths[row] not in lost]
+        (to / LABELS).write_text("".join(lines), encoding="utf-8")
+    return CopiedImages(len(names) - len(lost), tuple(lost))
+
+
+def copy_metadata_folder(
+    place: MetadataFolder,
+    to: Path,
+    changes: ImageChanges,
+    table: TableChange,
+    *,
+    rng: np.random.Generator,
+) -> CopiedImages:
+    """Copy the images that the metadata file names, and the metadata file with their new names.
+
+    Images that the metadata file does not name are left out.
+
+    Raises:
+        DataError: the metadata file is not what its format says, or cannot be written in it.
+    """
+    read = read_table_file(place.form, place.metadata)
+    rows = np.arange(read.num_rows) if table.rows is None else table.rows
+    paths = read[FILE_NAME].to_pylist()
+    kept = [paths[row] for row in rows.tolist()]
+    names = _new_names(list(dict.fromkeys(kept)), dict.fromkeys(kept, ""), changes, rng)
+    lost = set(_write_images(place.folder, to, names, changes))
+    rows = np.array([row for row in rows.tolist() if paths[row] not in lost], dtype=np.int64)
+    renamed: Mapping[str, Callable[[str], str]] = {FILE_NAME: lambda name: names.get(name, name)}
+    change = TableChange({**table.texts, **renamed}, table.dropped, rows)
+    write_table(place.form, [place.metadata], to / place.metadata.name, change)
+    return CopiedImages(len(names) - len(lost), tuple(sorted(lost)))
+
+
+def _new_names(
+    paths: Sequence[str], parents: Mapping[str, str], changes: ImageChanges, rng: np.random.Generator
+) -> dict[str, str]:
+    """Return the new path of each image, all different; `parents` are the folders of renamed images."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    digits = len(str(max(len(paths) - 1, 0)))
+    for path, number in zip(paths, rng.permutation(len(paths)).tolist(), strict=True):
+        old = PurePosixPath(path)
+        suffix = changes.extension or old.suffix
+        new = PurePosixPath(parents[path], f"{number:0{digits}}{suffix}") if changes.is_renamed else old
+        new = new.with_suffix(suffix)
+        if str(new) in taken:  # 1.png and 1.jpg get one ending
+            new = new.with_name(f"{new.stem}_{old.suffix.removeprefix('.')}{suffix}")
+        taken.add(str(new))
+        names[path] = str(new)
+    return names
+
+
+def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: ImageChanges) -> list[str]:
+    """Write the images under their new names; return those that cannot be decoded, which are left out."""
+    for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
+        (to / parent).mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(available_cores()) as pool:
+        written = pool.map(partial(_write_image, folder, to, changes), names.items(), chunksize=16)
+        return [path for path, is_written in zip(names, written, strict=True) if not is_written]
+
+
+def _write_image(folder: Path, to: Path, changes: ImageChanges, name: tuple[str, str]) -> bool:
+    content = changed_image((folder / name[0]).read_bytes(), changes)
+    if content is None:
+        return False
+    (to / name[1]).write_bytes(content)
+    return True

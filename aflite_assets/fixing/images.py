@@ -1,0 +1,222 @@
+"""Changes of images: one format and quality without metadata, one size, covered corners and borders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aflite_assets.data.images import as_rgb, open_encoded
+from aflite_assets.scan.properties.images import jpeg_quality
+from aflite_assets.scan.remedies import BORDER, CORNER, NUMBER_IN_NAME
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_LOSSLESS = frozenset({"BMP", "DIB", "GIF", "ICO", "PCX", "PNG", "PPM", "SGI", "TGA", "TIFF"})
+_LOWEST_QUALITY, _USUAL_QUALITY, _HIGHEST_QUALITY = 50, 90, 95
+_SIZES = frozenset({"width in pixels", "height in pixels", "width : height"})
+_NAMES = ("file name is written like ", "folder = ", NUMBER_IN_NAME)
+_FLAT = 6.0
+"""Standard deviation, in levels, up to which an area is of one colour, as in the scan."""
+
+_MARGIN = 8
+"""Pixels around a patch that are covered too: JPEG spreads it over blocks of 8 x 8."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageChanges:
+    """What is done with every image.
+
+    `extension`: ".jpg" or ".png", in which it is stored anew, or "" if the files stay as they are. `quality`: of JPEG,
+    1 to 95. `size`: width and height in pixels, or None. `corners`: names and sides in pixels of the squares that are
+    covered. `border`: width in pixels of the frame that is covered. `is_renamed`: files get new names.
+    """
+
+    extension: str = ""
+    quality: int = _USUAL_QUALITY
+    size: tuple[int, int] | None = None
+    corners: tuple[tuple[str, int], ...] = ()
+    border: int = 0
+    is_renamed: bool = False
+
+    def phrases(self) -> list[str]:
+        """Return what is done, a sentence each."""
+        said = []
+        if self.extension:
+            form = "PNG" if self.extension == ".png" else f"JPEG of quality {self.quality}"
+            said.append(f"All images are stored as {form} without metadata, turned upright.")
+            if self.extension == ".jpg":
+                said.append("Traces of an earlier compression can stay in the pixels.")
+        if self.size:
+            said.append(f"All images have {self.size[0]} x {self.size[1]} pixels: scaled, and cut at the margins.")
+        for name, side in self.corners:
+            said.append(f"The {name} corner of all images is covered ({side} x {side} pixels); what was there is lost.")
+        if self.border:
+            said.append(f"A frame of {self.border} pixels of all images is covered; what was there is lost.")
+        if self.is_renamed:
+            said.append("Image files have new names with numbers in random order.")
+        return said
+
+
+def plan_images(names: Sequence[str], images: Sequence[bytes], carriers: np.ndarray) -> ImageChanges:
+    """Return the changes that take away these properties of the scan.
+
+    `images`: the encoded images of the scanned rows. `carriers`: which of them carry the cue, bool of shape (images,).
+    """
+    renamed = any(name.startswith(_NAMES) for name in names)
+    others = [name for name in names if not name.startswith(_NAMES)]
+    if not others:
+        return ImageChanges(is_renamed=renamed)
+    extension, quality = _common_format(images)
+    carrying = [image for image, carries in zip(images, carriers.tolist(), strict=True) if carries]
+    corners = dict.fromkeys(found[1] for found in map(CORNER.fullmatch, others) if found)
+    return ImageChanges(
+        extension=extension,
+        quality=quality,
+        size=_common_size(images) if _SIZES.intersection(others) else None,
+        corners=tuple((corner, _patch_side(carrying, corner)) for corner in corners),
+        border=_border_width(carrying) if BORDER in others else 0,
+        is_renamed=renamed,
+    )
+
+
+def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
+    """Return the encoded image after the changes, or None if it cannot be decoded."""
+    if not changes.extension:
+        return content
+    try:
+        image = _upright(content)
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        return None
+    return _encoded(_edited(image, changes), changes)
+
+
+def _edited(image: "Image.Image", changes: ImageChanges) -> "Image.Image":
+    """Return the image with its pixels changed; a fresh one, so that nothing but pixels is left of the file."""
+    from PIL import Image, ImageOps
+
+    if changes.size:
+        image = ImageOps.fit(image, changes.size)
+    pixels = np.array(image)
+    if changes.border:
+        _cover_border(pixels, changes.border)
+    for corner, side in changes.corners:
+        _cover_corner(pixels, corner, side)
+    return Image.fromarray(pixels)
+
+
+def _encoded(image: "Image.Image", changes: ImageChanges) -> bytes:
+    buffer = BytesIO()
+    if changes.extension == ".png":
+        image.save(buffer, "PNG")
+    else:
+        image.save(buffer, "JPEG", quality=changes.quality, subsampling="4:2:0")
+    return buffer.getvalue()
+
+
+def _upright(content: bytes) -> "Image.Image":
+    """Return the first frame as RGB, turned as its metadata say."""
+    from PIL import ImageOps
+
+    return as_rgb(ImageOps.exif_transpose(open_encoded(content)))
+
+
+def _common_format(images: Sequence[bytes]) -> tuple[str, int]:
+    """Return (extension, quality): PNG if nothing was compressed with losses, else JPEG of a quality that most have."""
+    formats, qualities = set(), []
+    for content in images:
+        try:
+            opened = open_encoded(content)
+        except MemoryError:
+            raise
+        except Exception:  # no image
+            continue
+        formats.add(str(opened.format))
+        tables = getattr(opened, "quantization", None)
+        if tables:
+            qualities.append(jpeg_quality(tables[min(tables)]))
+    if formats <= _LOSSLESS:
+        return ".png", _USUAL_QUALITY
+    quality = int(np.quantile(qualities, 0.1, method="lower")) if qualities else _USUAL_QUALITY
+    return ".jpg", min(max(quality, _LOWEST_QUALITY), _HIGHEST_QUALITY)
+
+
+def _common_size(images: Sequence[bytes]) -> tuple[int, int]:
+    """Return a width and a height that 19 of 20 images reach, so that few are enlarged."""
+    sizes = np.array([image.size for image in _decoded(images)])
+    width, height = np.quantile(sizes, 0.05, axis=0, method="lower").tolist()
+    return int(width), int(height)
+
+
+def _decoded(images: Sequence[bytes]) -> "list[Image.Image]":
+    found = []
+    for content in images:
+        try:
+            found.append(_upright(content))
+        except MemoryError:
+            raise
+        except Exception:  # no image
+            continue
+    return found
+
+
+def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
+    """Return a view of the pixels in which the corner is at the beginning of both axes."""
+    pixels = pixels[::-1] if corner.startswith("bottom") else pixels
+    return pixels[:, ::-1] if corner.endswith("right") else pixels
+
+
+def _patch_side(images: Sequence[bytes], corner: str) -> int:
+    """Return the side of the square to cover: that of the patch in most of these images, and a margin."""
+    sides = [_largest_flat(_turned(np.asarray(image), corner)) for image in _decoded(images)]
+    return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
+
+
+def _largest_flat(turned: np.ndarray) -> int:
+    most = min(turned.shape[:2]) // 4
+    flat = (_is_flat(turned[:side, :side]) for side in range(2, most + 1))
+    return 1 + next((side for side, is_flat in enumerate(flat) if not is_flat), max(most - 1, 0))
+
+
+def _border_width(images: Sequence[bytes]) -> int:
+    widths = [_flat_frame(np.asarray(image)) for image in _decoded(images)]
+    return int(np.quantile(widths, 0.75, method="lower")) + 2 if widths else 2
+
+
+def _flat_frame(pixels: np.ndarray) -> int:
+    most = min(pixels.shape[:2]) // 4
+    flat = (_is_flat(_frame(pixels, width)) for width in range(1, most + 1))
+    return next((width for width, is_flat in enumerate(flat) if not is_flat), most)
+
+
+def _frame(pixels: np.ndarray, width: int) -> np.ndarray:
+    sides = (pixels[:width], pixels[-width:], pixels[width:-width, :width], pixels[width:-width, -width:])
+    return np.concatenate([side.reshape(-1, 3) for side in sides])
+
+
+def _is_flat(pixels: np.ndarray) -> bool:
+    return float(pixels.reshape(-1, 3).std(axis=0).max()) <= _FLAT
+
+
+def _cover_corner(pixels: np.ndarray, corner: str, side: int) -> None:
+    """Fill the corner of uint8 pixels, shape (height, width, 3), with the mean colour of the pixels beside it."""
+    side = min(side, min(pixels.shape[:2]) // 2)
+    turned = _turned(pixels, corner)
+    beside = [turned[side : side + 2, :side].reshape(-1, 3), turned[:side, side : side + 2].reshape(-1, 3)]
+    if side:
+        turned[:side, :side] = np.rint(np.concatenate(beside).mean(axis=0)).astype(np.uint8)
+
+
+def _cover_border(pixels: np.ndarray, width: int) -> None:
+    """Fill the frame of uint8 pixels with the mean colour of the pixels inside of it."""
+    width = min(width, (min(pixels.shape[:2]) - 1) // 4)
+    if width:
+        inside = pixels[width:-width, width:-width]
+        colour = np.rint(_frame(inside, 1).mean(axis=0)).astype(np.uint8)
+        middle = inside.copy()
+        pixels[:] = colour
+        pixels[width:-width, width:-width] = middle

@@ -1,0 +1,250 @@
+"""From the cues of a scan to what is done with the source: texts, columns, images, rows. Nothing is written here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from aflite_assets.data.images import read_image
+from aflite_assets.errors import DataError
+from aflite_assets.fixing.folders import MetadataFolder
+from aflite_assets.fixing.images import ImageChanges, plan_images
+from aflite_assets.fixing.rebalancing import rebalanced_rows
+from aflite_assets.fixing.texts import TextChange, text_change
+from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
+from aflite_assets.scan.remedies import Remedy, remedies_of
+from aflite_assets.scan.rows import ScanRows
+from aflite_assets.specs.sources import ImageFolderSource, TableSource
+from aflite_assets.wording import counted, quoted
+
+_TEXT_KINDS = ("typography", "blanks")
+_LONGEST, _SHORT = 80, 30
+_MOST_CLASSES = 8
+ID = "id"
+"""The name by which a scan calls the ids of a dataset's rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where scanned rows come from.
+
+    `names`: the source's name of each text and column of the scan; it has `ID` if the ids are a column. `needed`:
+    columns of the source that cannot be left out, with what they are. `source_rows`: rows of each split of the source.
+    `inputs`: columns of the source of which at least one must stay, if there are any.
+    `row_ids`: per scanned row its place in the source, counted over all splits, int64; -1 for rows of challenge sets.
+    `unread`: why most of the rows may not have been read, so that none can be chosen; "" if all were.
+    """
+
+    source: TableSource | ImageFolderSource | MetadataFolder
+    names: Mapping[str, str]
+    needed: Mapping[str, str]
+    source_rows: Mapping[str, int]
+    row_ids: np.ndarray
+    inputs: frozenset[str] = frozenset()
+    unread: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What is done with a source.
+
+    `texts` and `dropped` have the source's names of columns. `rows`: per split the positions of the rows that are
+    kept, int64, in their new order; None for all. `is_shuffled`: whether they have a new order. `phrases`: what is
+    done, a sentence each.
+    """
+
+    texts: Mapping[str, TextChange]
+    dropped: tuple[str, ...]
+    images: ImageChanges
+    rows: Mapping[str, np.ndarray] | None
+    is_shuffled: bool
+    phrases: tuple[str, ...]
+
+
+def plan_changes(
+    result: ScanResult,
+    rows: ScanRows,
+    origin: Origin,
+    cues: Sequence[Cue],
+    *,
+    by: Remedy | None,
+    seed: int,
+) -> Changes:
+    """Return what mends these cues.
+
+    Args:
+        result: the scan of `rows`.
+        rows: the scanned rows.
+        origin: where they come from.
+        cues: cues of the result.
+        by: the remedy; None for the default of each cue.
+        seed: draws the rows that are kept and their order.
+
+    Raises:
+        DataError: a cue cannot be mended so, a column is needed, or no subset of the rows is left.
+    """
+    chosen = {cue.number: _remedy(cue, by) for cue in cues}
+    normalised = _with_followers(result, [cue for cue in cues if chosen[cue.number] == "normalise"])
+    texts = _texts(normalised, result, rows, origin)
+    images, image_phrases = _images(normalised, result, rows, origin)
+    dropped = _dropped([cue for cue in cues if chosen[cue.number] == "drop"], origin)
+    is_shuffled = "shuffle" in chosen.values()
+    balanced = [cue.number for cue in cues if chosen[cue.number] == "rebalance"]
+    kept, row_phrases = _rows(result, rows, origin, balanced, shuffle=is_shuffled, seed=seed)
+    text_phrases = [f"{_shown(name)}: {'; '.join(change.phrases)}." for name, change in texts.items()]
+    drop_phrases = [f"The column {_shown(name)} is left out." for name in dropped]
+    phrases = (*text_phrases, *drop_phrases, *image_phrases, *row_phrases)
+    return Changes(texts, dropped, images, kept, is_shuffled, phrases)
+
+
+def _shown(name: str) -> str:
+    return quoted(name, _LONGEST)
+
+
+def _remedy(cue: Cue, by: Remedy | None) -> Remedy:
+    possible = remedies_of(cue)
+    if by is not None and by not in possible:
+        raise DataError(
+            f"cue {cue.number + 1} ({cue.name}) cannot be mended by {by}; leave --by out, or use "
+            f"--by {' or --by '.join(possible)}"
+        )
+    return possible[0] if by is None else by
+
+
+def _with_followers(result: ScanResult, cues: Sequence[Cue]) -> list[Cue]:
+    """Return the cues with those that go with them and are mended alike, which would take their places."""
+    numbers = {cue.number for cue in cues}
+    followers = [cue for cue in result.artefacts if cue.explained_by in numbers and cue.number not in numbers]
+    return [*cues, *(cue for cue in followers if remedies_of(cue)[0] == "normalise")]
+
+
+def _of_text(one: CueProperty) -> bool:
+    return one.kind in _TEXT_KINDS
+
+
+def _properties(cue: Cue) -> list[CueProperty]:
+    return [*cue.properties, *cue.same_properties]
+
+
+def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> dict[str, TextChange]:
+    names: dict[str, list[str]] = {}
+    for one in chain.from_iterable(map(_properties, cues)):
+        if _of_text(one):
+            names.setdefault(one.source, []).append(one.name.removesuffix(f" ({one.source})"))
+    labels = np.where(rows.scanned, rows.labels, -1)
+    changes = {}
+    for source, properties in names.items():
+        if source not in origin.names:
+            raise DataError(
+                f"the text {source!r} is not one column of the source, so it cannot be normalised; change it there, or "
+                "use --by rebalance"
+            )
+        change = text_change(properties, rows.texts[source], labels, classes=len(result.classes))
+        changes[origin.names[source]] = change
+    return changes
+
+
+def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> tuple[ImageChanges, list[str]]:
+    names = [one.name for cue in cues for one in _properties(cue) if not _of_text(one) and _is_of_image(one)]
+    if not names or rows.images is None:
+        return ImageChanges(), []
+    if isinstance(origin.source, TableSource):
+        raise DataError(
+            "the images lie inside of a table, which is not written back; export them to a folder with a metadata.csv, "
+            "and scan and fix that, or use --by rebalance"
+        )
+    scanned = np.flatnonzero(rows.scanned[: len(result.carriers)])
+    carriers = np.asarray(result.carriers[scanned][:, [cue.number for cue in cues]].any(axis=1))
+    contents = [read_image(image.as_py()) for image in rows.images.take(scanned)]
+    changes = plan_images(names, contents, carriers)
+    return changes, changes.phrases()
+
+
+def _is_of_image(one: CueProperty) -> bool:
+    return one.kind in ("file format", "image", "identifier") and not one.source
+
+
+def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
+    """Return the columns to leave out: those of the cues, and others with nearly the same rows of the same remedy."""
+    dropped: dict[str, None] = {}
+    for cue in cues:
+        for one in cue.properties:
+            dropped[_column(one, origin, must=True)] = None
+        for one in cue.same_properties:
+            alike = one.kind in ("identifier", "missing values", "column")
+            name = _column(one, origin, must=False) if alike else ""
+            if name and name not in origin.needed:
+                dropped[name] = None
+    if dropped and origin.inputs and origin.inputs <= dropped.keys():
+        raise DataError("no column would be left for models to read; use --by rebalance")
+    return tuple(dropped)
+
+
+def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
+    """Return the source's column of a property; "" if it has none and need not have one."""
+    name = origin.names.get(one.source or ID)
+    if name is None:
+        if not must:
+            return ""
+        raise DataError(
+            f"{one.name!r} is read from no column of its own, so there is nothing to drop; use --by rebalance"
+        )
+    if name in origin.needed and must:
+        raise DataError(f"the column {name!r} is {origin.needed[name]}, so it cannot be dropped; use --by rebalance")
+    return name
+
+
+def _rows(
+    result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
+) -> tuple[dict[str, np.ndarray] | None, list[str]]:
+    """Return the kept rows of each split of the source, and what is done with them."""
+    if not cues and not shuffle:
+        return None, []
+    if cues and len(result.carriers) < len(rows):
+        raise DataError(
+            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
+            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
+        )
+    if cues and origin.unread:
+        raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
+    kept, phrases, start = {}, [], 0
+    for number, (split, count) in enumerate(origin.source_rows.items()):
+        rng = np.random.default_rng([seed, 3, number])
+        own = np.flatnonzero((origin.row_ids >= start) & (origin.row_ids < start + count))
+        positions = np.arange(count)
+        if cues:
+            chosen = own[_balanced(result.carriers[own][:, cues], rows.labels[own], rng, split)]
+            positions = np.sort(origin.row_ids[chosen] - start)
+            where = "" if len(origin.source_rows) == 1 else f"{_shown(split)}: "
+            phrases.append(where + _rows_phrase(len(positions), len(own), count))
+            phrases.append(where + _classes_phrase(rows.labels[own], rows.labels[chosen], rows.label_names))
+        kept[split] = rng.permutation(positions) if shuffle else positions
+        start += count
+    if shuffle:
+        phrases.append("The rows have a random order; row numbers are new.")
+    return kept, phrases
+
+
+def _balanced(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator, split: str) -> np.ndarray:
+    labelled = np.flatnonzero(labels >= 0)
+    try:
+        return labelled[rebalanced_rows(carriers[labelled], labels[labelled], rng)]
+    except DataError as error:
+        raise DataError(f"{split}: {error}") from error
+
+
+def _rows_phrase(kept: int, scanned: int, count: int) -> str:
+    unread = f" ({counted(count - scanned)} that the scan does not read, such as unlabelled ones, go too)"
+    return (
+        f"{kept:,} of {counted(scanned)} are kept, {100 * kept / max(scanned, 1):.0f} %, in which the cue tells "
+        f"nothing{unread if count > scanned else ''}."
+    )
+
+
+def _classes_phrase(before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> str:
+    """Return how many rows of each class are kept: the shares of the classes change with the rows."""
+    sizes = [(name, int((before == number).sum()), int((after == number).sum())) for number, name in enumerate(names)]
+    shown = [f"{quoted(name, _SHORT)} {kept:,} of {own:,}" for name, own, kept in sizes[:_MOST_CLASSES]]
+    more = f" and {len(sizes) - _MOST_CLASSES} more classes" if len(sizes) > _MOST_CLASSES else ""
+    return f"Kept of each class: {', '.join(shown)}{more}."

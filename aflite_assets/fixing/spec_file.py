@@ -1,0 +1,163 @@
+"""YAML files of cleaned copies: the original's with another source, or a first one for a file that had none."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+from pydantic import SecretStr
+
+from aflite_assets.errors import DataError
+from aflite_assets.fixing.plan import ID
+from aflite_assets.specs.yaml.paths import absolute_paths
+from aflite_assets.specs.yaml.reading import read_yaml
+
+_WIDTH = 110
+_NO_NAME = re.compile(r"[^a-z0-9_]+")
+_SMALL_TEXT = {"kind": "small_transformer", "max_length": 64, "epochs": 10}
+_SMALL_IMAGE = {"kind": "timm_image", "architecture": "test_resnet", "image_size": 32, "epochs": 20}
+
+
+def fixed_name(name: str) -> str:
+    """Return the name of the cleaned dataset, of small letters, digits and underscores."""
+    plain = _NO_NAME.sub("_", name.lower()).strip("_") or "data"
+    return f"{plain[:50]}_fixed"
+
+
+def fixed_content(path: Path, source: Mapping[str, object], dropped: Sequence[str]) -> dict[str, object]:
+    """Return the content of a dataset's file with another source and without columns that were dropped.
+
+    Args:
+        path: the original's file; its other paths become absolute, so that they hold in another folder.
+        source: keys of `source` that are new.
+        dropped: columns that the new source lacks.
+
+    Raises:
+        DataError: the file has a secret, or the name of a dropped column stands where none can be left out.
+    """
+    read = read_yaml(path, environment=os.environ)
+    if not isinstance(read, dict):
+        raise DataError(f"{path.name!r} is no mapping of keys and values; check it with aflite check")
+    _refuse_secrets(read, path)
+    content = absolute_paths(read, path.parent)
+    content.pop("name", None)
+    old = content["source"]
+    content["source"] = {**(old if isinstance(old, dict) else {}), **source}
+    return _without(content, dropped) if dropped else content
+
+
+def _refuse_secrets(value: object, path: Path) -> None:
+    if isinstance(value, SecretStr):
+        raise DataError(
+            f"{path.name!r} has a secret, which is not copied; leave the token out, log in with hf auth login, and try "
+            "again"
+        )
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_secrets(inner, path)
+
+
+def _without(content: dict[str, object], dropped: Sequence[str]) -> dict[str, object]:
+    """Return the content without the names of dropped columns; challenge sets lose the same features."""
+    columns = content.get("columns")
+    features = columns.get("features") if isinstance(columns, dict) else None
+    places = {place for place, name in enumerate(features) if name in dropped} if isinstance(features, list) else set()
+    changed = {**content, "columns": _columns_without(columns, dropped)}
+    if "irrelevant" in content:
+        changed["irrelevant"] = _left(content["irrelevant"], dropped)
+    if isinstance(content.get("planted"), dict):
+        planted: dict[str, object] = content["planted"]  # type: ignore[assignment]
+        changed["planted"] = {name: value for name, value in planted.items() if name not in dropped}
+    sets = content.get("challenge_sets")
+    if isinstance(sets, dict) and places:
+        changed["challenge_sets"] = {name: _fewer_features(one, places) for name, one in sets.items()}
+    return changed
+
+
+def _columns_without(columns: object, dropped: Sequence[str]) -> dict[str, object]:
+    kept: dict[str, object] = {}
+    for field, value in (columns if isinstance(columns, dict) else {}).items():
+        if isinstance(value, list):
+            left = _left(value, dropped)
+            kept |= {field: left} if left else {}
+        elif not (field == ID and value in dropped):
+            kept[field] = value
+    return kept
+
+
+def _left(names: object, dropped: Sequence[str]) -> list[object]:
+    return [name for name in names if name not in dropped] if isinstance(names, list) else []
+
+
+def _fewer_features(challenge: object, places: set[int]) -> object:
+    columns = challenge.get("columns") if isinstance(challenge, dict) else None
+    features = columns.get("features") if isinstance(columns, dict) else None
+    if not isinstance(challenge, dict) or not isinstance(columns, dict) or not isinstance(features, list):
+        return challenge
+    left = [name for place, name in enumerate(features) if place not in places]
+    return {**challenge, "columns": {**columns, "features": left}}
+
+
+def first_content(
+    title: str,
+    source: Mapping[str, object],
+    *,
+    label: str,
+    texts: Sequence[str] = (),
+    features: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    group: str | None = None,
+    has_images: bool = False,
+    has_unlabelled: bool = False,
+) -> dict[str, object]:
+    """Return the content of a first dataset file for a source without one, with models that need no download.
+
+    `label`, `texts`, `features`, `columns` and `group`: columns of the source; of more than two texts the first two are
+    inputs, and without texts the features are.
+    """
+    if has_images:
+        meaning: dict[str, object] = {}
+        encoder, name = _SMALL_IMAGE, "small"
+    elif texts:
+        meaning = {"label": label, **dict(zip(("text", "text_pair"), texts, strict=False))}
+        meaning |= {"attributes": list(columns)} if columns else {}
+        encoder, name = _SMALL_TEXT, "small"
+    else:
+        meaning = {"label": label, "features": list(features)}
+        meaning |= {"attributes": list(columns)} if columns else {}
+        encoder, name = {"kind": "identity"}, "given"
+    meaning |= {"group": group} if group and not has_images else {}
+    content: dict[str, object] = {"title": title, "source": dict(source), "holdout": {"test": 0.2}}
+    content |= {"columns": meaning} if meaning else {}
+    content |= {"unlabelled": [None]} if has_unlabelled else {}
+    content |= {"representations": {name: dict(encoder)}}
+    evaluators: dict[str, object] = {} if name == "given" else {name: dict(encoder)}
+    return content | {"evaluators": {**evaluators, "linear": {"kind": "linear"}}}
+
+
+def write_spec(path: Path, content: Mapping[str, object], comments: Sequence[str]) -> None:
+    """Write a dataset's file with comments at its top.
+
+    Raises:
+        DataError: the content does not read back as it is.
+    """
+    body = yaml.safe_dump(_escaped(content), sort_keys=False, allow_unicode=True, width=_WIDTH)
+    head = "".join(f"# {' '.join(line.split())}\n" for line in comments)
+    path.write_text(head + body, encoding="utf-8")
+    if read_yaml(path, environment={}) != _plain(content):
+        raise DataError(f"{path.name!r} cannot hold the original's settings; write the file by hand")
+
+
+def _escaped(value: object) -> object:
+    """Return the value in plain types, with variables written so that they are read as text."""
+    if isinstance(value, str):
+        return value.replace("$", "$$") if "${" in value or "$$" in value else value
+    if isinstance(value, Mapping):
+        return {key: _escaped(inner) for key, inner in value.items()}
+    return [_escaped(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,155 @@
+"""Cleaned copies of table files in the format of the original: CSV, TSV, JSON lines, Parquet."""
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.formats.encoding_fit import codec_of
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TableFormat
+
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_BLOCK = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class TableChange:
+    """What is done with the rows of a table.
+
+    `texts`: a change of every text of these columns. `dropped`: columns that are left out. `rows`: positions of the
+    rows that are kept, int64, in the new order; None for all. Everything else stays as it is.
+    """
+
+    texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+    rows: np.ndarray | None = None
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the file can be copied as it is."""
+        return not self.texts and not self.dropped and self.rows is None
+
+
+def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: TableChange) -> None:
+    """Write the rows of one or more files of one format into one file of the same format.
+
+    Values of other columns stay equal. CSV and TSV keep delimiter, encoding, line ends and mark, and quote what needs
+    quotes; lines of JSON that do not change stay as they are.
+
+    Raises:
+        DataError: a file is not what its format says, or the changed rows cannot be written in it.
+    """
+    if len(sources) == 1 and change.changes_nothing:
+        to.write_bytes(sources[0].read_bytes())
+        return
+    tables = [read_table_file(form, source) for source in sources]  # checks the files, also those of JSON lines
+    match form.format:
+        case "parquet":
+            _write_parquet(sources, to, change)
+        case "jsonl":
+            _write_jsonl(form, sources, to, change)
+        case _:
+            _write_csv(form, sources[0], _changed(_joined(tables, sources), change), to)
+
+
+def _joined(tables: Sequence[pa.Table], sources: Sequence[Path]) -> pa.Table:
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        named = ", ".join(repr(source.name) for source in sources)
+        raise DataError(f"the files {named} do not fit together ({error}); give them the same columns") from error
+
+
+def _changed(table: pa.Table, change: TableChange) -> pa.Table:
+    for name, edit in change.texts.items():
+        column = table[name]
+        values = [edit(value) if isinstance(value, str) else value for value in column.to_pylist()]
+        place = table.column_names.index(name)
+        kind = pa.string() if pa.types.is_dictionary(column.type) else column.type
+        table = table.set_column(place, table.schema.field(place).with_type(kind), pa.chunked_array([values], kind))
+    table = table.drop_columns([name for name in table.column_names if name in change.dropped])
+    return table if change.rows is None else table.take(pa.array(change.rows))
+
+
+def _write_parquet(sources: Sequence[Path], to: Path, change: TableChange) -> None:
+    import pyarrow.parquet as pq
+
+    table = _changed(_joined([pq.read_table(source) for source in sources], sources), change)
+    if change.dropped and table.schema.metadata:
+        # Notes of pandas about its columns do not fit a file that lacks some of them.
+        kept = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
+        table = table.replace_schema_metadata(kept)
+    first = pq.ParquetFile(sources[0]).metadata
+    compression = first.row_group(0).column(0).compression.lower() if first.num_row_groups else "snappy"
+    pq.write_table(table, to, compression="none" if compression == "uncompressed" else compression)
+
+
+def _write_jsonl(form: TableFormat, sources: Sequence[Path], to: Path, change: TableChange) -> None:
+    lines: list[str] = []
+    for source in sources:
+        with source.open(encoding=codec_of(source, form.encoding), newline="\n") as stream:
+            lines += [line.rstrip("\r\n") for line in stream if line.strip()]
+    kept = lines if change.rows is None else [lines[row] for row in change.rows.tolist()]
+    with to.open("w", encoding=_written_encoding(form, sources[0]), newline="\n") as stream:
+        stream.writelines(f"{_changed_line(line, change)}\n" for line in kept)
+
+
+def _changed_line(line: str, change: TableChange) -> str:
+    row: dict[str, Any] = json.loads(line)
+    new = {
+        name: change.texts[name](value) if name in change.texts and isinstance(value, str) else value
+        for name, value in row.items()
+        if name not in change.dropped
+    }
+    return line if new == row else json.dumps(new, ensure_ascii=False)
+
+
+def _write_csv(form: TableFormat, source: Path, table: pa.Table, to: Path) -> None:
+    """Write the table, and read it again: a value that the format cannot hold is found before anyone uses the copy."""
+    has_quotes = form.format == "csv" if form.quoted is None else form.quoted
+    settings: dict[str, Any] = {
+        "delimiter": form.delimiter or ("\t" if form.format == "tsv" else ","),
+        "lineterminator": _line_end(source, form),
+        "quoting": csv.QUOTE_MINIMAL if has_quotes else csv.QUOTE_NONE,
+        "quotechar": '"' if has_quotes else None,
+    }
+    try:
+        with to.open("w", encoding=_written_encoding(form, source), newline="") as stream:
+            writer = csv.writer(stream, **settings)
+            if form.header:
+                writer.writerow(table.column_names)
+            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        written = read_table_file(form.model_copy(update={"names": _names(form, table)}), to)
+    except (csv.Error, UnicodeEncodeError) as error:
+        raise DataError(_unwritable(source, form, str(error))) from error
+    if not written.equals(table):
+        raise DataError(_unwritable(source, form, "the copy does not read back as it was written"))
+
+
+def _names(form: TableFormat, table: pa.Table) -> tuple[str, ...] | None:
+    return None if form.names is None else tuple(table.column_names)
+
+
+def _unwritable(source: Path, form: TableFormat, why: str) -> str:
+    return (
+        f"a cleaned copy of {source.name!r} cannot be written as {form.format} in {form.encoding} ({why}); save the "
+        "original as CSV in UTF-8 with quotes, or as JSON lines or Parquet, and fix that"
+    )
+
+
+def _line_end(source: Path, form: TableFormat) -> str:
+    with source.open(encoding=codec_of(source, form.encoding), newline="") as stream:
+        return "\r\n" if "\r\n" in stream.read(_BLOCK) else "\n"
+
+
+def _written_encoding(form: TableFormat, source: Path) -> str:
+    """Return the encoding of the copy, with a mark (BOM) if the original has one."""
+    with source.open("rb") as stream:
+        return "utf-8-sig" if stream.read(3) == _UTF_8_MARK else form.encoding

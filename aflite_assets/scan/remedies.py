@@ -1,0 +1,86 @@
+"""The one table of what mends which kind of cue. `aflite scan` advises by it, and `fixing` acts by it."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
+
+Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
+"""What mends a cue.
+
+normalise: rewrite texts or images so that all rows are alike; drop: leave out the column; rebalance: keep a subset of
+the rows in which the cue tells nothing; shuffle: draw a new order of the rows.
+"""
+
+REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
+
+REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
+    "typography": ("normalise", "rebalance"),
+    "blanks": ("normalise", "rebalance"),
+    "file format": ("normalise", "rebalance"),
+    "identifier": ("drop", "rebalance"),
+    "missing values": ("drop", "rebalance"),
+    "column": ("drop", "rebalance"),
+    "order": ("shuffle", "rebalance"),
+    # The column is only the name of such a cue: what goes with it (the site, the year) also shows in texts and images.
+    "attribute": ("rebalance", "drop"),
+    "date": ("rebalance", "drop"),
+}
+"""Remedies by the kind of a property, the default first. All other kinds are rebalanced."""
+
+BORDER = "border of one colour"
+NUMBER_IN_NAME = "number in the file name"
+UNDECODABLE = "cannot be decoded"
+"""Names of properties of images whose remedy is not that of their kind."""
+
+_BY_NAME: Mapping[str, tuple[Remedy, ...]] = {
+    BORDER: ("normalise", "rebalance"),
+    NUMBER_IN_NAME: ("normalise", "rebalance"),
+    UNDECODABLE: ("rebalance",),
+}
+
+CORNER = re.compile(
+    "(?:patch of one colour in|red of|green of|blue of) the (top left|top right|bottom left|bottom right) corner"
+)
+"""Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
+
+_SENTENCES: Mapping[Remedy, str] = {
+    "normalise": "makes it alike in all rows",
+    "drop": "leaves out the column",
+    "rebalance": "keeps a subset of the rows",
+    "shuffle": "draws a new order of the rows",
+}
+
+
+def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
+    """Return what mends a cue, the default first.
+
+    A cue of two properties with different remedies is rebalanced, since either property may be harmless alone.
+    """
+    different = list(dict.fromkeys(_remedies(one) for one in cue.properties))
+    return different[0] if len(different) == 1 else ("rebalance",)
+
+
+def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
+    if one.name in _BY_NAME:
+        return _BY_NAME[one.name]
+    if one.kind == "image" and CORNER.fullmatch(one.name):
+        return ("rebalance", "normalise")
+    remedies = REMEDIES_BY_KIND.get(one.kind, ("rebalance",))
+    # Without a column there is nothing to drop: a pattern over several columns, or the number of missing values.
+    has_column = bool(one.source) or one.kind == "identifier"
+    return remedies if has_column else tuple(remedy for remedy in remedies if remedy != "drop")
+
+
+def advised(result: ScanResult) -> frozenset[int]:
+    """Return the numbers of the cues that a scan gives advice on: artefacts that do not go with another artefact."""
+    artefacts = {cue.number for cue in result.artefacts}
+    return frozenset(cue.number for cue in result.artefacts if cue.explained_by not in artefacts)
+
+
+def advice(cue: Cue, command: str) -> str:
+    """Return the command that mends a cue and what it does; `command` is its beginning: `aflite fix` and the file."""
+    first, *others = remedies_of(cue)
+    more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
+    return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"

@@ -26,7 +26,8 @@ def _turns(rows: ScanRows) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     for step in _STEPS:
         for rest in range(step if step > 2 else 1):
             name = f"row number in the file is {rest} modulo {step}"
-            yield info_of("order", name, absent=f"not: {name}"), (rows.order + 1) % step == rest
+            absent = f"row number in the file is not {rest} modulo {step}"
+            yield info_of("order", name, absent=absent), (rows.order + 1) % step == rest
 
 
 def is_sorted_by_label(rows: ScanRows) -> bool:
@@ -74,8 +75,8 @@ def _files(rows: ScanRows, fewest: int) -> Iterator[tuple[PropertyInfo, np.ndarr
         return
     different, codes, counts = np.unique(np.array(rows.files, dtype=object), return_inverse=True, return_counts=True)
     for place in np.flatnonzero(counts >= fewest):
-        name = f"file = {PurePath(str(different[place])).name}"
-        yield info_of("file format", name, absent=f"not: {name}"), codes == place
+        file = PurePath(str(different[place])).name
+        yield info_of("file format", f"file = {file}", absent=f"file other than {file}"), codes == place
 
 
 def copy_flags(has_copy: np.ndarray) -> Flags:

@@ -160,9 +160,9 @@ def _decimals(
     digits = np.where(frequent, -1, np.array(written))
     for count in np.unique(digits[digits >= 0])[:8]:
         if fewest <= (digits == count).sum() < (digits >= 0).sum():
-            shown = f"{name} is written with {count} decimals"
+            shown, absent = (f"{name} {verb} written with {count} decimals" for verb in ("is", "is not"))
             yield (
-                info_of(column.role, shown, absent=f"not: {shown}", source=name, declared=declared),
+                info_of(column.role, shown, absent=absent, source=name, declared=declared),
                 digits == count,
             )
 
@@ -197,7 +197,8 @@ def pattern_flags(
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and different[place]:
             shown = f"{name} is written like {_short(different[place])}"
-            yield info_of(kind, shown, absent=f"not: {shown}", source=name, declared=declared), codes == place
+            absent = f"{name} is not written like {_short(different[place])}"
+            yield info_of(kind, shown, absent=absent, source=name, declared=declared), codes == place
 
 
 def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:

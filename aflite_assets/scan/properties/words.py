@@ -124,4 +124,7 @@ def _quoted(text: str) -> str:
 
 
 def _info(kind: str, name: str, source: str, declared: bool) -> PropertyInfo:
-    return info_of(kind, f"{name} ({source})", absent=f"not {name} ({source})", source=source, declared=declared)
+    verb, _, rest = name.partition(" ")
+    lacks = {"begins": "does not begin", "ends": "does not end"}.get(verb)
+    absent = f"without {name}" if lacks is None else f"{lacks} {rest}"
+    return info_of(kind, f"{name} ({source})", absent=f"{absent} ({source})", source=source, declared=declared)

@@ -22,6 +22,7 @@ GROUPS = {
     "dataset_registry": "data",
     "raw_dataset": "data",
     "challenge_sets": "data",
+    "cue_scan": "data",
     "train_sample": "data",
     "warmup_split": "warmup",
     "warmup_models": "warmup",
@@ -145,7 +146,7 @@ def test_materialising_twice(
     first = materialize(instance)
     assert first.success
     failed = {evaluation.check_name for evaluation in first.get_asset_check_evaluations() if not evaluation.passed}
-    assert failed <= {"no_cautions", "all_rows_labelled", "not_at_chance_on_challenge_sets"}
+    assert failed <= {"no_artefact_tells", "no_cautions", "all_rows_labelled", "not_at_chance_on_challenge_sets"}
     learnt = next(
         one for one in first.get_asset_check_evaluations() if one.check_name == "better_than_largest_class"
         and one.asset_key.path[-1] == "evaluator_models"
@@ -260,7 +261,7 @@ def test_refused_input_stops_the_run_and_names_the_reason(
     assert failure.user_failure_data is not None
     assert "filter.target_size is 9,999, more than the 400" in str(failure.user_failure_data.description)
     published = {path.parent.parent.parent.name for path in (home / "results").rglob("manifest.json")}
-    assert published == {"raw_dataset", "challenge_sets", "train_sample"}
+    assert published == {"raw_dataset", "challenge_sets", "cue_scan", "train_sample"}
 
 
 def _flip(path: Path) -> None:

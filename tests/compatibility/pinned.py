@@ -21,8 +21,8 @@ BUNDLED_RUNS = ("circles_1", "marked_digits", "template_nli")
 """Bundled datasets that are pinned too; the last takes the longest, about 20 minutes on two cores."""
 
 STORED = (
-    "raw_dataset", "challenge_sets", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets",
-    "control_sets", "published_dataset", "forgettable_sets", "leaning_sets", "evaluator_models", "bias_evidence",
+    "raw_dataset", "challenge_sets", "cue_scan", "train_sample", "warmup_split", "warmup_models", "embeddings",
+    "filtered_sets", "control_sets", "published_dataset", "forgettable_sets", "leaning_sets", "evaluator_models", "bias_evidence",
 )  # fmt: skip
 """Stages whose results are read as they were stored; every other one is run anew, by the present code."""
 

@@ -90,13 +90,13 @@ def test_an_edited_setting_is_named_and_what_does_not_read_it_is_found(
     spec = parse_spec(made_vectors)
     plan = plan_dataset(spec, store)
     assert _why(plan, "warmup_split") == ["filter.threshold: 0.75 -> 0.8"]
-    assert [stage for stage, state in _states(plan).items() if state == "found"] == list(STAGES)[:3]
+    assert [stage for stage, state in _states(plan).items() if state == "found"] == list(STAGES)[:4]
     assert _why(plan, "published_dataset") == ['title: "" -> "Vectors"', "after filtered_sets, control_sets"]
     # Where the data version came out equal, what follows is found without being run.
     run_stage("warmup_split", spec, store=store)
     plan = plan_dataset(spec, store)
     assert [stage for stage, state in _states(plan).items() if state == "found"] == [
-        *list(STAGES)[:6],
+        *list(STAGES)[:7],
         "forgettable_sets",
         "leaning_sets",
     ]

@@ -18,7 +18,7 @@ from aflite_assets.stages.evaluation.leaning_sets import TRAININGS
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 
-BEFORE = ("raw_dataset", "challenge_sets", "train_sample", "warmup_split")
+BEFORE = ("raw_dataset", "challenge_sets", "cue_scan", "train_sample", "warmup_split")
 PAIRS: dict[str, Any] = {
     "name": "pairs",
     "source": {"format": "template_nli", "splits": {"train": 800, "test": 200}, "planted_share": 0.7, "seed": 1},

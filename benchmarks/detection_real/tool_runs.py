@@ -77,6 +77,7 @@ def main() -> None:
     """Run the tool on every draw that it has not seen; deepchecks only where it has a property for the cue."""
     tool, folder = sys.argv[1], Path(sys.argv[2])
     draws = [(json.loads(path.read_text(encoding="utf-8")), path.parent) for path in sorted(folder.glob("*/draw.json"))]
+    draws = [(draw, place) for draw, place in draws if (place / "rows.csv").exists()]
     for draw, place in sorted(draws, key=lambda item: item[0]["number"]):
         result = place / f"{tool}.json"
         if result.exists() or (tool == "deepchecks" and tool not in draw["tools"]):

@@ -173,12 +173,14 @@ def test_a_tool_names_a_cue_if_its_property_is_among_the_first_two() -> None:
 def test_exported_draws_are_judged_by_the_files_of_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = _cell("features", "missing pattern")
     monkeypatch.setattr(other_tools, "CELLS", (cell,))
-    other_tools.export(tmp_path, 1)
-    assert (tmp_path / "0000" / "rows.csv").stat().st_size > 100_000
+    other_tools.rank_draws(tmp_path, 1, with_files=True)
+    other_tools.rank_draws(tmp_path, 2, with_files=False)
+    assert (tmp_path / "000_000" / "rows.csv").stat().st_size > 100_000
+    assert sorted(path.name for path in (tmp_path / "000_001").iterdir()) == ["draw.json"]
     (planted, _) = sorted(planted_columns(cell.draw(0)))
-    (tmp_path / "0000" / "deepchecks.json").write_text(f'[["{planted}", 0.4], ["pixel_1", 0.1]]')
+    (tmp_path / "000_000" / "deepchecks.json").write_text(f'[["{planted}", 0.4], ["pixel_1", 0.1]]')
     assert list(other_tools.table(tmp_path))[2] == (
-        "| features | missing pattern | 50/50, 60 % | 1 of 1 | 1 of 1 | cannot |"
+        "| features | missing pattern | 50/50, 60 % | 2 of 2 | 1 of 1 | cannot |"
     )
 
 

@@ -171,7 +171,7 @@ def test_a_tool_names_a_cue_if_its_property_is_among_the_first_two() -> None:
 
 
 def test_exported_draws_are_judged_by_the_files_of_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = _cell("features", "missing pattern")
+    cell = Cell(replace(BY_NAME["features", "missing pattern"], datasets=("digits",)), "50/50", 0.6)
     monkeypatch.setattr(other_tools, "CELLS", (cell,))
     other_tools.rank_draws(tmp_path, 1, with_files=True)
     other_tools.rank_draws(tmp_path, 2, with_files=False)

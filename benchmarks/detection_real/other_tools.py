@@ -1,6 +1,7 @@
 """The same draws for other tools: columns that they read, files for tools with an environment of their own, judgement.
 
-    python -m benchmarks.detection_real.other_tools export FOLDER --draws 6    # then run tool_runs.py on the folder
+    python -m benchmarks.detection_real.other_tools export FOLDER --draws 4    # then run tool_runs.py on the folder
+    python -m benchmarks.detection_real.other_tools auc FOLDER --draws 20      # more draws for the single columns
     python -m benchmarks.detection_real.other_tools table FOLDER
 
 Other tools name properties and no rows. So a cue counts as named if the property that was planted is among the first
@@ -19,7 +20,7 @@ from aflite_assets.scan.rows import ScanRows, TableColumn
 from benchmarks.detection_kinds import Drawn
 from benchmarks.detection_real.cells import CELLS, Cell
 
-CHOSEN = (("50/50", 0.3), ("50/50", 0.6), ("95/5", 0.6))
+CHOSEN = (("50/50", 0.3), ("50/50", 0.6), ("95/5", 0.6), ("real", 0.6))
 """Settings in which other tools are run."""
 
 TOOLS = ("column AUC", "deepchecks", "Datalab")
@@ -116,20 +117,25 @@ def chosen_draws(draws: int) -> Iterator[tuple[Cell, int]]:
                 yield cell, number
 
 
-def export(folder: Path, draws: int) -> None:
-    """Write each draw as CSV with its images beside it, and the result of the AUC."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for place, (cell, number) in enumerate(chosen_draws(draws)):
+def rank_draws(folder: Path, draws: int, *, with_files: bool) -> None:
+    """Rank the columns of each draw by AUC, and write its rows as CSV with images beside it if `with_files`.
+
+    Draws that the folder has are left alone.
+    """
+    for cell, number in chosen_draws(draws):
+        own = folder / f"{CELLS.index(cell):03d}_{number:03d}"
+        if (own / "draw.json").exists():
+            continue
+        own.mkdir(parents=True, exist_ok=True)
         drawn = cell.draw(number)
-        own = folder / f"{place:04d}"
-        own.mkdir(exist_ok=True)
-        ranked = ranked_by_auc(simple_columns(drawn.rows), drawn.rows.labels == 1)
+        if with_files:
+            _write_rows(own, drawn.rows)
         told = {
             "input": cell.kind.input, "kind": cell.kind.name, "labels": cell.labels, "strength": cell.strength,
             "number": number, "planted": sorted(planted_columns(drawn)) if cell.kind.name == "missing pattern" else [],
-            "column AUC": ranked[:5], "tools": [tool for tool in TOOLS if can_name(tool, cell)],
+            "column AUC": ranked_by_auc(simple_columns(drawn.rows), drawn.rows.labels == 1)[:5],
+            "tools": [tool for tool in TOOLS if can_name(tool, cell)],
         }  # fmt: skip
-        _write_rows(own, drawn.rows)
         (own / "draw.json").write_text(json.dumps(told), encoding="utf-8")
 
 
@@ -189,16 +195,16 @@ def _counted(tool: str, cell: Cell, draws: Sequence[Mapping[str, object]]) -> st
 
 
 def main() -> None:
-    """Export or print."""
+    """Rank, export or print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("export", "table"))
+    parser.add_argument("what", choices=("export", "auc", "table"))
     parser.add_argument("folder", type=Path, help="where the draws are written")
     parser.add_argument("--draws", type=int, default=6, help="draws of each cell")
     options = parser.parse_args()
-    if options.what == "export":
-        export(options.folder, options.draws)
-    else:
+    if options.what == "table":
         print(*table(options.folder), sep="\n")
+    else:
+        rank_draws(options.folder, options.draws, with_files=options.what == "export")
 
 
 if __name__ == "__main__":

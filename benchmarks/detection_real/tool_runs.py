@@ -76,12 +76,13 @@ RUNS: dict[str, Callable[[Path, str], dict[str, float] | None]] = {"deepchecks":
 def main() -> None:
     """Run the tool on every draw that it has not seen; deepchecks only where it has a property for the cue."""
     tool, folder = sys.argv[1], Path(sys.argv[2])
-    for told in sorted(folder.glob("*/draw.json")):
-        result = told.parent / f"{tool}.json"
-        draw = json.loads(told.read_text(encoding="utf-8"))
+    draws = [(json.loads(path.read_text(encoding="utf-8")), path.parent) for path in sorted(folder.glob("*/draw.json"))]
+    draws = [(draw, place) for draw, place in draws if (place / "rows.csv").exists()]
+    for draw, place in sorted(draws, key=lambda item: item[0]["number"]):
+        result = place / f"{tool}.json"
         if result.exists() or (tool == "deepchecks" and tool not in draw["tools"]):
             continue
-        scores = RUNS[tool](told.parent, draw["input"])
+        scores = RUNS[tool](place, draw["input"])
         if scores is not None:
             ranked = sorted(scores.items(), key=lambda item: -item[1])
             result.write_text(json.dumps(ranked), encoding="utf-8")

@@ -183,3 +183,12 @@ def test_features_are_scanned_by_name() -> None:
     result = scan_examples(examples, settings=SETTINGS, seed=0, feature_names=("age", "dose", "weight"))
     assert {cue.name.split(" at ")[0] for cue in result.cues} == {"dose"}
     assert result.artefacts == ()
+
+
+@pytest.mark.parametrize(("others", "name"), [(0.15, "x is missing"), (0.60, "x is given")])
+def test_a_property_of_half_of_the_rows_is_named_and_of_most_its_lack(others: float, name: str) -> None:
+    rng = np.random.default_rng(3)
+    labels = draw_labels(rng, 1_200)
+    values = np.where(rng.random(1_200) < np.where(labels == 1, 0.95, others), np.nan, rng.normal(size=1_200))
+    result = scan_rows(build_rows(labels, columns={"x": TableColumn("column", values)}), settings=SETTINGS, seed=0)
+    assert (np.isnan(values).mean() > 0.5, result.cues[0].name) == (True, name)

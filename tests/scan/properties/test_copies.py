@@ -50,3 +50,12 @@ def test_groups_and_copies_link_rows_through_others() -> None:
     assert units[0] == units[1] == units[2]
     assert len(set(units.tolist())) == 3
     assert units_of(None, np.array([5, 5, 9])).tolist() == [0, 0, 1]
+
+
+def test_missing_values_are_equal_and_other_values_are_not() -> None:
+    columns = {
+        "x": TableColumn("column", np.array([np.nan, np.nan, np.nan, 1.0])),
+        "y": TableColumn("attribute", [None, None, "None", None]),
+        "z": TableColumn("column", np.array([2.0, 2.0, 2.0, 2.0])),
+    }
+    assert copy_codes(build_rows(np.zeros(4, np.int64), columns=columns), [], None).tolist() == [0, 0, 1, 2]

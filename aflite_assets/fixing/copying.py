@@ -55,7 +55,11 @@ def new_folder(to: Path) -> Iterator[Path]:
         aside.chmod(0o755)  # temporary folders are the owner's alone
         aside.replace(to)
     except OSError as error:
-        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+        where = error.filename or str(to)
+        raise DataError(
+            f"the copy in {str(to)!r} cannot be made ({error.strerror}: {where}); see that there is room and that the "
+            "files can be read, or name another folder"
+        ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

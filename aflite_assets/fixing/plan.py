@@ -15,7 +15,7 @@ from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
 from aflite_assets.scan.remedies import Remedy, remedies_of
 from aflite_assets.scan.rows import ScanRows
-from aflite_assets.specs.sources import ImageFolderSource, TableSource
+from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
 from aflite_assets.wording import counted, quoted
 
 _TEXT_KINDS = ("typography", "blanks")
@@ -36,7 +36,7 @@ class Origin:
     `unread`: why most of the rows may not have been read, so that none can be chosen; "" if all were.
     """
 
-    source: TableSource | ImageFolderSource | MetadataFolder
+    source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
     names: Mapping[str, str]
     needed: Mapping[str, str]
     source_rows: Mapping[str, int]
@@ -146,7 +146,7 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
 
 
 def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> tuple[ImageChanges, list[str]]:
-    names = [one.name for cue in cues for one in _properties(cue) if not _of_text(one) and _is_of_image(one)]
+    names = [one.name for cue in cues for one in _properties(cue) if _is_of_image(one, rows)]
     if not names or rows.images is None:
         return ImageChanges(), []
     if isinstance(origin.source, TableSource):
@@ -161,8 +161,8 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
     return changes, changes.phrases()
 
 
-def _is_of_image(one: CueProperty) -> bool:
-    return one.kind in ("file format", "image", "identifier") and not one.source
+def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
+    return one.kind in ("file format", "image", "identifier") and one.source not in rows.columns
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:

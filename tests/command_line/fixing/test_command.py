@@ -159,6 +159,9 @@ def test_a_cue_that_is_still_there_is_said_so(run: Run, tmp_path: Path) -> None:
     assert (code, content["mended"]) == (1, False)
     assert content["cues"][0]["change"] == "still there"
     assert content["cues"][0]["after"]["name"].startswith("batch")
+    assert content["headline"][1].startswith(
+        "Next: scan the copy and mend what it names, or begin again from the original"
+    )
     assert "record_id" not in _read(tmp_path / "new" / "reviews.csv")[0]
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "rebalanced", "--by", "rebalance")
     assert (code, out.splitlines()[0][:14]) == (0, "Cue 1 is gone:")
@@ -389,3 +392,71 @@ def test_the_scan_names_the_command(run: Run, tmp_path: Path) -> None:
     command = f"aflite fix '{path}' --irrelevant stars --cue 1 --to NEW_FOLDER"
     assert f"mend it: {command} (makes it alike in all rows; --by rebalance keeps a subset of the rows)" in out
     assert "--irrelevant stars --cue 1 --to NEW_FOLDER" in (tmp_path / "page.html").read_text()
+
+
+def test_a_column_of_feature_files_is_dropped_in_every_split(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    splits, arrays = {}, {}
+    for split, count in (("train", 800), ("test", 200)):
+        labels = rng.integers(0, 2, count)
+        features = rng.normal(size=(count, 4)).astype(np.float32)
+        features[:, 2] += labels
+        arrays[split] = features
+        np.save(tmp_path / f"{split}_x.npy", features)
+        np.save(tmp_path / f"{split}_y.npy", labels)
+        splits[split] = {"features": f"{split}_x.npy", "labels": f"{split}_y.npy"}
+    path = tmp_path / "cells.yaml"
+    spec = {
+        "source": {"format": "features", "splits": splits},
+        "representations": {"given": {"kind": "identity"}},
+        "evaluators": {"linear": {"kind": "linear"}},
+    }
+    path.write_text(yaml.safe_dump(spec))
+    code, out, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
+    assert (code, err) == (0, "")
+    assert "The column 'column 2' is left out." in out
+    for split, array in arrays.items():
+        assert np.array_equal(np.load(tmp_path / "new" / f"{split}_features.npy"), array[:, [0, 1, 3]])
+        assert np.array_equal(np.load(tmp_path / "new" / f"{split}_labels.npy"), np.load(tmp_path / f"{split}_y.npy"))
+    challenge = {"source": {"format": "features", "splits": {"test": splits["test"]}}}
+    path.write_text(yaml.safe_dump({**spec, "challenge_sets": {"fresh": challenge}}))
+    code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "other")
+    assert (code, "'column 2' is a feature of the challenge sets too" in err) == (2, True)
+    code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
+    assert (code, out.splitlines()[0][:19]) == (0, "Cue 1 is gone: \u201ccol")
+    assert "Challenge sets are left as they are: fresh." in out
+    assert 400 < len(np.load(tmp_path / "other" / "train_features.npy")) < 800
+
+
+def test_size_and_names_of_images_are_made_alike(run: Run, names: Callable[..., list[str]], tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    picture = load_sample_images().images[0]
+    for number in range(300):
+        is_cat = number % 2 == 0
+        marked = rng.random() < (0.6 if is_cat else 0.05)
+        side, name = (56, f"IMG_{number:04}.png") if marked else (64, f"{rng.integers(10**8):08}.png")
+        top, left = (int(rng.integers(size - 64)) for size in picture.shape[:2])
+        place = tmp_path / "photos" / ("cat" if is_cat else "dog")
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture[top : top + side, left : left + side]).save(place / name)
+    assert names(tmp_path / "photos")[0] == "file name is written like 'IMG_#'"
+    code, out, err = run("fix", tmp_path / "photos", "--cue", 1, "--to", tmp_path / "new")
+    assert (code, err) == (0, ""), out
+    assert "All images have 56 x 56 pixels: scaled, and cut at the margins." in out
+    assert "Image files have new names with numbers in random order." in out
+    new = tmp_path / "new" / "train"
+    assert {Image.open(path).size for path in new.rglob("*.png")} == {(56, 56)}
+    assert sorted(path.name for path in new.rglob("*.png")) == [f"{number:03}.png" for number in range(300)]
+    assert {path.parent.name for path in new.rglob("*.png")} == {"cat", "dog"}
+    assert not any("pixels" in name or "file name" in name for name in names(new))
+
+
+def test_a_file_that_may_not_be_read_is_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "reviews.csv")
+
+    monkeypatch.setattr("aflite_assets.command_line.scanning.inputs.read_input", refuse)
+    for command in (("fix", "reviews.csv", "--cue", 1, "--to", tmp_path / "new"), ("scan", "reviews.csv")):
+        code, _, err = run(*command)
+        assert code == 2
+        assert "reviews.csv cannot be used (Permission denied); make it readable, or run as its owner" in err

@@ -211,7 +211,8 @@ def _rows(
     kept, phrases, start = {}, [], 0
     for number, (split, count) in enumerate(origin.source_rows.items()):
         rng = np.random.default_rng([seed, 3, number])
-        own = np.flatnonzero((origin.row_ids >= start) & (origin.row_ids < start + count))
+        inside = (origin.row_ids >= start) & (origin.row_ids < start + count)
+        own = np.flatnonzero(inside & (rows.labels >= 0))
         positions = np.arange(count)
         if cues:
             chosen = own[_balanced(result.carriers[own][:, cues], rows.labels[own], rng, split)]
@@ -227,9 +228,8 @@ def _rows(
 
 
 def _balanced(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator, split: str) -> np.ndarray:
-    labelled = np.flatnonzero(labels >= 0)
     try:
-        return labelled[rebalanced_rows(carriers[labelled], labels[labelled], rng)]
+        return rebalanced_rows(carriers, labels, rng)
     except DataError as error:
         raise DataError(f"{split}: {error}") from error
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import pyarrow as pa
 
-from aflite_assets.data.images import read_image
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.folders import MetadataFolder
 from aflite_assets.fixing.images import ImageChanges, plan_images
@@ -154,10 +154,10 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
             "the images lie inside of a table, which is not written back; export them to a folder with a metadata.csv, "
             "and scan and fix that, or use --by rebalance"
         )
-    scanned = np.flatnonzero(rows.scanned[: len(result.carriers)])
+    _require_all_scanned(result, rows)
+    scanned = np.flatnonzero(rows.scanned)
     carriers = np.asarray(result.carriers[scanned][:, [cue.number for cue in cues]].any(axis=1))
-    contents = [read_image(image.as_py()) for image in rows.images.take(scanned)]
-    changes = plan_images(names, contents, carriers)
+    changes = plan_images(names, rows.images.take(pa.array(scanned)), carriers)
     return changes, changes.phrases()
 
 
@@ -195,17 +195,22 @@ def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
     return name
 
 
+def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
+    if len(result.carriers) < len(rows):
+        raise DataError(
+            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
+            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
+        )
+
+
 def _rows(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
 ) -> tuple[dict[str, np.ndarray] | None, list[str]]:
     """Return the kept rows of each split of the source, and what is done with them."""
     if not cues and not shuffle:
         return None, []
-    if cues and len(result.carriers) < len(rows):
-        raise DataError(
-            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
-            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
-        )
+    if cues:
+        _require_all_scanned(result, rows)
     if cues and origin.unread:
         raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
     kept, phrases, start = {}, [], 0

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from aflite_assets.errors import DataError
+from aflite_assets.fixing.feature_files import copy_features
 from aflite_assets.fixing.folders import LABELS, CopiedImages, MetadataFolder, copy_folder, copy_metadata_folder
 from aflite_assets.fixing.plan import Changes, Origin
 from aflite_assets.fixing.tables import TableChange, write_table
 from aflite_assets.results.files import flush_folder
-from aflite_assets.specs.sources import ImageFolderSource, LabelledFolder, TableSource, as_tuple
+from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, LabelledFolder, TableSource, as_tuple
 from aflite_assets.wording import counted, quoted_list
 
 
@@ -55,7 +56,11 @@ def new_folder(to: Path) -> Iterator[Path]:
         aside.chmod(0o755)  # temporary folders are the owner's alone
         aside.replace(to)
     except OSError as error:
-        raise DataError(f"--to {str(to)!r} cannot be written ({error.strerror}); name another folder") from error
+        where = error.filename or str(to)
+        raise DataError(
+            f"the copy in {str(to)!r} cannot be made ({error.strerror}: {where}); see that there is room and that the "
+            "files can be read, or name another folder"
+        ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -73,6 +78,8 @@ def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copi
             return _copy_tables(origin.source, changes, to)
         case ImageFolderSource():
             return _copy_folders(origin.source, changes, to, seed=seed)
+        case FeatureSource():
+            return _copy_features(origin.source, changes, to)
         case MetadataFolder():
             return _copy_metadata(origin.source, changes, to, seed=seed)
 
@@ -116,6 +123,16 @@ def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed
         is_flat = isinstance(place, LabelledFolder)
         splits[split] = {"folder": split, "labels": f"{split}/{LABELS}"} if is_flat else split
     return Copied({"splits": splits}, tuple(phrases))
+
+
+def _copy_features(source: FeatureSource, changes: Changes, to: Path) -> Copied:
+    splits = {
+        split: copy_features(
+            split, files, to, dropped=changes.dropped, rows=None if changes.rows is None else changes.rows[split]
+        )
+        for split, files in source.splits.items()
+    }
+    return Copied({"splits": splits}, ())
 
 
 def _copy_metadata(source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> Copied:

@@ -1,5 +1,6 @@
 """Cleaned copies of image folders: a folder per class, a flat folder with a label file, or one with a metadata file."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ def _write_images(folder: Path, to: Path, names: Mapping[str, str], changes: Ima
     """Write the images under their new names; return those that cannot be decoded, which are left out."""
     for parent in {str(PurePosixPath(name).parent) for name in names.values()} | {"."}:
         (to / parent).mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(available_cores()) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(available_cores()) as pool:
+        warnings.simplefilter("ignore")  # Pillow warns of odd but readable files
         written = pool.map(partial(_write_image, folder, to, changes), names.items(), chunksize=16)
         return [path for path, is_written in zip(names, written, strict=True) if not is_written]
 

@@ -1,13 +1,14 @@
 """Changes of images: one format and quality without metadata, one size, covered corners and borders."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from aflite_assets.data.images import as_rgb, open_encoded
+from aflite_assets.data.images import as_rgb, open_encoded, read_image
 from aflite_assets.scan.properties.images import jpeg_quality
 from aflite_assets.scan.remedies import BORDER, CORNER, NUMBER_IN_NAME
 
@@ -20,6 +21,12 @@ _SIZES = frozenset({"width in pixels", "height in pixels", "width : height"})
 _NAMES = ("file name is written like ", "folder = ", NUMBER_IN_NAME)
 _FLAT = 6.0
 """Standard deviation, in levels, up to which an area is of one colour, as in the scan."""
+
+_MOST_MEASURED = 1_000
+"""Images of which patches and borders are measured."""
+
+_ORIENTATION, _ON_ITS_SIDE = 274, (5, 6, 7, 8)
+"""EXIF's tag of how a camera was held, and its values by which width and height change places."""
 
 _MARGIN = 8
 """Pixels around a patch that are covered too: JPEG spreads it over blocks of 8 x 8."""
@@ -60,22 +67,27 @@ class ImageChanges:
         return said
 
 
-def plan_images(names: Sequence[str], images: Sequence[bytes], carriers: np.ndarray) -> ImageChanges:
+def plan_images(names: Sequence[str], images: pa.ChunkedArray, carriers: np.ndarray) -> ImageChanges:
     """Return the changes that take away these properties of the scan.
 
-    `images`: the encoded images of the scanned rows. `carriers`: which of them carry the cue, bool of shape (images,).
+    `images`: a column of `IMAGE_TYPE` with the scanned rows. `carriers`: which of them carry the cue, bool of shape
+    (images,).
+
+    Raises:
+        MissingDataError: a file is missing.
     """
     renamed = any(name.startswith(_NAMES) for name in names)
     others = [name for name in names if not name.startswith(_NAMES)]
     if not others:
         return ImageChanges(is_renamed=renamed)
-    extension, quality = _common_format(images)
-    carrying = [image for image, carries in zip(images, carriers.tolist(), strict=True) if carries]
+    stored = [one for one in map(_stored, images) if one is not None]
+    extension, quality = _common_format(stored)
+    carrying = images.take(pa.array(np.flatnonzero(carriers)[:_MOST_MEASURED]))
     corners = dict.fromkeys(found[1] for found in map(CORNER.fullmatch, others) if found)
     return ImageChanges(
         extension=extension,
         quality=quality,
-        size=_common_size(images) if _SIZES.intersection(others) else None,
+        size=_common_size(stored) if stored and _SIZES.intersection(others) else None,
         corners=tuple((corner, _patch_side(carrying, corner)) for corner in corners),
         border=_border_width(carrying) if BORDER in others else 0,
         is_renamed=renamed,
@@ -125,43 +137,55 @@ def _upright(content: bytes) -> "Image.Image":
     return as_rgb(ImageOps.exif_transpose(open_encoded(content)))
 
 
-def _common_format(images: Sequence[bytes]) -> tuple[str, int]:
+@dataclass(frozen=True)
+class _Stored:
+    """How an image is stored: its format, JPEG quality or None, and upright width and height in pixels."""
+
+    form: str
+    quality: int | None
+    size: tuple[int, int]
+
+
+def _stored(image: pa.StructScalar) -> _Stored | None:
+    """Read the header of an image; return None if it is none."""
+    content = read_image(image.as_py())
+    try:
+        opened = open_encoded(content)
+        is_turned = opened.getexif().get(_ORIENTATION) in _ON_ITS_SIDE
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        return None
+    tables = getattr(opened, "quantization", None)
+    size = opened.size[::-1] if is_turned else opened.size
+    return _Stored(str(opened.format), jpeg_quality(tables[min(tables)]) if tables else None, size)
+
+
+def _common_format(stored: Sequence[_Stored]) -> tuple[str, int]:
     """Return (extension, quality): PNG if nothing was compressed with losses, else JPEG of a quality that most have."""
-    formats, qualities = set(), []
-    for content in images:
-        try:
-            opened = open_encoded(content)
-        except MemoryError:
-            raise
-        except Exception:  # no image
-            continue
-        formats.add(str(opened.format))
-        tables = getattr(opened, "quantization", None)
-        if tables:
-            qualities.append(jpeg_quality(tables[min(tables)]))
-    if formats <= _LOSSLESS:
+    if {one.form for one in stored} <= _LOSSLESS:
         return ".png", _USUAL_QUALITY
+    qualities = [one.quality for one in stored if one.quality is not None]
     quality = int(np.quantile(qualities, 0.1, method="lower")) if qualities else _USUAL_QUALITY
     return ".jpg", min(max(quality, _LOWEST_QUALITY), _HIGHEST_QUALITY)
 
 
-def _common_size(images: Sequence[bytes]) -> tuple[int, int]:
+def _common_size(stored: Sequence[_Stored]) -> tuple[int, int]:
     """Return a width and a height that 19 of 20 images reach, so that few are enlarged."""
-    sizes = np.array([image.size for image in _decoded(images)])
-    width, height = np.quantile(sizes, 0.05, axis=0, method="lower").tolist()
+    width, height = np.quantile(np.array([one.size for one in stored]), 0.05, axis=0, method="lower").tolist()
     return int(width), int(height)
 
 
-def _decoded(images: Sequence[bytes]) -> "list[Image.Image]":
-    found = []
-    for content in images:
+def _decoded(images: pa.ChunkedArray) -> Iterator[np.ndarray]:
+    """Yield the pixels of each image that can be decoded, uint8 of shape (height, width, 3)."""
+    for image in images:
+        content = read_image(image.as_py())
         try:
-            found.append(_upright(content))
+            yield np.asarray(_upright(content))
         except MemoryError:
             raise
         except Exception:  # no image
             continue
-    return found
 
 
 def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
@@ -170,9 +194,9 @@ def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:
     return pixels[:, ::-1] if corner.endswith("right") else pixels
 
 
-def _patch_side(images: Sequence[bytes], corner: str) -> int:
+def _patch_side(images: pa.ChunkedArray, corner: str) -> int:
     """Return the side of the square to cover: that of the patch in most of these images, and a margin."""
-    sides = [_largest_flat(_turned(np.asarray(image), corner)) for image in _decoded(images)]
+    sides = [_largest_flat(_turned(pixels, corner)) for pixels in _decoded(images)]
     return int(np.quantile(sides, 0.75, method="lower")) + _MARGIN if sides else _MARGIN
 
 
@@ -182,8 +206,8 @@ def _largest_flat(turned: np.ndarray) -> int:
     return 1 + next((side for side, is_flat in enumerate(flat) if not is_flat), max(most - 1, 0))
 
 
-def _border_width(images: Sequence[bytes]) -> int:
-    widths = [_flat_frame(np.asarray(image)) for image in _decoded(images)]
+def _border_width(images: pa.ChunkedArray) -> int:
+    widths = [_flat_frame(pixels) for pixels in _decoded(images)]
     return int(np.quantile(widths, 0.75, method="lower")) + 2 if widths else 2
 
 

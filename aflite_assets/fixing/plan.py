@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import pyarrow as pa
 
-from aflite_assets.data.images import read_image
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.folders import MetadataFolder
 from aflite_assets.fixing.images import ImageChanges, plan_images
@@ -15,7 +15,7 @@ from aflite_assets.fixing.texts import TextChange, text_change
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
 from aflite_assets.scan.remedies import Remedy, remedies_of
 from aflite_assets.scan.rows import ScanRows
-from aflite_assets.specs.sources import ImageFolderSource, TableSource
+from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
 from aflite_assets.wording import counted, quoted
 
 _TEXT_KINDS = ("typography", "blanks")
@@ -36,7 +36,7 @@ class Origin:
     `unread`: why most of the rows may not have been read, so that none can be chosen; "" if all were.
     """
 
-    source: TableSource | ImageFolderSource | MetadataFolder
+    source: TableSource | ImageFolderSource | FeatureSource | MetadataFolder
     names: Mapping[str, str]
     needed: Mapping[str, str]
     source_rows: Mapping[str, int]
@@ -146,7 +146,7 @@ def _texts(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Orig
 
 
 def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Origin) -> tuple[ImageChanges, list[str]]:
-    names = [one.name for cue in cues for one in _properties(cue) if not _of_text(one) and _is_of_image(one)]
+    names = [one.name for cue in cues for one in _properties(cue) if _is_of_image(one, rows)]
     if not names or rows.images is None:
         return ImageChanges(), []
     if isinstance(origin.source, TableSource):
@@ -154,15 +154,15 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
             "the images lie inside of a table, which is not written back; export them to a folder with a metadata.csv, "
             "and scan and fix that, or use --by rebalance"
         )
-    scanned = np.flatnonzero(rows.scanned[: len(result.carriers)])
+    _require_all_scanned(result, rows)
+    scanned = np.flatnonzero(rows.scanned)
     carriers = np.asarray(result.carriers[scanned][:, [cue.number for cue in cues]].any(axis=1))
-    contents = [read_image(image.as_py()) for image in rows.images.take(scanned)]
-    changes = plan_images(names, contents, carriers)
+    changes = plan_images(names, rows.images.take(pa.array(scanned)), carriers)
     return changes, changes.phrases()
 
 
-def _is_of_image(one: CueProperty) -> bool:
-    return one.kind in ("file format", "image", "identifier") and not one.source
+def _is_of_image(one: CueProperty, rows: ScanRows) -> bool:
+    return one.kind in ("file format", "image", "identifier") and one.source not in rows.columns
 
 
 def _dropped(cues: Sequence[Cue], origin: Origin) -> tuple[str, ...]:
@@ -195,23 +195,29 @@ def _column(one: CueProperty, origin: Origin, *, must: bool) -> str:
     return name
 
 
+def _require_all_scanned(result: ScanResult, rows: ScanRows) -> None:
+    if len(result.carriers) < len(rows):
+        raise DataError(
+            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
+            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
+        )
+
+
 def _rows(
     result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int], *, shuffle: bool, seed: int
 ) -> tuple[dict[str, np.ndarray] | None, list[str]]:
     """Return the kept rows of each split of the source, and what is done with them."""
     if not cues and not shuffle:
         return None, []
-    if cues and len(result.carriers) < len(rows):
-        raise DataError(
-            f"a random sample of {counted(len(result.carriers))} of {len(rows):,} was scanned, so it is not known "
-            "which of the others carry the cue; mend it in another way, or fix a file of fewer rows"
-        )
+    if cues:
+        _require_all_scanned(result, rows)
     if cues and origin.unread:
         raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
     kept, phrases, start = {}, [], 0
     for number, (split, count) in enumerate(origin.source_rows.items()):
         rng = np.random.default_rng([seed, 3, number])
-        own = np.flatnonzero((origin.row_ids >= start) & (origin.row_ids < start + count))
+        inside = (origin.row_ids >= start) & (origin.row_ids < start + count)
+        own = np.flatnonzero(inside & (rows.labels >= 0))
         positions = np.arange(count)
         if cues:
             chosen = own[_balanced(result.carriers[own][:, cues], rows.labels[own], rng, split)]
@@ -227,9 +233,8 @@ def _rows(
 
 
 def _balanced(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator, split: str) -> np.ndarray:
-    labelled = np.flatnonzero(labels >= 0)
     try:
-        return labelled[rebalanced_rows(carriers[labelled], labels[labelled], rng)]
+        return rebalanced_rows(carriers, labels, rng)
     except DataError as error:
         raise DataError(f"{split}: {error}") from error
 

@@ -25,6 +25,8 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     Raises:
         DataError: neither the rows with the cue nor those without it hold all classes, so that no subset does.
     """
+    if not len(labels):
+        raise DataError("no row with a label was read, so none can be kept; give a file with labels")
     cells, codes = np.unique(carriers, axis=0, return_inverse=True)
     counts = np.zeros((len(cells), int(labels.max()) + 1))
     np.add.at(counts, (codes.reshape(-1), labels), 1)

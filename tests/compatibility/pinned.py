@@ -22,7 +22,8 @@ BUNDLED_RUNS = ("circles_1", "marked_digits", "template_nli")
 
 STORED = (
     "raw_dataset", "challenge_sets", "cue_scan", "train_sample", "warmup_split", "warmup_models", "embeddings",
-    "filtered_sets", "control_sets", "published_dataset", "forgettable_sets", "leaning_sets", "evaluator_models", "bias_evidence",
+    "filtered_sets", "control_sets", "published_dataset", "forgettable_sets", "leaning_sets", "evaluator_models",
+    "bias_evidence",
 )  # fmt: skip
 """Stages whose results are read as they were stored; every other one is run anew, by the present code."""
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aflite_assets.command_line.scanning.arguments import add_input_arguments, options_of, with_options
-from aflite_assets.command_line.terminal import escaped, escaped_lines, write_lines
-from aflite_assets.errors import AfliteError, DataError, SpecError
+from aflite_assets.command_line.scanning.arguments import add_input_arguments, options_of, run_or_refuse, with_options
+from aflite_assets.command_line.terminal import escaped, write_lines
+from aflite_assets.errors import DataError, SpecError
 from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from aflite_assets.fixing.plan import Changes, Origin
     from aflite_assets.scan.cues import Cue, ScanResult
 
-GONE, STILL_THERE, REFUSED = 0, 1, 2
-"""Exit codes. Wrong usage is 2 as in other commands. After 2 nothing is written."""
+GONE, STILL_THERE = 0, 1
+"""Exit codes beside `REFUSED`, after which nothing is written."""
 
 _FIX = """\
 Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it,
@@ -52,11 +52,7 @@ def add_command(commands: Any) -> None:
 
 
 def _fix(options: argparse.Namespace) -> int:
-    try:
-        return _fixed(options)
-    except AfliteError as error:
-        write_lines(sys.stderr, [escaped_lines(str(error))])
-        return REFUSED
+    return run_or_refuse(_fixed, options)
 
 
 def _fixed(options: argparse.Namespace) -> int:

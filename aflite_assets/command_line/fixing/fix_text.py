@@ -14,6 +14,7 @@ MOST_SHOWN = 12
 """Cues that were not to be mended of which the table has a line; JSON has all."""
 
 _NAME, _LABEL = 50, 16
+_NEXT = "Next: scan the copy and mend what it names, or begin again from the original with --by rebalance."
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,8 @@ def headline(compared: Sequence[ComparedCue]) -> list[str]:
     """Return a sentence for each cue that was to be mended, and one for artefacts that are new."""
     sentences = [_chosen_sentence(one) for one in compared if one.is_chosen and one.before is not None]
     new = [one.named for one in compared if one.change == "new" and one.named.is_artefact]
+    if any(one.is_chosen and one.change != "gone" for one in compared):
+        sentences.append(_NEXT)
     if new:
         verb = "is" if len(new) == 1 else "are"
         sentences.append(

@@ -9,11 +9,12 @@ from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, R
 from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.copying import Copied
+from aflite_assets.fixing.feature_files import column_name
 from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
 from aflite_assets.fixing.spec_file import first_content, fixed_content
 from aflite_assets.scan.properties.tables import as_numbers
-from aflite_assets.specs.sources import ImageFolderSource, TableSource, as_tuple
+from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource, as_tuple
 
 _TRAIN = "train"
 
@@ -60,7 +61,7 @@ def _bare_source(path: Path, roles: Roles) -> TableSource | ImageFolderSource | 
 def _origin_of_dataset(dataset: DatasetInput) -> Origin:
     spec = dataset.spec
     source = spec.source
-    if not isinstance(source, TableSource | ImageFolderSource):
+    if not isinstance(source, TableSource | ImageFolderSource | FeatureSource):
         raise DataError(
             f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
             "as CSV, JSON lines or Parquet, and fix that file"
@@ -71,12 +72,16 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
     features = columns.features if isinstance(columns.features, tuple) else ()
     given = {"text": columns.text, "text_pair": columns.text_pair, ID: columns.id}
     names = {name: column for name, column in given.items() if column is not None}
+    if isinstance(source, FeatureSource):
+        features = tuple(map(column_name, range(dataset.data.raw.examples.features.shape[1])))
     names |= {name: name for name in (*columns.attributes, *features)}
     unread = "" if dataset.data.complete else "the source is large, so that only its first rows were read"
+    is_numbered = isinstance(source, FeatureSource) and bool(spec.challenge_sets)
+    same_width = "a feature of the challenge sets too, whose files stay as they are"
     return Origin(
         source=source,
         names=names,
-        needed=_needed(dataset),
+        needed=_needed(dataset) | (dict.fromkeys(features, same_width) if is_numbered else {}),
         source_rows=dataset.data.raw.source_rows,
         row_ids=dataset.row_ids,
         inputs=frozenset(features),

@@ -2,8 +2,15 @@
 
 import argparse
 import shlex
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from aflite_assets.command_line.terminal import escaped_lines, write_lines
+from aflite_assets.errors import AfliteError
+
+REFUSED = 2
+"""Exit code of a file that is refused: nothing is known of it. Wrong usage has the same."""
 
 _MANY = ("text", "irrelevant", "skip")
 _ONE = ("label", "group", "delimiter", "encoding", "seed")
@@ -41,6 +48,18 @@ def with_options(options: argparse.Namespace, given: Mapping[str, Any]) -> argpa
     """Return the arguments with these options, and all others of `add_input_arguments` as by default."""
     default = {**dict.fromkeys(_ONE), **{name: [] for name in _MANY}, **_DEFAULTS}
     return argparse.Namespace(**{**vars(options), **default, **given})
+
+
+def run_or_refuse(work: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command and return its exit code; `REFUSED` with a message if something is refused."""
+    try:
+        return work(options)
+    except AfliteError as error:
+        said = str(error)
+    except PermissionError as error:
+        said = f"{error.filename} cannot be used ({error.strerror}); make it readable, or run as its owner"
+    write_lines(sys.stderr, [escaped_lines(said)])
+    return REFUSED
 
 
 def command_of(name: str, options: argparse.Namespace) -> str:

@@ -5,11 +5,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.command_line.scanning.arguments import add_input_arguments, command_of, options_of
-from aflite_assets.command_line.terminal import escaped_lines, write_lines
-from aflite_assets.errors import AfliteError, DataError
+from aflite_assets.command_line.scanning.arguments import (
+    REFUSED,
+    add_input_arguments,
+    command_of,
+    options_of,
+    run_or_refuse,
+)
+from aflite_assets.command_line.terminal import write_lines
+from aflite_assets.errors import DataError
 
-NOTHING, ARTEFACT, CANNOT_TELL = 0, 1, 2
+NOTHING, ARTEFACT, CANNOT_TELL = 0, 1, REFUSED
 """Exit codes. Wrong usage is 2 as in other commands, and so is a file that is refused: nothing is known of it."""
 
 _SCAN = """\
@@ -31,11 +37,7 @@ def add_command(commands: Any) -> None:
 
 
 def _scan(options: argparse.Namespace) -> int:
-    try:
-        return _scanned(options)
-    except AfliteError as error:
-        write_lines(sys.stderr, [escaped_lines(str(error))])
-        return CANNOT_TELL
+    return run_or_refuse(_scanned, options)
 
 
 def _scanned(options: argparse.Namespace) -> int:

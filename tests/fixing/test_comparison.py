@@ -1,0 +1,77 @@
+"""Cues before and after are matched by their properties, and a change for the worse is not mended."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aflite_assets.fixing.comparison import compare_scans, is_mended
+from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
+
+
+def _property(name: str) -> CueProperty:
+    return CueProperty("typography", f"{name} (text)", "text")
+
+
+def _cue(number: int, *names: str, label: str = "b", balanced: float = 0.8, same: tuple[str, ...] = ()) -> Cue:
+    numbers = (10, 0.6, 0.1, 0.8, 0.5, balanced, balanced - 0.1, balanced + 0.1, 0.001)
+    properties = tuple(map(_property, names))
+    same_properties = tuple(map(_property, same))
+    return Cue(
+        number, " and ".join(names), "typography", "artefact", label, *numbers,
+        properties=properties, same_properties=same_properties,
+    )  # fmt: skip
+
+
+def _result(*cues: Cue, classes: int = 2) -> ScanResult:
+    sizes = tuple(ClassSize(name, 50, 0.6) for name in "abc"[:classes])
+    carriers = np.zeros((100, len(cues)), dtype=bool)
+    sets = np.full(100, "all rows", dtype=object)
+    return ScanResult(cues, None, sizes, 100, 100, 10, (), carriers, sets, np.arange(100))
+
+
+@pytest.mark.parametrize(
+    ("after", "change"),
+    [
+        ((), "gone"),
+        ((_cue(0, "other"),), "gone"),
+        ((_cue(0, "dash", balanced=0.79),), "still there"),
+        ((_cue(0, "dash", balanced=0.64),), "weaker"),
+        ((_cue(0, "dash", label="a"),), "still there"),
+        ((_cue(0, "other", same=("dash",)),), "still there"),
+        ((_cue(0, "quote"),), "still there"),
+        ((_cue(0, "dash", "other"),), "gone"),
+        ((_cue(0, "dash", balanced=0.6), _cue(1, "quote", balanced=0.9)), "still there"),
+    ],
+)
+def test_what_became_of_a_cue(after: tuple[Cue, ...], change: str) -> None:
+    cue = _cue(0, "dash", same=("quote",))
+    assert compare_scans(_result(cue), _result(*after), [cue])[0].change == change
+
+
+def test_of_three_classes_the_class_counts() -> None:
+    cue = _cue(0, "dash")
+    before, after = _result(cue, classes=3), _result(_cue(0, "dash", label="a"), classes=3)
+    assert [one.change for one in compare_scans(before, after, [cue])] == ["gone", "new"]
+
+
+def test_chosen_cues_come_first_and_new_ones_last() -> None:
+    first, second = _cue(0, "dash"), _cue(1, "quote")
+    compared = compare_scans(_result(first, second), _result(first, _cue(1, "tab"), _cue(2, "bar")), [second])
+    assert [(one.named.name, one.change, one.is_chosen) for one in compared] == [
+        ("quote", "gone", True),
+        ("dash", "still there", False),
+        ("tab", "new", False),
+        ("bar", "new", False),
+    ]
+
+
+def test_mended_means_gone_without_a_new_artefact() -> None:
+    cue, other = _cue(0, "dash"), _cue(1, "quote")
+    before = _result(cue, other)
+    assert is_mended(compare_scans(before, _result(replace(other, number=0)), [cue]))
+    assert not is_mended(compare_scans(before, _result(cue), [cue]))
+    assert not is_mended(compare_scans(before, _result(_cue(0, "tab")), [cue]))
+    assert is_mended(compare_scans(before, _result(replace(_cue(0, "tab"), reason=None)), [cue]))
+    follower = replace(_cue(1, "tab"), explained_by=0)
+    assert is_mended(compare_scans(before, _result(replace(other, number=0), follower), [cue]))

@@ -347,6 +347,8 @@ def test_images_are_stored_alike(run: Run, names: Callable[..., list[str]], tmp_
     folder = _photos(tmp_path / "photos")
     assert any("JPEG quality" in name or "EXIF" in name or "camera" in name for name in names(folder)[:1])
     (folder / "dog" / "broken.jpg").write_bytes(b"no image")
+    code, _, err = run("fix", folder, "--cue", 1, "--to", folder / "new")
+    assert (code, "lies inside of the images in" in err, (folder / "new").exists()) == (2, True, False)
     code, out, err = run("fix", folder, "--cue", 1, "--to", tmp_path / "new")
     assert (code, err) == (0, ""), out
     assert "All images are stored as JPEG of quality 80 without metadata, turned upright." in out

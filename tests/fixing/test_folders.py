@@ -31,7 +31,7 @@ def _folder(root: Path, files: dict[str, bytes]) -> Path:
 def _levels(folder: Path) -> dict[str, int]:
     """The grey level of every image below a folder by its path."""
     paths = [path for path in folder.rglob("*") if path.suffix in (".png", ".bmp")]
-    return {path.relative_to(folder).as_posix(): Image.open(path).convert("L").getpixel((0, 0)) for path in paths}
+    return {path.relative_to(folder).as_posix(): int(np.asarray(Image.open(path).convert("L"))[0, 0]) for path in paths}
 
 
 def test_a_folder_per_class_keeps_its_paths_with_new_endings_that_differ(tmp_path: Path) -> None:

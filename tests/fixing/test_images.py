@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.fixing.images import ImageChanges, changed_image, plan_images
@@ -67,7 +68,9 @@ def test_the_common_format_is_png_without_losses_and_else_jpeg_of_a_quality_that
     )  # fmt: skip
     changes = plan_images(["JPEG quality = 95"], _column([*mixed, b"no image"]), np.append(carriers, False))
     assert (changes.extension, changes.quality, changes.size) == (".jpg", 70, None)
-    stored = {_opened(changed_image(content, changes)).quantization[0][0] for content in mixed}
+    opened = [_opened(changed_image(content, changes)) for content in mixed]
+    stored = {tuple(image.quantization[0]) for image in opened if isinstance(image, JpegImageFile)}
+    assert {image.format for image in opened} == {"JPEG"}
     assert len(stored) == 1
     assert changed_image(b"no image", changes) is None
 

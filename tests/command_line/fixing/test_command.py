@@ -91,7 +91,7 @@ def _planted(kind: str, count: int = COUNT) -> list[Row]:
     return rows
 
 
-CHANGED = {
+CHANGED: dict[str, tuple[str, str, list[str]]] = {
     "ellipsis": ("ellipsis sign (\u2026) (review)", "review", []),
     "blanks": ("two blanks in a row (review)", "review", []),
     "identifier": ("record_id at most", "record_id", []),
@@ -315,6 +315,20 @@ def test_every_split_is_rebalanced_by_its_own_rows(run: Run, tmp_path: Path) -> 
     path = _dataset(tmp_path, "ellipsis", limit={"train": 800})
     code, _, err = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
     assert (code, "limit in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
+
+
+def test_rows_that_are_held_out_of_train_are_rebalanced_with_it(run: Run, tmp_path: Path) -> None:
+    source = {"format": "csv", "splits": {"train": "train.csv"}}
+    path = _dataset(tmp_path, "ellipsis", source=source, holdout={"test": 0.3})
+    code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "new")
+    assert code == 0
+    before, rows = _read(tmp_path / "train.csv"), _read(tmp_path / "new" / "train.csv")
+    assert f"{len(rows)} of 900 rows are kept" in out
+    places = [before.index(row) for row in rows]
+    assert places == sorted(places)
+    marked = np.array(["\u2026" in row["review"] for row in rows])
+    of_yes = np.array([row["label"] == "yes" for row in rows])
+    assert of_yes[marked].mean() == pytest.approx(of_yes[~marked].mean(), abs=0.5 / marked.sum() + 1e-9)
 
 
 def test_sources_that_are_not_written_back_are_refused(run: Run, tmp_path: Path) -> None:

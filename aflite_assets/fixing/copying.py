@@ -37,6 +37,24 @@ def require_free(to: Path) -> None:
         raise DataError(f"--to {str(to)!r} exists and is not an empty folder; name a new one")
 
 
+def require_outside(to: Path, origin: Origin) -> None:
+    """Refuse a place inside of a folder of images, whose copies would be images of the original.
+
+    Raises:
+        DataError: `to` lies below a folder of the source.
+    """
+    match origin.source:
+        case ImageFolderSource():
+            folders = origin.source.folders()
+        case MetadataFolder():
+            folders = [origin.source.folder]
+        case _:
+            folders = []
+    for folder in folders:
+        if to.resolve().is_relative_to(folder.resolve()):
+            raise DataError(f"--to {str(to)!r} lies inside of the images in {str(folder)!r}; name a folder beside it")
+
+
 @contextmanager
 def new_folder(to: Path) -> Iterator[Path]:
     """Give a folder beside `to` that takes its place at the end; if anything is raised, nothing is left of it.

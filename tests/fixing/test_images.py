@@ -69,7 +69,8 @@ def test_the_common_format_is_png_without_losses_and_else_jpeg_of_a_quality_that
     changes = plan_images(["JPEG quality = 95"], _column([*mixed, b"no image"]), np.append(carriers, False))
     assert (changes.extension, changes.quality, changes.size) == (".jpg", 70, None)
     opened = [_opened(changed_image(content, changes)) for content in mixed]
-    stored = {one.quantization[0][0] for one in opened if isinstance(one, JpegImageFile)}
+    stored = {tuple(image.quantization[0]) for image in opened if isinstance(image, JpegImageFile)}
+    assert {image.format for image in opened} == {"JPEG"}
     assert len(stored) == 1
     assert changed_image(b"no image", changes) is None
 

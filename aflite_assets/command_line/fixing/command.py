@@ -14,6 +14,7 @@ from aflite_assets.wording import counted
 if TYPE_CHECKING:
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.scanning.inputs import ScanInput
+    from aflite_assets.fixing.copying import Copied
     from aflite_assets.fixing.plan import Changes, Origin
     from aflite_assets.scan.cues import Cue, ScanResult
 
@@ -57,20 +58,23 @@ def _fix(options: argparse.Namespace) -> int:
 
 def _fixed(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.fixing.fix_text import fixed_json, fixed_lines
+    from aflite_assets.command_line.fixing.origins import origin_of
     from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
-    from aflite_assets.command_line.scanning.inputs import read_input
+    from aflite_assets.command_line.scanning.inputs import read_input, roles_of
     from aflite_assets.fixing.comparison import is_mended
-    from aflite_assets.fixing.copying import require_free
+    from aflite_assets.fixing.copying import require_free, require_outside
 
     require_free(options.to)
     scanned = None if options.scan is None else read_scan_file(options.scan, options)
     options = options if scanned is None else with_options(options, scanned.options)
     read = read_input(options)
+    origin = origin_of(read, Path(options.file), roles_of(options))  # refuses sources before they are scanned
+    require_outside(options.to, origin)
     result = read.scan(seed=options.seed)
     cues = _chosen(result, options.cue)
     if scanned is not None:
         require_same_cues(scanned, cues)
-    fixed = _written(options, read, result, cues)
+    fixed = _written(options, read, origin, result, cues)
     write_lines(sys.stdout, [fixed_json(fixed)] if options.json else fixed_lines(fixed))
     return GONE if is_mended(fixed.compared) else STILL_THERE
 
@@ -85,17 +89,16 @@ def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
     return [result.cues[number - 1] for number in dict.fromkeys(numbers)]
 
 
-def _written(options: argparse.Namespace, read: "ScanInput", result: "ScanResult", cues: "list[Cue]") -> "Fixed":
+def _written(
+    options: argparse.Namespace, read: "ScanInput", origin: "Origin", result: "ScanResult", cues: "list[Cue]"
+) -> "Fixed":
     """Write the copy and its YAML file, and scan it before it takes its place."""
     from aflite_assets.command_line.fixing.fix_text import Fixed
-    from aflite_assets.command_line.fixing.origins import copied_file, origin_of
-    from aflite_assets.command_line.scanning.inputs import roles_of
+    from aflite_assets.command_line.fixing.origins import copied_file
     from aflite_assets.fixing.comparison import compare_scans
     from aflite_assets.fixing.copying import new_folder, write_copy
     from aflite_assets.fixing.plan import plan_changes
 
-    path = Path(options.file)
-    origin = origin_of(read, path, roles_of(options))
     changes = plan_changes(result, read.rows, origin, cues, by=options.by, seed=options.seed)
     with new_folder(options.to) as aside:
         copied = write_copy(origin, changes, aside, seed=options.seed)
@@ -116,7 +119,7 @@ def _write_spec(
     read: "ScanInput",
     origin: "Origin",
     changes: "Changes",
-    copied: Any,
+    copied: "Copied",
     folder: Path,
     cues: "list[Cue]",
 ) -> str | None:

@@ -317,6 +317,20 @@ def test_every_split_is_rebalanced_by_its_own_rows(run: Run, tmp_path: Path) -> 
     assert (code, "limit in 'reviews.yaml' leaves most rows unread" in err) == (2, True)
 
 
+def test_rows_that_are_held_out_of_train_are_rebalanced_with_it(run: Run, tmp_path: Path) -> None:
+    source = {"format": "csv", "splits": {"train": "train.csv"}}
+    path = _dataset(tmp_path, "ellipsis", source=source, holdout={"test": 0.3})
+    code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "new")
+    assert code == 0
+    before, rows = _read(tmp_path / "train.csv"), _read(tmp_path / "new" / "train.csv")
+    assert f"{len(rows)} of 900 rows are kept" in out
+    places = [before.index(row) for row in rows]
+    assert places == sorted(places)
+    marked = np.array(["\u2026" in row["review"] for row in rows])
+    of_yes = np.array([row["label"] == "yes" for row in rows])
+    assert of_yes[marked].mean() == pytest.approx(of_yes[~marked].mean(), abs=0.5 / marked.sum() + 1e-9)
+
+
 def test_sources_that_are_not_written_back_are_refused(run: Run, tmp_path: Path) -> None:
     code, _, err = run("fix", "template_nli", "--cue", 1, "--to", tmp_path / "new")
     assert code == 2
@@ -347,6 +361,8 @@ def test_images_are_stored_alike(run: Run, names: Callable[..., list[str]], tmp_
     folder = _photos(tmp_path / "photos")
     assert any("JPEG quality" in name or "EXIF" in name or "camera" in name for name in names(folder)[:1])
     (folder / "dog" / "broken.jpg").write_bytes(b"no image")
+    code, _, err = run("fix", folder, "--cue", 1, "--to", folder / "new")
+    assert (code, "lies inside of the images in" in err, (folder / "new").exists()) == (2, True, False)
     code, out, err = run("fix", folder, "--cue", 1, "--to", tmp_path / "new")
     assert (code, err) == (0, ""), out
     assert "All images are stored as JPEG of quality 80 without metadata, turned upright." in out

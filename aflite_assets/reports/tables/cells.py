@@ -149,4 +149,6 @@ def property_name(one: PropertyLeaning) -> str:
         return f"the word “{short(one.word, _LONGEST_NAME)}” of {name}"
     if one.kind == "column":
         return name if name.startswith("column ") else f"the column {name}"
-    return {"attribute": f"the attribute {name}", "typography": f"the typography “{name}”"}.get(one.kind, f"the {name}")
+    if one.kind == "length":
+        return f"the {name}"
+    return f"the attribute {name}" if one.kind == "attribute" else f"“{name}”"

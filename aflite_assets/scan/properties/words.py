@@ -54,7 +54,7 @@ def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[Prope
     for name, words in GROUPS.items():
         inside = np.array([word in words for word in tokens.vocabulary], dtype=bool)
         shown = f"{name} such as {', '.join(_quoted(word) for word in _SHOWN[name])} ({source})"
-        info = info_of("words", shown, absent=f"no {shown}", source=source, declared=declared)
+        info = info_of("word group", shown, absent=f"no {shown}", source=source, declared=declared)
         yield info, np.bincount(tokens.rows, inside[tokens.words], minlength=tokens.texts) > 0
 
 

@@ -100,7 +100,8 @@ def run(
     )
     evaluator = leaning_evaluator(settings.representations, settings.evaluators)
     asked = evaluator is not None and right_answers(full) is None
-    found = candidates(full, settings, cues=cue_properties(inputs.cue_scan)) if asked else ()
+    cues = cue_properties(inputs.cue_scan, pairs="text_pair" in full.table.column_names)
+    found = candidates(full, settings, cues=cues) if asked else ()
     for one in found:
         context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
@@ -119,16 +120,21 @@ _COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"}
 what it shows."""
 
 
-def cue_properties(scanned: PublishedResult) -> tuple[Property, ...]:
+_GROUP = "word group"
+"""Kind of words that stand for one thing, such as negations. Of a single text they may be what the text is about."""
+
+
+def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
     """Return the cues of the scan on which models may lean, artefacts and signs, as properties with values yes and no.
 
     Cues that a stronger one explains, and those that no model sees, are left out. A row that the scan did not look at,
-    of a large set, has neither value.
+    of a large set, has neither value. `pairs`: whether rows are pairs of texts, of which groups of words are asked too.
     """
+    left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
     found = []
     for cue in read_scan(scanned).cues[:CUES_WITH_ROWS]:
-        if cue.explained_by is None and not (_COVERED | UNSEEN) & cue.kinds:
+        if cue.explained_by is None and not left_out & cue.kinds:
             own = carried.filter(pc.equal(carried["cue"], cue.number))
             found.append(Property(cue.kind, cue.name, _CueReader(own, rows), cue.reason))
     return tuple(found)

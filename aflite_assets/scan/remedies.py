@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
@@ -63,6 +64,8 @@ def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
 
 
 def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
+    if one.name.startswith(BROKEN_WORD):
+        return ("rebalance",)
     if one.name in _BY_NAME:
         return _BY_NAME[one.name]
     if one.kind == "image" and CORNER.fullmatch(one.name):

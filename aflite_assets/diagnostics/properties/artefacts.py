@@ -99,6 +99,9 @@ TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
 }
 """Names of typographic properties of a text, and whether a text has one."""
 
+BROKEN_WORD = "word broken in two"
+"""A blank in the middle of a word; which words are broken, all texts together tell (`scan`)."""
+
 BLANKS: Mapping[str, Callable[[str], bool]] = {
     "blank at the beginning": lambda text: text[:1].isspace(),
     "blank at the end": lambda text: text[-1:].isspace(),

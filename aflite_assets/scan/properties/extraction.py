@@ -11,7 +11,7 @@ from aflite_assets.scan.properties.records import Flags, Number, Properties, joi
 from aflite_assets.scan.properties.tables import column_properties
 from aflite_assets.scan.properties.texts import answer_numbers, pair_numbers, text_flags, text_numbers
 from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
-from aflite_assets.scan.properties.words import ending_flags, group_flags, word_flags
+from aflite_assets.scan.properties.words import broken_word_flag, ending_flags, group_flags, word_flags
 from aflite_assets.scan.rows import ScanRows
 
 
@@ -69,6 +69,7 @@ def _text_properties(
         flags += [
             text_flags(texts, name, declared=is_declared),
             group_flags(tokens[name], name, declared=is_declared),
+            broken_word_flag(tokens[name], name, declared=is_declared),
             word_flags(tokens[name], name, fewest=fewest, declared=is_declared),
             ending_flags(texts, name, fewest=fewest, declared=is_declared),
         ]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD
 from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of, info_of
 from aflite_assets.scan.properties.tokens import Tokens
 
@@ -56,6 +57,34 @@ def _groups(tokens: Tokens, source: str, declared: bool) -> Iterator[tuple[Prope
         shown = f"{name} such as {', '.join(_quoted(word) for word in _SHOWN[name])} ({source})"
         info = info_of("word group", shown, absent=f"no {shown}", source=source, declared=declared)
         yield info, np.bincount(tokens.rows, inside[tokens.words], minlength=tokens.texts) > 0
+
+
+_RARE, _KNOWN = 3, 3
+"""A part that stands in fewer places, and the whole word in as many, make a word that was broken."""
+
+
+def broken_word_flag(tokens: Tokens, source: str, *, declared: bool = False) -> Flags:
+    """Return which texts have a word that is broken by a blank, such as "chil dren" after a hyphen at a line's end.
+
+    Two neighbouring words are one if they make a word of these texts, and one of them hardly stands anywhere else.
+    """
+    name, absent = f"{BROKEN_WORD} ({source})", f"no {BROKEN_WORD} ({source})"
+    info = info_of("blanks", name, absent=absent, source=source, declared=declared)
+    return flags_of([(info, _has_broken_word(tokens))], rows=tokens.texts)
+
+
+def _has_broken_word(tokens: Tokens) -> np.ndarray:
+    has = np.zeros(tokens.texts, dtype=bool)
+    counts = np.bincount(tokens.words, minlength=len(tokens.vocabulary))
+    rare = counts[tokens.words] < _RARE
+    places = np.flatnonzero((tokens.rows[1:] == tokens.rows[:-1]) & (rare[1:] | rare[:-1]))
+    known = {tokens.vocabulary[word] for word in np.flatnonzero(counts >= _KNOWN).tolist()}
+    first, second = tokens.words[places].tolist(), tokens.words[places + 1].tolist()
+    for place, left, right in zip(places.tolist(), first, second, strict=True):
+        parts = tokens.vocabulary[left], tokens.vocabulary[right]
+        if min(map(len, parts)) > 1 and "".join(parts) in known:
+            has[tokens.rows[place]] = True
+    return has
 
 
 def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = False) -> Flags:

@@ -6,7 +6,7 @@ import pytest
 from aflite_assets.scan.properties.records import Flags, Number
 from aflite_assets.scan.properties.texts import answer_numbers, pair_numbers, text_flags, text_numbers
 from aflite_assets.scan.properties.tokens import common_words, tokens_of
-from aflite_assets.scan.properties.words import ending_flags, group_flags, word_flags
+from aflite_assets.scan.properties.words import broken_word_flag, ending_flags, group_flags, word_flags
 
 
 def _has(flags: Flags, name: str) -> list[int]:
@@ -140,3 +140,17 @@ def test_answers_are_ranked_in_their_question() -> None:
     kinds = {number.info.name: number.info.reason for number in numbers}
     assert kinds["place among the answers of the question"] == "artefact"
     assert kinds["rank of the answer by length, longest first"] is None
+
+
+def test_words_that_a_blank_breaks_are_seen_by_the_words_of_all_texts() -> None:
+    texts = ["The children play.", "All children sing.", "Children and in dustrial sites", "An industrial town"]
+    texts += ["Two chil dren run.", "An industrial plant", "industrial works", "any one may be here", ""]
+    flags = broken_word_flag(tokens_of(texts), "text")
+    assert [info.name for info in flags.infos] == ["word broken in two (text)"]
+    assert np.flatnonzero(flags.present.toarray()[:, 0]).tolist() == [2, 4]
+    assert flags.infos[0].reason == "artefact"
+
+
+def test_two_frequent_words_are_no_broken_one() -> None:
+    texts = ["any one", "anyone", "any", "one"] * 5
+    assert broken_word_flag(tokens_of(texts), "text").present.nnz == 0

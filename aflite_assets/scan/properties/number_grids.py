@@ -1,0 +1,70 @@
+"""Grids on which numbers lie: multiples of 5, 10 and 100, and whole numbers of another unit that were converted."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+UNITS: Mapping[tuple[str, str], float] = {
+    ("inches", "mm"): 25.4,
+    ("inches", "cm"): 2.54,
+    ("feet", "cm"): 30.48,
+    ("feet", "m"): 0.3048,
+    ("miles", "km"): 1.609344,
+    ("ounces", "g"): 28.349523125,
+    ("pounds", "g"): 453.59237,
+    ("pounds", "kg"): 0.45359237,
+    ("fluid ounces", "ml"): 29.5735295625,
+    ("cm", "inches"): 1 / 2.54,
+    ("kg", "pounds"): 1 / 0.45359237,
+    ("km", "miles"): 1 / 1.609344,
+}
+"""Units that are converted, with how much one of the first is in the second."""
+
+_MULTIPLES = (5, 10, 100)
+"""Of the last digit that is written."""
+
+_MOST_DIGITS = 4
+_BY_CHANCE = 0.1
+"""Share of numbers that lie on a grid by chance, above which it is not asked for."""
+
+_FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
+"""Different numbers that a column needs, and that must lie on the grid: else it is about single values."""
+
+
+def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name of a grid, such as "a whole number of inches (25.4 mm)", and which rows lie on it.
+
+    `values`: float64 of shape (rows,), NaN where a row has none. Nothing is yielded of columns with fewer than 100
+    different numbers, or with more than four digits after the point.
+    """
+    different = np.unique(values[np.isfinite(values)])
+    step = _step(different) if len(different) >= _FEWEST_VALUES else None
+    if step is None:
+        return
+    for multiple in _MULTIPLES:
+        if (on_grid := _on_grid(values, different, multiple * step, step)) is not None:
+            yield f"a multiple of {multiple * step:g}", on_grid
+    for (counted, written), unit in UNITS.items():
+        if step / unit <= _BY_CHANCE and (on_grid := _on_grid(values, different, unit, step)) is not None:
+            yield f"a whole number of {counted} ({unit:.5g} {written})", on_grid
+
+
+def _step(different: np.ndarray) -> float | None:
+    """Return the last digit that is written: 1, 0.1, ... 0.0001; None for numbers with more digits."""
+    for digits in range(_MOST_DIGITS + 1):
+        scaled = different * 10**digits
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-6 * max(1.0, np.abs(scaled).max() * 1e-6):
+            return float(10.0**-digits)
+    return None
+
+
+def _on_grid(values: np.ndarray, different: np.ndarray, unit: float, step: float) -> np.ndarray | None:
+    """Return which values are `unit` times a whole number from 1 on, rounded to `step`; None if too few or all are."""
+    on_grid = _is_multiple(values, unit, step)
+    on_own = int(_is_multiple(different, unit, step).sum())
+    return on_grid if _FEWEST_ON_GRID <= on_own < len(different) else None
+
+
+def _is_multiple(values: np.ndarray, unit: float, step: float) -> np.ndarray:
+    whole = np.rint(values / unit)
+    return np.asarray((np.abs(whole) >= 1) & (np.abs(values - whole * unit) <= 0.5001 * step))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.columns import NO_VALUE
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.values import as_texts
 
 Role = Literal["attribute", "column"]
@@ -17,6 +18,9 @@ Role = Literal["attribute", "column"]
 
 ALL_ROWS = "all rows"
 """The set of a dataset that has no split named train."""
+
+_DIGITS = 6
+"""Digits of a number that float32 keeps."""
 
 NO_CLASS = -1
 """The label of a row of another set whose class the scanned rows lack."""
@@ -89,12 +93,17 @@ def _taken(values: np.ndarray | Sequence[str | None], positions: np.ndarray) -> 
 
 
 def rows_of_examples(
-    examples: Examples, *, others: Mapping[str, Examples] | None = None, feature_names: Sequence[str] = ()
+    examples: Examples,
+    *,
+    others: Mapping[str, Examples] | None = None,
+    feature_names: Sequence[str] = (),
+    scale: Scale | None = None,
 ) -> ScanRows:
     """Return the rows of a dataset: its train split first, then its other splits, then `others` (challenge sets).
 
     Rows of `others` keep their class if the dataset has a class of that name. `feature_names`: names of the feature
-    columns in order; else they are called "column 0" and so on. Without a split named train, all rows are scanned.
+    columns in order; else they are called "column 0" and so on. `scale`: by which all features were standardised; they
+    are scanned as the source writes them. Without a split named train, all rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -118,7 +127,7 @@ def rows_of_examples(
         images=pa.chunked_array([chunk for one in kept for chunk in one.table["image"].chunks])
         if examples.modality == "image"
         else None,
-        columns={**_attributes(kept), **_features(kept, feature_names)},
+        columns={**_attributes(kept), **_features(kept, feature_names, scale)},
         ids=None if _are_hashes(ids) else ids,
         answers=right_answers(named[next(iter(named))]) is not None,
         ordered_by_reader=by_folder,
@@ -166,14 +175,28 @@ def _attributes(parts: Sequence[Examples]) -> dict[str, TableColumn]:
     return columns
 
 
-def _features(parts: Sequence[Examples], names: Sequence[str]) -> dict[str, TableColumn]:
+def _features(parts: Sequence[Examples], names: Sequence[str], scale: Scale | None) -> dict[str, TableColumn]:
     if parts[0].modality != "features":
         return {}
     width = parts[0].features.shape[1]
     fits = [one.features if one.features.shape[1] == width else np.full((len(one), width), np.nan) for one in parts]
-    matrix = np.concatenate(fits)
+    matrix = _as_written(np.concatenate(fits), scale)
     named = [names[place] if place < len(names) else f"column {place}" for place in range(width)]
-    return {name: TableColumn("column", matrix[:, place].astype(np.float64)) for place, name in enumerate(named)}
+    return {name: TableColumn("column", matrix[:, place]) for place, name in enumerate(named)}
+
+
+def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
+    """Return float32 features in the source's units, float64, without the digits that float32 made up."""
+    values = features.astype(np.float64)
+    sizes = np.abs(values)
+    if scale is not None:
+        values = values * scale.deviation + scale.mean
+        sizes = np.maximum(np.abs(values), scale.deviation)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        after_point = _DIGITS - np.ceil(np.log10(sizes))
+        power = 10.0 ** np.abs(after_point)  # so that a whole number stays one: 10.0**-2 is no exact number
+        rounded = np.where(after_point >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
+    return np.where(np.isfinite(rounded), rounded, values)
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:

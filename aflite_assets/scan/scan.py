@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
@@ -80,6 +81,7 @@ def scan_examples(
     seed: int,
     others: Mapping[str, Examples] | None = None,
     feature_names: Sequence[str] = (),
+    scale: Scale | None = None,
 ) -> ScanResult:
     """Scan the train split of a dataset; its other splits and `others` show whether cues hold there.
 
@@ -89,14 +91,14 @@ def scan_examples(
         seed: decides the cuts and the permutations.
         others: challenge sets by name.
         feature_names: names of the feature columns, in order.
+        scale: by which the features were standardised, if they were.
 
     Raises:
         InvalidInputError: there is no row.
         MissingDataError: an image file is missing.
     """
-    return scan_rows(
-        rows_of_examples(examples, others=others, feature_names=feature_names), settings=settings, seed=seed
-    )
+    rows = rows_of_examples(examples, others=others, feature_names=feature_names, scale=scale)
+    return scan_rows(rows, settings=settings, seed=seed)
 
 
 def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResult:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.cues import CUE_ROWS, SURFACE_CUES, cue_rows, surface_cues
 from aflite_assets.scan.rows import ScanRows, TableColumn, rows_of_examples
@@ -192,3 +193,33 @@ def test_a_property_of_half_of_the_rows_is_named_and_of_most_its_lack(others: fl
     values = np.where(rng.random(1_200) < np.where(labels == 1, 0.95, others), np.nan, rng.normal(size=1_200))
     result = scan_rows(build_rows(labels, columns={"x": TableColumn("column", values)}), settings=SETTINGS, seed=0)
     assert (np.isnan(values).mean() > 0.5, result.cues[0].name) == (True, name)
+
+
+@pytest.mark.parametrize("standardised", [False, True])
+def test_features_are_scanned_as_the_source_writes_them(standardised: bool) -> None:
+    """Float32 keeps six digits, and a standardised column is brought back to its units."""
+    rng = np.random.default_rng(0)
+    labels = draw_labels(rng, 2_000)
+    inches = rng.random(2_000) < np.where(labels == 1, 0.6, 0.05)
+    lengths = np.where(inches, np.rint(rng.integers(4, 40, 2_000) * 25.4), rng.integers(100, 1_000, 2_000))
+    matrix = np.column_stack([lengths, np.round(rng.normal(0.5, 0.1, 2_000), 2)])
+    table = pa.table(
+        {
+            "row_id": np.arange(2_000),
+            "source_id": [f"{row:016x}" for row in range(2_000)],
+            "split": ["train"] * 2_000,
+            "label": labels,
+            "features": pa.array(matrix.astype(np.float32).tolist(), pa.list_(pa.float32())),
+        }
+    )
+    examples = Examples(table, ("no", "yes"))
+    scale = Scale.of(examples) if standardised else None
+    scanned = examples if scale is None else scale.applied(examples)
+    rows = rows_of_examples(scanned, feature_names=("length", "weight"), scale=scale)
+    assert [np.abs(one.values - matrix[:, place]).max() for place, one in enumerate(rows.columns.values())] == [
+        0.0,
+        0.0,
+    ]
+    result = scan_examples(scanned, settings=SETTINGS, seed=0, feature_names=("length", "weight"), scale=scale)
+    assert result.cues[0].name == "length is a whole number of inches (25.4 mm)"
+    assert result.cues[0].label == "yes"

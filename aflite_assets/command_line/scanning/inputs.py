@@ -102,6 +102,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
         examples,
         others={one.name: one.raw.examples for one in challenges.read},
         feature_names=columns if isinstance(columns, tuple) else (),
+        scale=data.raw.scale,
     )
     ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
     row_ids = np.concatenate(ids) if ids else examples.row_ids

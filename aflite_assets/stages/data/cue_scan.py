@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from aflite_assets.analysis.tidy import to_json
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
@@ -68,6 +69,7 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
         seed=settings.seed,
         others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},
         feature_names=names,
+        scale=Scale.load(inputs.raw_dataset.path),
     )
     _write(found, draft)
     context.progress.log(headline(found))

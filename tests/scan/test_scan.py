@@ -217,7 +217,7 @@ def test_features_are_scanned_as_the_source_writes_them(standardised: bool) -> N
     scanned = examples if scale is None else scale.applied(examples)
     rows = rows_of_examples(scanned, feature_names=("length", "weight"), scale=scale)
     for place, one in enumerate(rows.columns.values()):
-        assert (one.values == matrix[:, place]).all()
+        assert np.array_equal(np.asarray(one.values), matrix[:, place])
     result = scan_examples(scanned, settings=SETTINGS, seed=0, feature_names=("length", "weight"), scale=scale)
     assert result.cues[0].name == "length is a whole number of inches (25.4 mm)"
     assert result.cues[0].label == "yes"

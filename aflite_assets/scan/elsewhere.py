@@ -38,12 +38,14 @@ def _measured(name: str, carriers: np.ndarray, is_class: np.ndarray, balanced: f
 
     effects = measure_effects(csc_array(carriers[:, None].astype(np.float64)), is_class, units)
     here, low, high = float(effects.balanced[0]), float(effects.low[0]), float(effects.high[0])
-    return Elsewhere(name, len(carriers), _state(here, low, high, balanced), here, low, high)
+    return Elsewhere(name, len(carriers), _state(low, high, balanced), here, low, high)
 
 
-def _state(here: float, low: float, high: float, scanned: float) -> State:
+def _state(low: float, high: float, scanned: float) -> State:
+    """Say how the cue does there. Half of what it tells in the scanned rows is the bound: it must surely be missed."""
+    half = 0.5 + (scanned - 0.5) / 2
     if high < 0.5:
         return "reversed"
     if low <= 0.5:
-        return "gone" if here - 0.5 < (scanned - 0.5) / 2 else "cannot tell"
-    return "weaker" if here - 0.5 < (scanned - 0.5) / 2 else "holds"
+        return "gone" if high < half else "cannot tell"
+    return "weaker" if high < half else "holds"

@@ -85,8 +85,9 @@ def reach_sentence(result: ScanFacts) -> str:
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:
-    """Return a sentence for each other set in which the cue does not hold as in the scanned rows."""
+    """Return a sentence for each other set in which it can be told whether the cue holds as in the scanned rows."""
     told = {
+        "holds": "it holds on",
         "reversed": "it is reversed on",
         "gone": "it tells nothing on",
         "weaker": "it tells less on",

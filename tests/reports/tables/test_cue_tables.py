@@ -15,7 +15,7 @@ def test_a_cue_has_a_line_with_its_numbers_and_where_it_does_not_hold(planted: B
     assert first.headings == ("artefact", STOP.name)
     assert [cell.plain for cell in first.cells] == [
         "contradiction", "320", "60.0", "10.0", "75.0", "40.0", "75.0, [71.0, 79.0]",
-        "it tells nothing on “hans”: 50 % [45 %, 55 %]",
+        "it tells nothing on “hans”: 50 % [45 %, 55 %]; it holds on “test”: 74 % [70 %, 78 %]",
     ]  # fmt: skip
     assert (second.headings[0], second.cells[-1].text) == ("yours to judge", DASH)
     assert table.notes == (

@@ -72,7 +72,7 @@ def _edit(file: Path, **changes: Any) -> None:
 
 
 def test_nothing_to_do(vectors: Path, run: Run) -> None:
-    table = "dataset  stage   state  last time  why\nvectors  all 15  found\n\nfound: its result is there\n\n"
+    table = "dataset  stage   state  last time  why\nvectors  all 16  found\n\nfound: its result is there\n\n"
     assert run("plan", "vectors") == (0, f"{table}a refresh now would do nothing: all is found\n", "")
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
 
@@ -81,7 +81,7 @@ def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -
     shutil.rmtree(home / "results")
     assert run("refresh")[:2] == (0, f"never made, and not begun: vectors; {how_to_start('vectors')}\n")
     outlook = run("plan", "vectors")[1].partition("a refresh now would:\n")[2]
-    assert outlook == "  vectors: make raw_dataset, then what follows (at most 14 stages)\n"
+    assert outlook == "  vectors: make raw_dataset, then what follows (at most 15 stages)\n"
     code, out, err = run("refresh", "vectors")
     assert code == 0
     assert [line.split()[1] for line in out.splitlines()[: len(STAGES)]] == list(STAGES)
@@ -135,7 +135,7 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     assert report.startswith("vectors: benchmark_report made in ")
     assert where.startswith("vectors: the report is /")
     assert "<html" in Path(where.removeprefix("vectors: the report is ")).read_text()
-    assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 15  found"
+    assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 16  found"
 
 
 def test_the_plan_as_json(vectors: Path, run: Run) -> None:
@@ -183,8 +183,8 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) ->
 
     _edit(vectors, title="Other")
     out = run("plan", "vectors", "circles_1")[1]
-    assert "circles_1  all 15             never made\n" in out
-    begun = "make raw_dataset, then what follows (at most 14 stages)"  # they are named, as to `aflite refresh`
+    assert "circles_1  all 16             never made\n" in out
+    begun = "make raw_dataset, then what follows (at most 15 stages)"  # they are named, as to `aflite refresh`
     assert would("circles_1", "digits") == [f"  circles_1, digits: {begun}"]
     assert would("circles_1", "vectors")[0] == f"  circles_1: {begun}"
     unnamed = next(line for line in would() if "circles_1" in line)
@@ -229,7 +229,7 @@ def test_a_refusal_is_told_once_with_its_reason(vectors: Path, run: Run) -> None
     assert f"  vectors: make nothing: {refused}" in out
     out = run("status", "circles_1", "vectors")[1]
     assert out.splitlines()[1].startswith("vectors ")
-    assert "  Laaaaaaaaaaaaaa  " in out
+    assert "  Laaaaaaaaaaaaaaa  " in out
     assert f"\nneeds you:\n  vectors: {refused}" in out
     code, out, err = run("doctor")
     assert code == 1
@@ -352,11 +352,11 @@ def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:
         return out[1].split()
 
     assert line()[:2] == ["vectors", "never"]
-    assert line()[4] == "F" * 15
+    assert line()[4] == "F" * 16
     size = float(line()[5])
     assert (size > 1, line()[6]) == (True, "MB")
     run("refresh", "vectors")
     _edit(vectors, title="Other")
     now = line()
     assert now[1] != "never"
-    assert now[5] == "FFFFFFFFMFFFFMa"
+    assert now[5] == "FFFFFFFFFMFFFFMa"

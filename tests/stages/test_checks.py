@@ -17,7 +17,7 @@ from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import Stage, StageChecks, StageSettings
 
 CHECKED = {
-    "raw_dataset", "challenge_sets", "train_sample", "warmup_split", "warmup_models", "filtered_sets",
+    "raw_dataset", "challenge_sets", "cue_scan", "train_sample", "warmup_split", "warmup_models", "filtered_sets",
     "forgettable_sets", "evaluator_models",
 }  # fmt: skip
 

@@ -295,7 +295,7 @@ def test_a_copy_of_the_label_stops_the_run_unless_the_file_allows_it(
         _walk(content, store)
     assert str(caught.value).endswith("set columns: {allow_label_copies: [1]}")
     made = {path.name for path in store.root.iterdir() if list(path.rglob("manifest.json"))}
-    assert made == {"raw_dataset", "challenge_sets"}
+    assert made == {"raw_dataset", "challenge_sets", "cue_scan"}
     content["columns"] = {"allow_label_copies": [1]}
     run_stage("raw_dataset", parse_spec(content), store=store)
     assert run_stage("train_sample", parse_spec(content), store=store).result.summary == {"nothing_asked": True}
@@ -355,7 +355,7 @@ def test_an_impossible_plan_is_refused_before_anything_is_trained(
     with pytest.raises(error, match=message):
         _walk(content, store)
     folders = {path.name for path in store.root.iterdir() if path.is_dir()}
-    assert folders == {"raw_dataset", "challenge_sets", "train_sample", "warmup_split", ".locks"}
+    assert folders == {"raw_dataset", "challenge_sets", "cue_scan", "train_sample", "warmup_split", ".locks"}
     assert not list((store.root / "warmup_split").rglob("manifest.json"))
 
 

@@ -19,7 +19,7 @@ from tests.small_datasets import circles, template_pairs
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-BEFORE = ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings")
+BEFORE = ("raw_dataset", "challenge_sets", "cue_scan", "warmup_split", "warmup_models", "embeddings")
 RANKED = {"rank": "vocabulary", "evaluation_rows": "kept", "threshold": 0.5, "target_size": 150, "slice_size": 30}
 
 

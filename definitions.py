@@ -11,6 +11,7 @@ from aflite_assets.assets import refresh as refresh_assets
 from aflite_assets.assets.display.source_links import linked_to_source
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
+from aflite_assets.automation.datasets import datasets
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
@@ -42,7 +43,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         asset_checks=[up_to_date],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[nightly, forget_old_runs_monthly],
-        sensors=[alerts, refresh],
+        sensors=[alerts, datasets, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

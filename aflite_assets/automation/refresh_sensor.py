@@ -19,12 +19,11 @@ from typing import Any, Protocol
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.assets.partitions import DATASETS
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.runs_of_datasets import RunsOfDatasets
-from aflite_assets.automation.up_to_date import evaluation
+from aflite_assets.automation.up_to_date import evaluation, stale_stages
 from aflite_assets.automation.watched_versions import ReportedVersions, events_of, watch
 from aflite_assets.errors import NotificationError
 from aflite_assets.notifying import Alert, Notifier
@@ -45,8 +44,10 @@ STILL_SECONDS = 15.0
 """Seconds between the two looks at which a changed file must be the same; less than the time between ticks."""
 BECAUSE_TAG = "aflite/because"
 _LONGEST_TAG = 300
-_MARKED = (*(spec.key.path[-1] for spec in WATCHED), "up_to_date")
-"""The assets and checks of a dataset that the cursor has a mark for, in this order."""
+_MARKED = tuple(spec.key.path[-1] for spec in WATCHED)
+"""The assets of a dataset that the cursor has a mark for, in this order."""
+_CHECK = "*"
+"""Where the cursor has the mark of the check `up_to_date`; no dataset can have this name."""
 _MOST_LINES = 30
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
@@ -78,17 +79,13 @@ def refresh(
 
 @dataclass
 class Tick:
-    """One look at all datasets at `now`, a time with a zone.
-
-    `loaded`: the partitions of the code location; only these can be run. `watch`: which files have stood still.
-    """
+    """One look at all datasets at `now`, a time with a zone. `watch`: which files have stood still."""
 
     instance: dg.DagsterInstance
     store: ResultStore
     notifier: Notifier
     log: Log
     now: datetime
-    loaded: frozenset[str] = frozenset(DATASETS.get_partition_keys())
     watch: Watch = field(default_factory=lambda: Watch(apart=STILL_SECONDS))
     most_bytes: int | None = MOST_BYTES
 
@@ -104,24 +101,19 @@ class Tick:
         self._reported = ReportedVersions(self.instance)
         seen = _cursor(cursor)
         marks: dict[str, dict[str, str]] = {}
+        stale: dict[str, dict[str, str]] = {}
         requests: list[dg.RunRequest] = []
         events: list[Event] = []
         lines: list[str] = []
-        registry = load_registry()
+        registry = load_registry(made=self.store.datasets())
         hashes = FileHashes(most_bytes=self.most_bytes, watch=self.watch)
         for plan in plan_datasets(registry, self.store, hashes=hashes):
             name = plan.dataset
+            stale[name] = stale_stages(plan)
             if plan.failure is not None:
                 self.log.warning(plan.failure)
                 lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
                 marks[name] = dict(seen.get(name, {}))
-                events += self._check(plan, marks[name])
-            elif name not in self.loaded:
-                lines.append(
-                    f"{name} is new and cannot be run yet: press Reload definitions at the top right of Lineage, or "
-                    "restart the code location"
-                )
-                self.log.warning(lines[-1])
             else:
                 spec = registry[name]
                 reports, marks[name] = self._report(spec, plan, seen.get(name, {}))
@@ -130,6 +122,9 @@ class Tick:
                 events += self._report_given_up(due)
                 request = self._request(plan, due, lines)
                 requests += [] if request is None else [request]
+        check, mark = evaluation(stale, now=self.now)
+        events += [] if seen.get(_CHECK, {}).get(_MARKED[0]) == mark else [check]
+        marks[_CHECK] = {_MARKED[0]: mark}
         return self._answer(requests, events, lines, _as_cursor(marks))
 
     def _report(
@@ -139,15 +134,7 @@ class Tick:
         stale = tuple(stage.stage for stage in plan.stages if not stage.current)
         self._state.note_look(spec.name, now=self.now, stale=stale)
         versions, new = events_of(self._reported, spec.name, watch(spec, plan), marks)
-        return [*versions, *self._check(plan, new)], new
-
-    def _check(self, plan: DatasetPlan, marks: dict[str, str]) -> list[Event]:
-        """The outcome of the dataset's check where it changed; updates its mark."""
-        check, mark = evaluation(plan, now=self.now)
-        if check is None or plan.dataset not in self.loaded or marks.get("up_to_date") == mark:
-            return []
-        marks["up_to_date"] = mark
-        return [check]
+        return [*versions], new
 
     def _report_given_up(self, due: Due) -> Iterator[Event]:
         """Report each stage that was given up, once."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from aflite_assets.command_line import backup, doctor, init, prune, push, serve, web
+from aflite_assets.command_line import backup, doctor, init, list_datasets, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     scan.add_command(commands)
+    list_datasets.add_command(commands)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)

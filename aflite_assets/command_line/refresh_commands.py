@@ -110,7 +110,7 @@ def _plan(options: argparse.Namespace) -> int:
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.specs.registry import load_registry
 
-    registry = load_registry()
+    registry = load_registry(made=_store().datasets())
     plans = list(_plans(options.names, registry, watch=None))
     due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()), begin=bool(options.names))
     if options.json:
@@ -241,7 +241,7 @@ def _refresh(options: argparse.Namespace) -> int:
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
     from aflite_assets.specs.registry import load_registry
 
-    registry = load_registry()
+    registry = load_registry(made=store.datasets())
     plans = list(_plans(options.names, registry, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
         time.sleep(max(1.0, options.settle))
@@ -262,7 +262,6 @@ def _refresh_each(
     from aflite_assets.refresh.due import how_to_start
     from aflite_assets.refresh.launching import PLACEHOLDER
     from aflite_assets.refresh.run import refresh_dataset
-    from aflite_assets.specs.registry import BUNDLED
 
     store = context.store
     codes = [FAILED for plan in plans if plan.failure is not None]
@@ -286,8 +285,7 @@ def _refresh_each(
             codes.append(WAITING)
             continue
         if done.due.never_begun:
-            if options.names or registry.files[plan.dataset].parent != BUNDLED:
-                never.append(plan.dataset)
+            never.append(plan.dataset)
         else:
             _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
@@ -302,7 +300,7 @@ def _refresh_each(
 
 def _without_files(store: "ResultStore", registry: "Registry") -> int:
     """Report datasets with results but without a file; `FAILED` where none has a file, as without `AFLITE_DATASETS`."""
-    made = {partition for _, partition, _ in store.partitions()}
+    made = store.datasets()
     unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
     if unknown:
         _say(
@@ -391,7 +389,7 @@ def _status(options: argparse.Namespace) -> None:
 
     store = _store()
     state = RefreshState.beside(store)
-    plans = _plans(options.names, load_registry(), watch=None)
+    plans = _plans(options.names, load_registry(made=store.datasets()), watch=None)
     standing = [(plan, dataset_status(plan, store, state)) for plan in plans]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused = state.paused()

@@ -134,15 +134,13 @@ def plan_datasets(
     """
     wanted = list(registry.specs) if names is None else list(names)
     failures = {path.stem: message for path, message in registry.failures.items() if path.stem not in registry.specs}
-    for name in wanted:
-        if name not in failures:
-            registry[name]
+    specs = {name: registry[name] for name in wanted if name not in failures}
     with asked_anew(seconds=hub_seconds) as asking:
-        for name in [name for name in wanted if name in registry.specs]:
+        for name, spec in specs.items():
             asking.unanswered.clear()
-            contents = FieldContents(registry[name], hashes=hashes or FileHashes())
+            contents = FieldContents(spec, hashes=hashes or FileHashes())
             try:
-                plan = plan_dataset(registry[name], store, contents=contents)
+                plan = plan_dataset(spec, store, contents=contents)
             except Exception as error:  # anything in one dataset's folders, such as a manifest that is not JSON
                 _log.exception("%s could not be planned", name)
                 plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")

@@ -76,7 +76,7 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
     except StoreError as error:
         yield Problem("notes about refreshes", str(error), "until then nothing is refreshed")
         return
-    begun = {partition for _, partition, _ in store.partitions()} | set(noted)
+    begun = store.datasets() | noted
     for plan in plan_datasets(registry, store, [name for name in registry.specs if name in begun]):
         for stage in plan.stages:
             if stage.state == "refused":

@@ -165,7 +165,7 @@ def test_materialising_twice(
 
     iterations = _iteration_events(instance)
     assert [key["iteration"] for key in iterations] == [f"{number:03d}" for number in range(len(iterations))]
-    assert {key["dataset"] for key in iterations} == {"circles_1.given_features"}
+    assert {key["dataset"] for key in iterations} == {"circles_1"}
     versions = _versions(first)
     assert set(versions) == set(STAGES)
     _check_tracked_runs(home, len(iterations), first)
@@ -185,7 +185,7 @@ def test_materialising_twice(
 def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:
     records = instance.fetch_materializations(dg.AssetKey("iteration_sets"), limit=100, ascending=True).records
     keys = [str(record.partition_key).split("|") for record in records]
-    return [{"dataset": pair, "iteration": iteration} for pair, iteration in keys]
+    return [{"dataset": dataset, "iteration": iteration} for dataset, iteration in keys]
 
 
 def _materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:

@@ -39,11 +39,11 @@ def why_not(result: dg.SensorResult) -> str:
 
 
 def reported(result: dg.SensorResult) -> dict[str, list[str]]:
-    """The datasets of which an external asset or a check was reported, by name."""
+    """The datasets of which an external asset was reported, by its name; of a check "all"."""
     found: dict[str, list[str]] = {}
     for event in result.asset_events:
         if isinstance(event, dg.AssetCheckEvaluation):
-            found.setdefault("up_to_date", []).append(event.check_name.removeprefix("up_to_date_"))
+            found.setdefault(event.check_name, []).append("all")
         else:
             found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
     return found
@@ -58,7 +58,7 @@ def settled(deployment: Deployment) -> Deployment:
 
 def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
     # The first look tells how each dataset stands, and nothing of what did not move since its results were made.
-    assert reported(deployment.tick()) == {"up_to_date": list(NAMES)}
+    assert reported(deployment.tick()) == {"up_to_date": ["all"]}
     deployment.tick()
     for _ in range(4):
         result = deployment.tick()
@@ -92,7 +92,7 @@ def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: D
     (request,) = result.run_requests or ()
     assert request.tags["dagster/priority"] == "-1"
     assert request.tags["aflite/because"].startswith("raw_dataset: file ")
-    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["circles_2"]}
+    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["all"]}
     assert settled.run(request) == dict.fromkeys(STAGES, True)
     assert why_not(settled.settled()) == "nothing is due"
     assert [run.tags["dagster/partition"] for run in settled.instance.get_runs()] == ["circles_2"]
@@ -242,14 +242,15 @@ def test_damaged_folders_of_one_dataset_stop_no_other(settled: Deployment) -> No
     assert "digits" in requested(settled.tick())
 
 
-def test_a_new_dataset_is_named_and_one_that_was_never_made_is_left(settled: Deployment) -> None:
+def test_a_new_dataset_is_left_until_its_file_starts_it_and_is_run_without_a_reload(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
-    assert "brand_new is new and cannot be run yet: press Reload definitions at the" in why_not(settled.tick())
-    known = frozenset((*NAMES, "brand_new"))
-    settled.tick(loaded=known)
-    assert why_not(settled.tick(loaded=known)) == "nothing is due"
+    assert why_not(settled.settled()) == "nothing is due"
     settled.edit("brand_new", refresh={"start": True})
-    assert requested(settled.tick(loaded=known)) == {"brand_new": list(STAGES)}
+    result = settled.tick()
+    assert requested(result) == {"brand_new": list(STAGES)}
+    (request,) = result.run_requests or ()
+    assert settled.instance.get_dynamic_partitions("aflite_dataset") == []  # the sensor `datasets` has not looked yet
+    assert settled.run(request) == dict.fromkeys(STAGES, True)
 
 
 def test_never_and_pause_are_heard(settled: Deployment) -> None:
@@ -349,20 +350,20 @@ def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
     result = settled.tick()
     assert why_not(result) == "nothing is due"
     assert set(reported(result)) <= {"up_to_date"}  # versions that Dagster has are not told again
-    assert set(json.loads(str(result.cursor))) == set(NAMES)
+    assert set(json.loads(str(result.cursor))) == {*NAMES, "*"}
 
 
 def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     (check,) = [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
-    assert (check.check_name, check.passed) == ("up_to_date_digits", False)
+    assert (check.check_name, check.passed) == ("up_to_date", False)
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
-    assert str(check.metadata["stale"].value).splitlines()[0].startswith("published_dataset: title: ")
+    assert str(check.metadata["stale"].value).splitlines()[0].startswith("digits: published_dataset: title: ")
     later = settled.tick()
     assert "up_to_date" not in reported(later)
     settled.now += timedelta(hours=1)
-    assert sorted(reported(settled.tick())["up_to_date"]) == sorted(NAMES)
+    assert reported(settled.tick())["up_to_date"] == ["all"]
 
 
 def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(

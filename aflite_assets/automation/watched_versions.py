@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.data_version import extract_data_version_from_entry
 
 from aflite_assets.assets.watched import DATA_FIELDS, model_fields, settings_name, watched_parents
 from aflite_assets.errors import AfliteError, UnsettledDataError
@@ -111,9 +110,11 @@ def _is_news(external: Watched, dataset: str, reported: ReportedVersions, *, fir
 
 def latest_version(instance: dg.DagsterInstance, asset: str, dataset: str) -> str | None:
     """The data version that the instance has of an external asset; None where none was reported."""
-    record = instance.get_latest_data_version_record(dg.AssetKey(asset), is_source=False, partition_key=dataset)
-    version = None if record is None else extract_data_version_from_entry(record.event_log_entry)
-    return None if version is None else version.value
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[dataset])
+    for record in instance.fetch_materializations(wanted, limit=1).records:
+        if record.asset_materialization is not None:
+            return (record.asset_materialization.tags or {}).get(VERSION_TAG)
+    return None
 
 
 def _looked(

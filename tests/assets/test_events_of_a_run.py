@@ -70,5 +70,5 @@ def _normal(entry: dg.EventLogEntry, folder: Path) -> tuple[str, ...]:
         check = event.asset_check_evaluation_data
         parts = {"check": check.check_name, "passed": check.passed, **dict.fromkeys(check.metadata, "")}
     text = entry.user_message.replace(str(folder), "FOLDER")
-    text = re.sub(r"\d+(\.\d+)?m?s\b|pid: \d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "N", text)
+    text = re.sub(r"(\d+m)?\d+(\.\d+)?m?s\b|pid: \d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "N", text)
     return (kind, entry.step_key or "", text, str(sorted(parts.items())))

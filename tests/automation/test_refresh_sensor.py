@@ -8,7 +8,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.events import DagsterEvent, DagsterEventType
 
 import definitions
 from aflite_assets.automation import refresh_sensor as module
@@ -397,7 +396,7 @@ def _begin(instance: dg.DagsterInstance, request: dg.RunRequest, **tags: str) ->
         definitions.defs.resolve_job_def("benchmark"),
         tags={**request.tags, **tags, "dagster/partition": str(request.partition_key)},
     )
-    started = DagsterEvent(DagsterEventType.PIPELINE_START.value, run.job_name)
+    started = dg.DagsterEvent(dg.DagsterEventType.PIPELINE_START.value, run.job_name)
     instance.report_dagster_event(started, run.run_id)
     return run
 

@@ -4,7 +4,7 @@ import click
 import dagster as dg
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.registry import Registry, load_registry, spec_folders
+from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
 """The datasets known when this process loaded the definitions. Each run has a process of its own, and so reads anew."""
@@ -45,10 +45,7 @@ def listing_requests(
 
     A dataset whose file is broken stays, and while a folder cannot be read no dataset is removed.
     """
-    new = sorted(registry.specs.keys() - listed)
-    unreadable = any(folder in registry.failures for folder in spec_folders())
-    kept = registry.specs.keys() | {path.stem for path in registry.failures}
-    deleted = [] if unreadable else sorted(listed - kept)
+    new, deleted = sorted(registry.specs.keys() - listed), registry.without_file(listed)
     return [
         *([DATASETS.build_add_request(new)] if new else []),
         *([DATASETS.build_delete_request(deleted)] if deleted else []),

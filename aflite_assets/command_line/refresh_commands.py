@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aflite_assets.command_line.leftovers import find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import (
     duration,
     escaped,
@@ -397,6 +398,7 @@ def _status(options: argparse.Namespace) -> None:
         [
             *status_lines([(status, plan.failure is not None) for plan, status in standing]),
             *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
+            *([] if options.names or not (left := list(leftover_lines(find_leftovers(store)))) else ["", *left]),
         ]
     )
 

@@ -53,6 +53,16 @@ class Registry:
             "`aflite list --bundled` names those that come with the project)"
         )
 
+    def without_file(self, names: Iterable[str]) -> list[str]:
+        """Return those of the names that have no file, sorted, so that what is left of them may be removed.
+
+        None has lost its file for sure while no folder is named, or one of the folders cannot be read.
+        """
+        folders = spec_folders()
+        if not folders or any(folder in self.failures for folder in folders):
+            return []
+        return sorted(set(names) - self.specs.keys() - {path.stem for path in self.failures})
+
 
 def spec_folders() -> list[Path]:
     """The folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.

@@ -94,6 +94,17 @@ def test_bundled_name_taken_by_a_user_is_a_failure_of_the_bundled_file(
     assert list(registry.failures) == [BUNDLED / "digits.yaml"]
 
 
+def test_datasets_without_a_file(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(folders[0] / "one.yaml")
+    _write(folders[1] / "broken.yaml", "a: [")
+    names = ["two", "one", "broken", "digits", "deleted"]
+    assert load_registry(made=names).without_file(names) == ["deleted", "two"]
+    folders[1].rename(folders[1].parent / "away")  # as when a disk is not there
+    assert load_registry(made=names).without_file(names) == []
+    monkeypatch.delenv("AFLITE_DATASETS")
+    assert load_registry(made=names).without_file(names) == []
+
+
 def test_folder_named_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(tmp_path / "one.yaml")
     monkeypatch.setenv("AFLITE_DATASETS", os.pathsep.join([str(tmp_path), "", f"{tmp_path}/", str(BUNDLED)]))

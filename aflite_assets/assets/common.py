@@ -121,6 +121,7 @@ def materialized(
             **metadata,
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
+            "settings": dg.MetadataValue.json(STAGES[result.asset].settings.as_json(dataset_spec(result.partition))),
             "reused": obtained.cached,
             **device_metadata(result),
             **mlflow_metadata(result),

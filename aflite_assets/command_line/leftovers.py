@@ -24,7 +24,7 @@ class Leftovers:
 
 def find_leftovers(store: "ResultStore") -> Leftovers:
     """Look for results, queued runs and listed partitions of datasets without a file; ones being run are left out."""
-    from aflite_assets.results.locks import is_free
+    from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry
 
     made = store.datasets()
@@ -38,8 +38,7 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
     queued, listed = ({}, frozenset()) if instance is None else (instance.queued, instance.listed)
     words = {}
     for name in sorted({*registry.without_file(made), *queued, *listed}):
-        lock = store.locks_folder / f"{name}.lock"
-        if not lock.exists() or is_free(lock):
+        if occupant(store.locks_folder, name) is None:
             parts = [
                 f"{size(store.size(name))} of results" if name in made else "",
                 counted(len(queued[name]), "queued run") if name in queued else "",

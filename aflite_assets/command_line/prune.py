@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.leftovers import confirmed, find_leftovers
 from aflite_assets.command_line.terminal import escaped, size, table
+from aflite_assets.wording import did_you_mean
 
 if TYPE_CHECKING:
     from aflite_assets.results import ResultStore
@@ -151,7 +152,15 @@ def _pin_lines(pins: "list[Pin]") -> list[str]:
 
 
 def _named(name: str) -> tuple[str, str | None]:
+    from aflite_assets.errors import InvalidInputError
+    from aflite_assets.stages.pipeline import STAGES
+
     partition, _, stage = name.partition(".")
+    if stage and stage not in STAGES:
+        raise InvalidInputError(
+            f"no stage is named {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of "
+            f"{', '.join(STAGES)}, or the dataset alone"
+        )
     return partition, stage or None
 
 

@@ -38,14 +38,8 @@ GROUPS = {
     "benchmark_report": "report",
     "refresh_plan": "report",
     "source_files": "data",
-    "challenge_files": "data",
-    **{f"{stage}_settings": "settings" for stage in STAGES},
 }
-READ_FILES = {
-    "raw_dataset": {"source_files"},
-    "challenge_sets": {"challenge_files"},
-    "analysis": {"challenge_files"},
-}
+READ_FILES = {"raw_dataset": {"source_files"}, "challenge_sets": {"source_files"}}
 FILTER_JOB = {
     "raw_dataset", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets",
     "published_dataset",
@@ -73,8 +67,7 @@ def test_assets_depend_on_what_their_stages_read() -> None:
     graph = definitions.defs.resolve_asset_graph()
     for stage in STAGES.values():
         parents = {key.path[-1] for key in graph.get(dg.AssetKey(stage.name)).parent_keys}
-        settings = {f"{stage.name}_settings"}
-        assert parents == set(stage.input_names) | settings | READ_FILES.get(stage.name, set()), stage.name
+        assert parents == set(stage.input_names) | READ_FILES.get(stage.name, set()), stage.name
     assert not graph.get(dg.AssetKey("dataset_registry")).child_keys
     assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
 

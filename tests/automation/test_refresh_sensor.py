@@ -17,8 +17,9 @@ from aflite_assets.automation.watched_versions import latest_version
 from aflite_assets.refresh.due import WAITS
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
-from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.pipeline import STAGES, run_stage
 from resources import NotifierResource, ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
 
@@ -69,18 +70,14 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
     """Also where the cursor is lost: what the instance was told is not told again, what it was not told is."""
-    deployment.edit("digits", title="Other words")
-    moved = {"published_dataset_settings", "analysis_settings"}
-    first = reported(deployment.tick())
-    assert {asset: datasets for asset, datasets in first.items() if asset != "up_to_date"} == {
-        asset: ["digits"] for asset in moved
-    }
-    deployment.settled()
+    write_table(deployment.table("digits"), rows=120, seed=9)
+    first = reported(deployment.settled())
+    assert first == {"source_files": ["digits"], "up_to_date": ["all"]}
     deployment.cursor = None
     assert set(reported(deployment.tick())) == {"up_to_date"}
-    deployment.edit("digits", title="Words of their own")
+    write_table(deployment.table("digits"), rows=120, seed=10)
     deployment.cursor = None
-    assert set(reported(deployment.tick())) == {*moved, "up_to_date"}
+    assert set(reported(deployment.settled())) == {"source_files", "up_to_date"}
 
 
 def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:
@@ -98,13 +95,13 @@ def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: D
 
 
 def test_a_touched_file_starts_nothing_and_moves_no_version(settled: Deployment) -> None:
-    before = latest_version(settled.instance, "source_files", "digits")
+    before = latest_version(settled.instance, "digits")
     os.utime(settled.table("digits"))
     assert requested(settled.tick()) == {}
     result = settled.tick()
     assert why_not(result) == "nothing is due"
     assert "source_files" not in reported(result)
-    assert latest_version(settled.instance, "source_files", "digits") == before
+    assert latest_version(settled.instance, "digits") == before
 
 
 def test_what_comes_out_equal_stops_there(settled: Deployment) -> None:
@@ -121,7 +118,7 @@ def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     result = settled.tick()
     assert requested(result) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
-    assert set(reported(result)) == {"published_dataset_settings", "analysis_settings", "up_to_date"}
+    assert set(reported(result)) == {"up_to_date"}
     (request,) = result.run_requests or ()
     assert "title" in request.tags["aflite/because"]
     settled.run(request)
@@ -250,6 +247,16 @@ def test_a_new_dataset_is_left_until_its_file_starts_it_and_is_run_without_a_rel
     (request,) = result.run_requests or ()
     assert settled.instance.get_dynamic_partitions("aflite_dataset") == []  # the sensor `datasets` has not looked yet
     assert settled.run(request) == dict.fromkeys(STAGES, True)
+
+
+def test_a_dataset_that_is_run_for_the_first_time_gets_no_advice_to_start_it(settled: Deployment) -> None:
+    write_dataset(settled.folder, "brand_new", seed=5)
+    run_stage("raw_dataset", load_registry()["brand_new"], store=settled.store)
+    assert "brand_new: challenge_sets was never made; start it once with `" in why_not(settled.settled())
+    with settled.store.dataset_lock("brand_new", what="Dagster run 7"):
+        line = why_not(settled.tick())
+    assert line.startswith("brand_new waits for Dagster run 7, process ")
+    assert "start it" not in line
 
 
 def test_never_and_pause_are_heard(settled: Deployment) -> None:

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from aflite_assets.assets.refresh import refresh_plan
-from aflite_assets.assets.watched import WATCHED
+from aflite_assets.assets.watched import source_files
 from aflite_assets.automation.up_to_date import up_to_date
 from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
@@ -15,7 +15,7 @@ def test_the_check_is_evaluated_by_hand(deployment: Deployment) -> None:
     (deployment.folder / "circles_2.yaml").write_text("title: [", encoding="utf-8")
     chosen = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("source_files"), "up_to_date"))
     built = dg.Definitions(
-        assets=WATCHED,
+        assets=[source_files],
         asset_checks=[up_to_date],
         jobs=[dg.define_asset_job("checks", chosen)],
         resources={"result_store": ResultStoreResource()},

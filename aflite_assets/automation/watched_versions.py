@@ -61,8 +61,8 @@ def event_of(
 ) -> dg.AssetMaterialization | dg.AssetObservation | None:
     """The event to report for a dataset, or None; `mark`: that of the previous tick, empty at the first look.
 
-    A version is reported where it moved: since the previous tick, or at the first look since the instance was last told
-    or since a current result was made. So the first look at many datasets reports no more than later ones.
+    A version is reported if it differs from the one that the instance was told last, or, if it was told none, from the
+    one that a current result was made from. So the first look at many datasets reports no more than later ones.
     """
     name = watched.dataset
     if not watched.mark or mark == watched.mark:
@@ -71,7 +71,7 @@ def event_of(
         metadata = {"dataset": name, "reason": watched.refusal}
         return dg.AssetObservation(ASSET, partition=name, description=watched.refusal, metadata=metadata)
     latest = latest_version(instance, name)
-    is_news = watched.moved if latest is None and not mark else latest != watched.version
+    is_news = watched.moved if latest is None else latest != watched.version
     if not is_news:
         return None
     return dg.AssetMaterialization(

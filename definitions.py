@@ -6,11 +6,10 @@ configure_libraries()  # before numpy, which asks once how many threads it may u
 
 import dagster as dg
 
-from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
-from aflite_assets.assets import refresh as refresh_assets
+from aflite_assets import assets
 from aflite_assets.assets.display.source_links import linked_to_source
-from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
+from aflite_assets.automation.datasets import datasets
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
@@ -31,18 +30,12 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "notifier": NotifierResource(),
     }
     return dg.Definitions(
-        assets=linked_to_source(
-            [
-                *dg.load_assets_from_modules(
-                    [data, warmup, embedding, filtering, evaluation, report, refresh_assets], include_specs=True
-                ),
-                *WATCHED,
-            ]
-        ),
-        asset_checks=[up_to_date],
+        # All of the package, so that an asset or check that `dg scaffold defs` writes there is loaded.
+        assets=linked_to_source(dg.load_assets_from_package_module(assets, include_specs=True)),
+        asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[nightly, forget_old_runs_monthly],
-        sensors=[alerts, refresh],
+        sensors=[alerts, datasets, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

@@ -52,8 +52,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh `AFLITE_HOME`, and no dataset folders, Dagster home or addresses of the user's."""
     folder = tmp_path / "home"
     monkeypatch.setenv("AFLITE_HOME", str(folder))
-    monkeypatch.delenv("AFLITE_DATASETS", raising=False)
     for variable in (
+        "AFLITE_DATASETS",
+        "AFLITE_BUNDLED",
         "DAGSTER_HOME",
         "MLFLOW_TRACKING_URI",
         "AFLITE_STORE",

@@ -16,6 +16,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import PublishedResult, StoredResult
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.display import result_checks
 from aflite_assets.stages.pipeline import STAGES
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 
 _SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
 """Names of asset checks that are others than in the report, since alerts name them."""
+
+
+def dataset_spec(name: str) -> DatasetSpec:
+    """Return what the dataset's file said when this process loaded the definitions.
+
+    Raises:
+        SpecError: no dataset has this name, or its file was refused.
+    """
+    return REGISTRY[name]
 
 
 def stage_options(
@@ -77,7 +87,7 @@ def run_asset(
     store = result_store.open()
     job = StageJob(
         name,
-        REGISTRY[context.partition_key],
+        dataset_spec(context.partition_key),
         store=store,
         tracker=experiment_tracker.open(),
         cells=cells,
@@ -111,6 +121,7 @@ def materialized(
             **metadata,
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
+            "settings": dg.MetadataValue.json(STAGES[result.asset].settings.as_json(dataset_spec(result.partition))),
             "reused": obtained.cached,
             **device_metadata(result),
             **mlflow_metadata(result),
@@ -160,7 +171,7 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
     """Return what the checks of the stage found in its result, as asset checks; those that stop the run are logged."""
     result = obtained.result
-    outcomes = result_checks(result, REGISTRY[result.partition], result_store.open())
+    outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
     for one in outcomes:
         if one.blocking and one.outcome == "failed":  # Dagster's own line has the check's name alone
             dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
@@ -237,10 +248,10 @@ def _cell(value: Any) -> str | int | float | bool:
 __all__ = [
     "DATASETS",
     "OWNERS",
-    "REGISTRY",
     "IterationReport",
     "asset_checks",
     "check",
+    "dataset_spec",
     "first_rows",
     "found_checks",
     "materialized",

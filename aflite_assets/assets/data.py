@@ -43,7 +43,7 @@ _INTACT = ("files_intact", "Published files have the content of the manifest.", 
     ],
 )
 def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-    """Which dataset files were understood and which were not, and why. Reload definitions after changing a file."""
+    """Which dataset files were understood and which were not, and why."""
     registry = load_registry()
     for path, reason in registry.failures.items():
         context.log.error(f"{shown_path(path)}: {reason}")

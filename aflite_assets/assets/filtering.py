@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from aflite_assets.assets.common import (
+    DATASETS,
     OWNERS,
-    REGISTRY,
     IterationReport,
     check,
+    dataset_spec,
     found_checks,
     materialized,
     run_asset,
@@ -57,13 +58,7 @@ _SHOWN = [
 ]
 ITERATIONS = dg.MultiPartitionsDefinition(
     {
-        "dataset": dg.StaticPartitionsDefinition(
-            sorted(
-                f"{name}.{representation}"
-                for name, spec in REGISTRY.specs.items()
-                for representation in spec.filterings
-            )
-        ),
+        "dataset": DATASETS,
         "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),
     }
 )
@@ -125,21 +120,24 @@ iteration_sets = dg.AssetSpec(
 
 
 def report_iteration(context: dg.AssetExecutionContext, report: IterationReport) -> None:
-    """Tell Dagster about one finished iteration; reporting it twice does no harm."""
-    iteration = f"{report.iteration:03d}"
+    """Report one finished iteration to Dagster; reporting it twice does no harm.
+
+    Iterations of a dataset with several representations have the representation's name before their number.
+    """
+    several = len(dataset_spec(context.partition_key).filterings) > 1
+    iteration = f"{report.representation}.{report.iteration:03d}" if several else f"{report.iteration:03d}"
     context.instance.add_dynamic_partitions("aflite_iteration", [iteration])
-    pair = f"{context.partition_key}.{report.representation}"
-    elsewhere = ("representation", "iteration", "rows_in")
+    elsewhere = ("iteration", "rows_in")
     metadata: dict[str, Any] = {
         "dagster/row_count": report.rows_in,
         **{name: value for name, value in asdict(report).items() if name not in elsewhere and value is not None},
-        "pair": pair,
+        "dataset": context.partition_key,
         "run": context.run.run_id,
     }
     context.log_event(
         dg.AssetMaterialization(
             "iteration_sets",
-            partition=dg.MultiPartitionKey({"dataset": pair, "iteration": iteration}),
+            partition=dg.MultiPartitionKey({"dataset": context.partition_key, "iteration": iteration}),
             metadata=metadata,
         )
     )

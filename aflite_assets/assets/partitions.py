@@ -1,4 +1,4 @@
-"""The registry of datasets and Dagster's partitions made of it, read once when definitions are loaded."""
+"""Dagster's partitions: one for each dataset, listed from the YAML files by the sensor `datasets`."""
 
 import click
 import dagster as dg
@@ -7,39 +7,59 @@ from aflite_assets.errors import SpecError
 from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
-"""The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
+"""The datasets known when this process loaded the definitions. Each run has a process of its own, and so reads anew."""
 
 
-class DatasetPartitions(dg.StaticPartitionsDefinition):
-    """One partition per dataset; a name that is none of them is answered with the names there are."""
+class DatasetPartitions(dg.DynamicPartitionsDefinition):
+    """One partition per dataset. Every dataset that has a file can be run, whether it is listed in the instance or not.
+
+    So a fresh instance, which lists none yet, can run any, and a run goes on while its file is replaced.
+    """
+
+    def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
+        """Return True for a dataset that has a file, or had one when the definitions were loaded."""
+        return _why_unknown(partition_key, REGISTRY) is None or _why_unknown(partition_key, load_registry()) is None
 
     def validate_partition_key(self, partition_key: str, context: object) -> None:
-        """Nothing for a dataset that is loaded.
+        """Refuse a name that no dataset has.
 
         Raises:
             DagsterUnknownPartitionError: names the nearest dataset, all datasets, and why a file of that name failed.
             ClickException: the same in a command such as `dg launch`, which ends with that line. Of Dagster's own error
                 it would print Python's whole trace, and with `--assets` another message.
         """
-        if self.has_partition_key(partition_key):
-            return
-        why = _why_unknown(partition_key)
-        in_command = click.get_current_context(silent=True) is not None
-        raise click.ClickException(why) if in_command else dg.DagsterUnknownPartitionError(why)
+        why = _why_unknown(partition_key, load_registry())
+        if why is not None:
+            in_command = click.get_current_context(silent=True) is not None
+            raise click.ClickException(why) if in_command else dg.DagsterUnknownPartitionError(why)
 
 
-def _why_unknown(name: str) -> str:
-    failed = next((why for file, why in REGISTRY.failures.items() if file.stem == name), None)
-    if failed is not None:
-        return f"the file of dataset {name!r} was refused: {failed}"
-    try:
-        REGISTRY[name]
-    except SpecError as error:
-        return f"{error}; correct --partition"
-    return f"dataset {name!r} was not there when the definitions were loaded; reload them"
-
-
-DATASETS = DatasetPartitions(sorted(REGISTRY.specs))
+DATASETS = DatasetPartitions(name="aflite_dataset")
 OWNERS = ["team:aflite"]
 
-__all__ = ["DATASETS", "OWNERS", "REGISTRY"]
+
+def listing_requests(
+    registry: Registry, listed: set[str]
+) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
+    """Return what makes the `listed` partitions those of the registry, in the order of names.
+
+    A dataset whose file is broken stays, and while a folder cannot be read no dataset is removed.
+    """
+    new, deleted = sorted(registry.specs.keys() - listed), registry.without_file(listed)
+    return [
+        *([DATASETS.build_add_request(new)] if new else []),
+        *([DATASETS.build_delete_request(deleted)] if deleted else []),
+    ]
+
+
+def _why_unknown(name: str, registry: Registry) -> str | None:
+    """Return why a name is that of no dataset, or None if it is one's."""
+    try:
+        registry[name]
+    except SpecError as error:
+        refused = any(path.stem == name for path in registry.failures)
+        return f"the file of dataset {name!r} was refused: {error}" if refused else f"{error}; correct --partition"
+    return None
+
+
+__all__ = ["DATASETS", "OWNERS", "REGISTRY", "listing_requests"]

@@ -21,7 +21,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     """What a refresh would make, of which datasets and why, and how each stands: `aflite plan` and `aflite status`."""
     store = result_store.open()
     state = RefreshState.beside(store)
-    plans = list(plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
     begun = [plan for plan in plans if plan.failure is not None or plan.begun]
     stages = [
         {

@@ -10,10 +10,10 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.assets import common
 from aflite_assets.errors import AfliteError
 from aflite_assets.notifying import Alert
 from aflite_assets.results import ResultStore
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, stage_key
 from resources import NotifierResource, ResultStoreResource
 
@@ -146,13 +146,13 @@ def _failures(
 
 def input_of(stage: str, dataset: str, store: ResultStore) -> str | None:
     """The key of the result that a stage would make now; None where that is unknown."""
-    if stage not in STAGES or dataset not in common.REGISTRY.specs:
+    if stage not in STAGES:
         return None
     try:
         inputs = {name: store.current(name, dataset) for name in STAGES[stage].input_names}
-        return stage_key(STAGES[stage], common.REGISTRY[dataset], inputs).digest
+        return stage_key(STAGES[stage], load_registry()[dataset], inputs).digest
     except (AfliteError, OSError):
-        return None  # the source is gone, or an earlier stage was never made; the alert's reason says which
+        return None  # its file or source was deleted, or an earlier stage was never made; the alert's reason says which
 
 
 def _failed_checks(

@@ -15,22 +15,25 @@ from typing import Any
 
 import dagster as dg
 import yaml
-from dagster._core.instance.config import ConcurrencyConfig
-from dagster._core.instance.ref import InstanceRef
-from dagster._core.storage.sqlite import LAST_KNOWN_STAMPED_SQLITE_ALEMBIC_REVISION as STALE_REVISION
-from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
-from dagster._core.storage.tags import PRIORITY_TAG, RETRY_NUMBER_TAG, WILL_RETRY_TAG
-from dagster._serdes import ConfigurableClassData
-from dagster_shared.record import copy
 from filelock import FileLock
 
+from aflite_assets.assets.dagster_internals import (
+    ConcurrencyConfig,
+    ConfigurableClassData,
+    DagsterSqliteStorage,
+    InstanceRef,
+    copy_record,
+)
 from aflite_assets.automation.runs_of_datasets import RETRY_SECONDS, started_elsewhere
 
 SETTINGS = Path(__file__).with_name("dagster.yaml")
 """The settings that come with the project; the repository's `dagster.yaml` is a link to them."""
 
 LOCK = ".first-contact.lock"
+STALE_REVISION = "5771160a95ad"
+"""The revision that Dagster enters in SQLite files that have tables and no revision."""
 _LOCK_SECONDS = 300
+_PRIORITY = "dagster/priority"
 _MOST_RETRIES = 100
 
 
@@ -68,8 +71,8 @@ class AfliteInstance(dg.DagsterInstance):
     ) -> dg.DagsterRun:
         """The run that repeats another; one that Dagster itself starts goes before all that wait."""
         tags = dict(extra_tags or {})
-        if RETRY_NUMBER_TAG in tags:
-            tags[PRIORITY_TAG] = str(_priority(parent_run) + 1)
+        if "dagster/retry_number" in tags:
+            tags[_PRIORITY] = str(_priority(parent_run) + 1)
         return super().create_reexecuted_run(parent_run=parent_run, extra_tags=tags, **given)
 
     def get_concurrency_config(self) -> ConcurrencyConfig:
@@ -80,13 +83,13 @@ class AfliteInstance(dg.DagsterInstance):
             return config
         announced = self._announced_retries()
         most = max(0, queue.max_concurrent_runs - announced)
-        return copy(config, run_queue_config=queue._replace(max_concurrent_runs=most)) if announced else config
+        return copy_record(config, run_queue_config=queue._replace(max_concurrent_runs=most)) if announced else config
 
     def _announced_retries(self) -> int:
         """Runs that failed in the last minutes, are to be started again and were not yet."""
         since = datetime.now(UTC) - timedelta(seconds=RETRY_SECONDS)
         failed = dg.RunsFilter(
-            statuses=[dg.DagsterRunStatus.FAILURE], tags={WILL_RETRY_TAG: "true"}, updated_after=since
+            statuses=[dg.DagsterRunStatus.FAILURE], tags={"dagster/will_retry": "true"}, updated_after=since
         )
         runs = self.get_runs(failed, limit=_MOST_RETRIES)
         return sum(run.is_complete_and_waiting_to_retry and started_elsewhere(run) for run in runs)
@@ -105,7 +108,7 @@ class AfliteInstance(dg.DagsterInstance):
 
 def _priority(run: dg.DagsterRun) -> int:
     try:
-        return int(run.tags.get(PRIORITY_TAG, "0"))
+        return int(run.tags.get(_PRIORITY, "0"))
     except ValueError:
         return 0
 

@@ -2,9 +2,9 @@
 
 import dagster as dg
 
-from aflite_assets.assets.watched import WATCHED
+from aflite_assets.assets.watched import source_files
 
-_WATCHED = dg.AssetSelection.assets(*(spec.key for spec in WATCHED))
+_WATCHED = dg.AssetSelection.assets(source_files.key)
 _FILTER = dg.AssetSelection.assets("published_dataset").upstream() - _WATCHED
 _BENCHMARK = dg.AssetSelection.assets("benchmark_report").upstream() - _WATCHED
 

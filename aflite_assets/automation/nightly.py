@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from aflite_assets.assets.partitions import DATASETS
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.refresh.due import why_closed
@@ -33,11 +32,10 @@ def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreReso
     store = result_store.open()
     state = RefreshState.beside(store)
     now = context.scheduled_execution_time
-    loaded = set(DATASETS.get_partition_keys())
-    for name, spec in load_registry().specs.items():
+    for name, spec in load_registry(made=store.datasets()).specs.items():
         closed = why_closed(spec.refresh, name, now=now, state=state)
         stages = list(STAGES) if spec.refresh != "never" and spec.refresh.start else begun(store, name)
-        if name not in loaded or closed is not None or not stages:
+        if closed is not None or not stages:
             if closed is not None and stages:
                 context.log.info(f"{name}: {closed}")
             continue

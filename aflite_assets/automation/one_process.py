@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
-from dagster._core.events import DagsterEvent, EngineEventData
-from dagster._core.execution.api import ExecuteRunWithPlanIterable
-from dagster._core.execution.context.system import PlanExecutionContext, PlanOrchestrationContext
-from dagster._core.execution.context_creation_job import PlanExecutionContextManager
-from dagster._core.execution.plan.execute_plan import inner_plan_execution_iterator
-from dagster._core.execution.plan.plan import ExecutionPlan
-from dagster._core.execution.retries import RetryMode
-from dagster._core.executor.in_process import InProcessExecutor
-from dagster._utils.interrupts import pop_captured_interrupt
 
+from aflite_assets.assets.dagster_internals import (
+    ExecuteRunWithPlanIterable,
+    ExecutionPlan,
+    PlanExecutionContext,
+    PlanExecutionContextManager,
+    PlanOrchestrationContext,
+    RetryMode,
+    inner_plan_execution_iterator,
+    pop_captured_interrupt,
+)
 from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
@@ -35,24 +35,26 @@ _LONGEST_NAP = 0.5
 @dg.executor(name="one_process")
 def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
     """All steps of a run in one process, in order."""
-    return OneProcessExecutor(retries=RetryMode.ENABLED)
+    return OneProcessExecutor()
 
 
-class OneProcessExecutor(InProcessExecutor):
+class OneProcessExecutor(dg.Executor):
     """Dagster's in-process executor with a patient wait for slots of pools that assets declare."""
 
-    def execute(self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
+    @property
+    def retries(self) -> RetryMode:
+        """How a step that asks for a retry is answered: it is tried again in the same run."""
+        return RetryMode.ENABLED
+
+    def execute(
+        self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan
+    ) -> Iterator[dg.DagsterEvent]:
         """Run the plan's steps and yield their events.
 
         Runs whose process is gone are ended first: a step would wait for ever for a slot that one of them holds.
         """
         mark_run(plan_context.instance, plan_context.run_id)
         end_dead_runs(plan_context.instance, log=plan_context.log.info)
-        yield DagsterEvent.engine_event(
-            plan_context,
-            "Executing steps in one process",
-            event_specific_data=EngineEventData(),
-        )
         try:
             yield from ExecuteRunWithPlanIterable(
                 execution_plan=plan_context.execution_plan,
@@ -69,7 +71,7 @@ class OneProcessExecutor(InProcessExecutor):
                     step_dependency_config=self.step_dependency_config,
                 ),
             )
-        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             _note_cancellation(plan_context)
             raise
 
@@ -84,11 +86,11 @@ def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
         plan_context.instance.report_run_canceling(run, "The command that carries this run out was interrupted.")
 
 
-def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
+def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[dg.DagsterEvent]:
     scope = _scope(job_context)
     with ExitStack() as stack:
         if scope is not None:
-            yield from _take_lock(job_context, scope, stack)
+            _take_lock(job_context, scope, stack)
             stack.enter_context(run_scope(scope))
         with PatientSlots(job_context.instance, job_context.dagster_run) as slots:
             yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
@@ -106,8 +108,8 @@ def _scope(job_context: PlanExecutionContext) -> RunScope | None:
     return RunScope(job_context.run_id, store.open(), partition)
 
 
-def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> Iterator[DagsterEvent]:
-    """Take the dataset's lock; while another run holds it, wait, and report once which."""
+def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> None:
+    """Take the dataset's lock; while another run holds it, wait, and log once which."""
     reported = False
     while True:
         try:
@@ -115,10 +117,10 @@ def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitSt
             return
         except DatasetBusyError as error:
             if not reported:
-                yield DagsterEvent.engine_event(job_context, f"Waiting: {error}", event_specific_data=EngineEventData())
+                job_context.log.info(f"Waiting: {error}")
             reported = True
         if pop_captured_interrupt():
-            raise DagsterExecutionInterruptedError
+            raise dg.DagsterExecutionInterruptedError
         time.sleep(_LONGEST_NAP)
 
 

@@ -11,7 +11,7 @@ would take as many ticks; in the run, a stage whose inputs are unchanged is foun
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -19,13 +19,11 @@ from typing import Any, Protocol
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.assets.partitions import DATASETS
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
-from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.runs_of_datasets import RunsOfDatasets
-from aflite_assets.automation.up_to_date import evaluation
-from aflite_assets.automation.watched_versions import ReportedVersions, events_of, watch
+from aflite_assets.automation.up_to_date import evaluation, stale_stages
+from aflite_assets.automation.watched_versions import event_of, watch
 from aflite_assets.errors import NotificationError
 from aflite_assets.notifying import Alert, Notifier
 from aflite_assets.refresh.due import Due, what_is_due
@@ -33,8 +31,7 @@ from aflite_assets.refresh.plan import DatasetPlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
-from aflite_assets.results.locks import is_free, read_holder
-from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.results.locks import occupant
 from aflite_assets.specs.registry import load_registry
 from resources import NotifierResource, ResultStoreResource
 
@@ -45,8 +42,8 @@ STILL_SECONDS = 15.0
 """Seconds between the two looks at which a changed file must be the same; less than the time between ticks."""
 BECAUSE_TAG = "aflite/because"
 _LONGEST_TAG = 300
-_MARKED = (*(spec.key.path[-1] for spec in WATCHED), "up_to_date")
-"""The assets and checks of a dataset that the cursor has a mark for, in this order."""
+_CHECK = "*"
+"""Where the cursor has the mark of the check `up_to_date`; no dataset can have this name."""
 _MOST_LINES = 30
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
@@ -78,17 +75,13 @@ def refresh(
 
 @dataclass
 class Tick:
-    """One look at all datasets at `now`, a time with a zone.
-
-    `loaded`: the partitions of the code location; only these can be run. `watch`: which files have stood still.
-    """
+    """One look at all datasets at `now`, a time with a zone. `watch`: which files have stood still."""
 
     instance: dg.DagsterInstance
     store: ResultStore
     notifier: Notifier
     log: Log
     now: datetime
-    loaded: frozenset[str] = frozenset(DATASETS.get_partition_keys())
     watch: Watch = field(default_factory=lambda: Watch(apart=STILL_SECONDS))
     most_bytes: int | None = MOST_BYTES
 
@@ -101,53 +94,40 @@ class Tick:
         self.store.check_format()
         self._state = RefreshState.beside(self.store)
         self._runs = RunsOfDatasets(self.instance)
-        self._reported = ReportedVersions(self.instance)
         seen = _cursor(cursor)
-        marks: dict[str, dict[str, str]] = {}
+        marks: dict[str, str] = {}
+        stale: dict[str, dict[str, str]] = {}
         requests: list[dg.RunRequest] = []
         events: list[Event] = []
         lines: list[str] = []
-        registry = load_registry()
+        registry = load_registry(made=self.store.datasets())
         hashes = FileHashes(most_bytes=self.most_bytes, watch=self.watch)
         for plan in plan_datasets(registry, self.store, hashes=hashes):
             name = plan.dataset
+            stale[name] = stale_stages(plan)
             if plan.failure is not None:
                 self.log.warning(plan.failure)
                 lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
-                marks[name] = dict(seen.get(name, {}))
-                events += self._check(plan, marks[name])
-            elif name not in self.loaded:
-                lines.append(
-                    f"{name} is new and cannot be run yet: press Reload definitions at the top right of Lineage, or "
-                    "restart the code location"
-                )
-                self.log.warning(lines[-1])
+                marks[name] = seen.get(name, "")
             else:
                 spec = registry[name]
-                reports, marks[name] = self._report(spec, plan, seen.get(name, {}))
-                events += reports
+                self._note_look(plan)
+                watched = watch(spec, plan)
+                marks[name] = watched.mark or seen.get(name, "")
+                event = event_of(self.instance, watched, seen.get(name, ""))
+                events += [] if event is None else [event]
                 due = what_is_due(plan, spec.refresh, now=self.now, state=self._state)
                 events += self._report_given_up(due)
                 request = self._request(plan, due, lines)
                 requests += [] if request is None else [request]
-        return self._answer(requests, events, lines, _as_cursor(marks))
+        check, mark = evaluation(stale, now=self.now)
+        events += [] if seen.get(_CHECK) == mark else [check]
+        marks[_CHECK] = mark
+        return self._answer(requests, events, lines, json.dumps(marks))
 
-    def _report(
-        self, spec: DatasetSpec, plan: DatasetPlan, marks: dict[str, str]
-    ) -> tuple[list[Event], dict[str, str]]:
-        """Events about the dataset's inputs and whether it is up to date, and the new marks."""
+    def _note_look(self, plan: DatasetPlan) -> None:
         stale = tuple(stage.stage for stage in plan.stages if not stage.current)
-        self._state.note_look(spec.name, now=self.now, stale=stale)
-        versions, new = events_of(self._reported, spec.name, watch(spec, plan), marks)
-        return [*versions, *self._check(plan, new)], new
-
-    def _check(self, plan: DatasetPlan, marks: dict[str, str]) -> list[Event]:
-        """The outcome of the dataset's check where it changed; updates its mark."""
-        check, mark = evaluation(plan, now=self.now)
-        if check is None or plan.dataset not in self.loaded or marks.get("up_to_date") == mark:
-            return []
-        marks["up_to_date"] = mark
-        return [check]
+        self._state.note_look(plan.dataset, now=self.now, stale=stale)
 
     def _report_given_up(self, due: Due) -> Iterator[Event]:
         """Report each stage that was given up, once."""
@@ -171,9 +151,10 @@ class Tick:
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
         """A run of what is due, unless the dataset is being run; adds the reason to `lines` where there is none."""
         name = due.dataset
-        occupant = self._busy_with(name) if due.stages or due.retry_later else None
-        if occupant is not None:
-            lines.append(f"{name} waits for {occupant}")
+        # Also where nothing is due: a dataset that is run for the first time needs no advice on how to start it.
+        runner = self._busy_with(name) if due.stages or due.why_not else None
+        if runner is not None:
+            lines.append(f"{name} waits for {runner}")
             return None
         if not due.stages:
             if due.retry_later or due.given_up or any(stage.made_before for stage in plan.stages):
@@ -194,11 +175,7 @@ class Tick:
 
     def _busy_with(self, name: str) -> str | None:
         """What is working on a dataset now, in words; None if nothing is."""
-        occupant = self._runs.in_progress(name, now=self.now.timestamp())
-        lock = self.store.locks_folder / f"{name}.lock"
-        if occupant is None and lock.exists() and not is_free(lock):
-            occupant = str(read_holder(lock) or "a process that did not say who it is")
-        return occupant
+        return self._runs.in_progress(name, now=self.now.timestamp()) or occupant(self.store.locks_folder, name)
 
     def _answer(
         self, requests: Sequence[dg.RunRequest], events: Sequence[Event], lines: Sequence[str], cursor: str
@@ -220,20 +197,13 @@ def _run_name(due: Due, *, after: str | None) -> str:
     return f"{due.dataset}:{hashlib.sha256(identity.encode()).hexdigest()[:20]}"
 
 
-def _cursor(cursor: str | None) -> dict[str, dict[str, str]]:
-    """The marks of the previous tick; none where the cursor holds something else."""
+def _cursor(cursor: str | None) -> dict[str, str]:
+    """The marks of the previous tick, short ones by dataset; none where the cursor holds something else."""
     try:
-        marks_by_dataset = json.loads(cursor or "{}")
+        marks = json.loads(cursor or "{}")
     except ValueError:
         return {}
-    if not isinstance(marks_by_dataset, dict):
-        return {}
-    return {name: dict(zip(_MARKED, str(marks).split("."), strict=False)) for name, marks in marks_by_dataset.items()}
-
-
-def _as_cursor(marks: Mapping[str, Mapping[str, str]]) -> str:
-    """A short text per dataset: Dagster keeps the cursor of every tick."""
-    return json.dumps({name: ".".join(mark.get(asset, "") for asset in _MARKED) for name, mark in marks.items()})
+    return {name: str(mark) for name, mark in marks.items()} if isinstance(marks, dict) else {}
 
 
 __all__ = ["Tick", "refresh"]

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
-from aflite_assets.assets.common import DATASETS
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.tracking import MlflowTracker
 from resources import ExperimentTracker, ResultStoreResource
@@ -63,7 +62,7 @@ def _latest_runs(instance: dg.DagsterInstance) -> Iterator[str]:
     wanted = [
         dg.AssetRecordsFilter(dg.AssetKey(stage), asset_partitions=[dataset])
         for stage in STAGES
-        for dataset in DATASETS.get_partition_keys()
+        for dataset in instance.get_materialized_partitions(dg.AssetKey(stage))
     ]
     for each in [*wanted, dg.AssetRecordsFilter(dg.AssetKey("dataset_registry"))]:
         for record in instance.fetch_materializations(each, limit=1).records:

@@ -1,36 +1,31 @@
-"""What the sensor `refresh` reports of external assets: versions that changed, and why one could not be determined."""
+"""What the sensor `refresh` reports of `source_files`: versions that changed, and why one could not be determined."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.data_version import extract_data_version_from_entry
 
-from aflite_assets.assets.watched import DATA_FIELDS, model_fields, settings_name, watched_parents
 from aflite_assets.errors import AfliteError, UnsettledDataError
-from aflite_assets.refresh.changes import Change, Kind
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.content_hashes import FieldContents
+from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldContents
 
+ASSET = "source_files"
 VERSION_TAG = "dagster/data_version"
-_DATA: tuple[Kind, ...] = ("file", "commit")
-_SETTINGS: tuple[Kind, ...] = ("field", *_DATA)
 _MARK = 6
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One external asset of one dataset: its version, or why it has none; neither while its files still change.
+    """A dataset's files and commits: their version, or why they have none; neither while a file still changes.
 
     `moved`: a current result was made from another version.
     """
 
-    asset: str
+    dataset: str
     version: str | None
     refusal: str | None
     metadata: Mapping[str, Any]
@@ -43,111 +38,58 @@ class Watched:
         return _hash(content)[:_MARK] if content else ""
 
 
-def watch(spec: DatasetSpec, plan: DatasetPlan) -> Iterator[Watched]:
-    """The present versions of a planned dataset's external assets."""
+def watch(spec: DatasetSpec, plan: DatasetPlan) -> Watched:
+    """The present version of what a planned dataset reads."""
     contents = plan.contents or FieldContents(spec)
-    for asset, fields in DATA_FIELDS.items():
-        readers = [stage.name for stage in STAGES.values() if asset in watched_parents(stage)]
-        changed = _changed(plan, readers[:1], _DATA)
-        yield _looked(asset, spec, {}, contents, fields, {"dataset": spec.name}, changed)
-    for stage in STAGES.values():
-        settings = stage.settings.as_json(spec)
-        shown = {
-            "dataset": spec.name,
-            "settings": dg.MetadataValue.json(settings),
-        }
-        changed = _changed(plan, [stage.name], _SETTINGS)
-        yield _looked(settings_name(stage.name), spec, settings, contents, model_fields(stage), shown, changed)
-
-
-class ReportedVersions:
-    """What an instance was told of external assets before; looked up once for each asset, and only where it matters."""
-
-    def __init__(self, instance: dg.DagsterInstance) -> None:
-        self._instance = instance
-        self._datasets: dict[str, set[str]] = {}
-
-    def latest(self, asset: str, dataset: str) -> str | None:
-        """The data version that was last reported; None where none was."""
-        if asset not in self._datasets:
-            self._datasets[asset] = self._instance.get_materialized_partitions(dg.AssetKey(asset))
-        return latest_version(self._instance, asset, dataset) if dataset in self._datasets[asset] else None
-
-
-def events_of(
-    reported: ReportedVersions, dataset: str, watched: Iterable[Watched], marks: Mapping[str, str]
-) -> tuple[list[dg.AssetMaterialization | dg.AssetObservation], dict[str, str]]:
-    """The events to report for a dataset, and its new marks; `marks`: those of the previous tick.
-
-    A version is reported where it moved: since the previous tick, or at the first look since the instance was last told
-    or since a current result was made. So the first look at many datasets reports no more than later ones.
-    """
-    events: list[dg.AssetMaterialization | dg.AssetObservation] = []
-    now = dict(marks)
-    for external in watched:
-        if not external.mark or marks.get(external.asset) == external.mark:
-            continue
-        now[external.asset] = external.mark
-        if external.version is None:
-            metadata = {"dataset": dataset, "reason": external.refusal}
-            events.append(
-                dg.AssetObservation(external.asset, partition=dataset, description=external.refusal, metadata=metadata)
-            )
-        elif _is_news(external, dataset, reported, first=external.asset not in marks):
-            events.append(
-                dg.AssetMaterialization(
-                    external.asset, partition=dataset, metadata=external.metadata, tags={VERSION_TAG: external.version}
-                )
-            )
-    return events, now
-
-
-def _is_news(external: Watched, dataset: str, reported: ReportedVersions, *, first: bool) -> bool:
-    latest = reported.latest(external.asset, dataset)
-    if latest is None and first:
-        return external.moved
-    return latest != external.version
-
-
-def latest_version(instance: dg.DagsterInstance, asset: str, dataset: str) -> str | None:
-    """The data version that the instance has of an external asset; None where none was reported."""
-    record = instance.get_latest_data_version_record(dg.AssetKey(asset), is_source=False, partition_key=dataset)
-    version = None if record is None else extract_data_version_from_entry(record.event_log_entry)
-    return None if version is None else version.value
-
-
-def _looked(
-    asset: str,
-    spec: DatasetSpec,
-    settings: Mapping[str, Any],
-    contents: FieldContents,
-    fields: Iterable[str],
-    metadata: dict[str, Any],
-    changed: str,
-) -> Watched:
-    named, moved = tuple(fields), bool(changed)
-    metadata["changed"] = changed or "nothing against the current results"
+    reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
+    changed = "\n".join(dict.fromkeys(map(str, reasons)))
+    metadata: dict[str, Any] = {"dataset": spec.name, "changed": changed or "nothing against the current results"}
     try:
-        version = _hash({"settings": settings, "contents": contents.of(named)})
+        version = _hash(contents.of(CONTENT_FIELDS))
     except UnsettledDataError:
-        return Watched(asset, None, None, metadata, moved)
+        return Watched(spec.name, None, None, metadata, bool(changed))
     except AfliteError as error:
-        return Watched(asset, None, str(error), metadata, moved)
-    files = [file for some in contents.files(named).values() for file in some]
+        return Watched(spec.name, None, str(error), metadata, bool(changed))
+    files = [file for some in contents.files(CONTENT_FIELDS).values() for file in some]
     if files:
         metadata |= {"files": len(files), "bytes": sum(file.mark.size for file in files)}
-    return Watched(asset, version, None, metadata, moved)
+    return Watched(spec.name, version, None, metadata, bool(changed))
 
 
-def _changed(plan: DatasetPlan, stages: Iterable[str], kinds: tuple[Kind, ...]) -> str:
-    reasons: dict[Change, None] = {
-        reason: None for stage in stages for reason in plan[stage].reasons if reason.kind in kinds
-    }
-    return "\n".join(map(str, reasons))
+def event_of(
+    instance: dg.DagsterInstance, watched: Watched, mark: str
+) -> dg.AssetMaterialization | dg.AssetObservation | None:
+    """The event to report for a dataset, or None; `mark`: that of the previous tick, empty at the first look.
+
+    A version is reported if it differs from the one that the instance was told last, or, if it was told none, from the
+    one that a current result was made from. So the first look at many datasets reports no more than later ones.
+    """
+    name = watched.dataset
+    if not watched.mark or mark == watched.mark:
+        return None
+    if watched.version is None:
+        metadata = {"dataset": name, "reason": watched.refusal}
+        return dg.AssetObservation(ASSET, partition=name, description=watched.refusal, metadata=metadata)
+    latest = latest_version(instance, name)
+    is_news = watched.moved if latest is None else latest != watched.version
+    if not is_news:
+        return None
+    return dg.AssetMaterialization(
+        ASSET, partition=name, metadata=watched.metadata, tags={VERSION_TAG: watched.version}
+    )
+
+
+def latest_version(instance: dg.DagsterInstance, dataset: str) -> str | None:
+    """The data version that the instance has of a dataset's files; None where none was reported."""
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(ASSET), asset_partitions=[dataset])
+    for record in instance.fetch_materializations(wanted, limit=1).records:
+        if record.asset_materialization is not None:
+            return (record.asset_materialization.tags or {}).get(VERSION_TAG)
+    return None
 
 
 def _hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-__all__ = ["ReportedVersions", "Watched", "events_of", "latest_version", "watch"]
+__all__ = ["Watched", "event_of", "latest_version", "watch"]

@@ -68,7 +68,7 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
-    yield from examine_datasets(load_registry(), store)
+    yield from examine_datasets(load_registry(made=store.datasets()), store)
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

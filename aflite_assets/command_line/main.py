@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from aflite_assets.command_line import backup, doctor, init, prune, push, serve, web
+from aflite_assets.command_line import backup, doctor, init, list_datasets, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     schema.set_defaults(command=_schema)
     scan.add_command(commands)
     fix.add_command(commands)
+    list_datasets.add_command(commands)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)

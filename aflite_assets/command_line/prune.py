@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from aflite_assets.command_line.leftovers import confirmed, find_leftovers
 from aflite_assets.command_line.terminal import escaped, size, table
+from aflite_assets.wording import did_you_mean
 
 if TYPE_CHECKING:
     from aflite_assets.results import ResultStore
@@ -20,7 +22,8 @@ _PRUNE = """\
 Removes results that are not current, that none of the last refreshes used, that are not pinned, that no process reads
 or writes, and that nothing which stays was made from; with them parts, trained weights, records, unfinished work and
 damaged folders that are older than a week, and compiled code of older versions. What current results need is never
-removed. Killed in the middle, it leaves results whole; the next prune goes on.
+removed. Killed in the middle, it leaves results whole; the next prune goes on. Of datasets whose file was deleted all
+goes after a question: results that are not pinned, queued runs of Dagster, and their place in its list.
 """
 _PIN = """\
 Protects the current results of a dataset, or of one of its stages, from `aflite prune`, whatever becomes current later:
@@ -38,6 +41,7 @@ def add_commands(commands: Any) -> None:
         "--older-than", type=age, metavar="AGE", help="remove only what is older, for example 30d, 12h or 2w"
     )
     prune.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+    prune.add_argument("--yes", action="store_true", help="remove what is left of deleted datasets without a question")
     prune.set_defaults(command=_prune)
     pin = commands.add_parser("pin", help="protect a folder that was handed out", description=_PIN)
     pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
@@ -93,13 +97,22 @@ def _prune(options: argparse.Namespace) -> None:
     from aflite_assets.paths import old_kernels
     from aflite_assets.results.prune import KEEP, prune
 
+    store = _store()
+    left = find_leftovers(store)
+    is_removed = bool(left.words) if options.dry_run else confirmed(left, is_agreed=options.yes)
+    deleted = list(left.words) if is_removed else []
     pruned = prune(
-        _store(),
+        store,
         keep=KEEP if options.keep is None else options.keep,
         older_than=options.older_than,
         dry_run=options.dry_run,
         caches=old_kernels(),
+        deleted=deleted,
     )
+    if not options.dry_run and deleted and left.instance is not None:
+        from aflite_assets.automation.leftovers import remove_leftovers
+
+        remove_leftovers(deleted, left.instance)
     _write(prune_lines(pruned, dry_run=options.dry_run))
 
 
@@ -139,7 +152,15 @@ def _pin_lines(pins: "list[Pin]") -> list[str]:
 
 
 def _named(name: str) -> tuple[str, str | None]:
+    from aflite_assets.errors import InvalidInputError
+    from aflite_assets.stages.pipeline import STAGES
+
     partition, _, stage = name.partition(".")
+    if stage and stage not in STAGES:
+        raise InvalidInputError(
+            f"no stage is named {stage!r}{did_you_mean(stage, STAGES)} (received {name!r}); name one of "
+            f"{', '.join(STAGES)}, or the dataset alone"
+        )
     return partition, stage or None
 
 

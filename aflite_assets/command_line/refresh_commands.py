@@ -8,10 +8,13 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
+from aflite_assets.command_line.row_growth import row_growth
 from aflite_assets.command_line.terminal import (
     duration,
     escaped,
@@ -78,9 +81,7 @@ def add_commands(commands: Any) -> None:
     refresh = commands.add_parser("refresh", help="make what changed", description=_REFRESH)
     _add_names(refresh)
     refresh.add_argument(
-        "--now",
-        action="store_true",
-        help="without waiting for a dataset's cron or after a failed try",
+        "--now", action="store_true", help="without waiting for a dataset's cron or after a failed try"
     )
     refresh.add_argument(
         "--settle",
@@ -99,6 +100,7 @@ def add_commands(commands: Any) -> None:
     resume.set_defaults(command=_resume)
     status = commands.add_parser("status", help="how every dataset stands", description=_STATUS)
     _add_names(status)
+    status.add_argument("--json", action="store_true", help="as JSON")
     status.set_defaults(command=_status)
 
 
@@ -110,13 +112,13 @@ def _plan(options: argparse.Namespace) -> int:
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.specs.registry import load_registry
 
-    registry = load_registry()
+    registry = load_registry(made=_store().datasets())
     plans = list(_plans(options.names, registry, watch=None))
     due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()), begin=bool(options.names))
     if options.json:
-        _say([json.dumps([_as_json(plan) for plan in plans], indent=2)])
+        _say([json.dumps([_as_json(plan) | {"run_by": _runner(plan)} for plan in plans], indent=2)])
     else:
-        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset)])
+        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset, registry)])
     is_left = any(due.given_up for due in due_by_dataset.values())
     return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
@@ -146,7 +148,8 @@ def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due
     from aflite_assets.refresh.plan import STATES
 
     rows = [("dataset", "stage", "state", "last time", "why")]
-    notes, seen = [], set()
+    notes: list[str] = []
+    seen: set[str] = set()
     for plan in plans:
         due = due_by_dataset.get(plan.dataset)
         left = set() if due is None else {given_up.stage.stage for given_up in due.given_up}
@@ -161,17 +164,10 @@ def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due
         elif not plan.begun:
             shown = [stage for stage in shown if stage.state in ("waiting", "refused")]
             rows += [] if shown else [(*whole, "never made", "", "")]
-        rows += [
-            (
-                plan.dataset,
-                stage.stage,
-                "left" if stage.stage in left else _WORDS.get(stage.state, stage.state),
-                _took(stage.seconds),
-                "; ".join(map(str, stage.reasons)),
-            )
-            for stage in shown
-        ]
-        seen |= {"left" if stage.stage in left else stage.state for stage in shown}
+        for stage in shown:
+            state, why = "left" if stage.stage in left else stage.state, "; ".join(map(str, stage.reasons))
+            rows.append((plan.dataset, stage.stage, _WORDS.get(state, state), _took(stage.seconds), why))
+            seen.add(state)
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
     room = _WHY if sys.stdout.isatty() else _WHOLE
     states = [*STATES.items(), ("left", "it was refused, or three tries failed; a person has to act")]
@@ -183,11 +179,25 @@ def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due
     ]
 
 
-def outlook_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"]) -> Iterator[str]:
+def _runner(plan: "DatasetPlan") -> str | None:
+    """Who is running a dataset now."""
+    from aflite_assets.results.locks import occupant
+
+    return occupant(_store().locks_folder, plan.dataset)
+
+
+def outlook_lines(
+    plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"], registry: "Registry"
+) -> Iterator[str]:
     """What a refresh would do now, with datasets that share an answer in one line."""
     datasets: dict[str, list[str]] = {}
     for plan in plans:
-        words = _outlook(plan, due_by_dataset.get(plan.dataset))
+        due = due_by_dataset.get(plan.dataset)
+        words = _outlook(plan, due)
+        if due is not None and due.stages and (growth := row_growth(registry[plan.dataset], plan, _store())):
+            words = f"{words}; {growth}"
+        if (runner := _runner(plan)) is not None:
+            words = f"wait, since it is being run by {runner}"
         if words is not None:
             datasets.setdefault(words, []).append(plan.dataset)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
@@ -241,7 +251,7 @@ def _refresh(options: argparse.Namespace) -> int:
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
     from aflite_assets.specs.registry import load_registry
 
-    registry = load_registry()
+    registry = load_registry(made=store.datasets())
     plans = list(_plans(options.names, registry, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
         time.sleep(max(1.0, options.settle))
@@ -262,7 +272,6 @@ def _refresh_each(
     from aflite_assets.refresh.due import how_to_start
     from aflite_assets.refresh.launching import PLACEHOLDER
     from aflite_assets.refresh.run import refresh_dataset
-    from aflite_assets.specs.registry import BUNDLED
 
     store = context.store
     codes = [FAILED for plan in plans if plan.failure is not None]
@@ -286,8 +295,7 @@ def _refresh_each(
             codes.append(WAITING)
             continue
         if done.due.never_begun:
-            if options.names or registry.files[plan.dataset].parent != BUNDLED:
-                never.append(plan.dataset)
+            never.append(plan.dataset)
         else:
             _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
@@ -302,16 +310,14 @@ def _refresh_each(
 
 def _without_files(store: "ResultStore", registry: "Registry") -> int:
     """Report datasets with results but without a file; `FAILED` where none has a file, as without `AFLITE_DATASETS`."""
-    made = {partition for _, partition, _ in store.partitions()}
+    made = store.datasets()
     unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
     if unknown:
-        _say(
-            [
-                f"not looked at: {', '.join(unknown)}; their results lie in {escaped(store.place)}, but no dataset "
-                "file has these names (AFLITE_DATASETS names the folders of files)"
-            ],
-            error=True,
+        line = (
+            f"not looked at: {', '.join(unknown)}; their results lie in {escaped(store.place)}, but no dataset file "
+            "has these names (AFLITE_DATASETS names the folders of files)"
         )
+        _say([line], error=True)
     return FAILED if unknown and not made & registry.specs.keys() else 0
 
 
@@ -391,14 +397,21 @@ def _status(options: argparse.Namespace) -> None:
 
     store = _store()
     state = RefreshState.beside(store)
-    plans = _plans(options.names, load_registry(), watch=None)
+    plans = _plans(options.names, load_registry(made=store.datasets()), watch=None)
     standing = [(plan, dataset_status(plan, store, state)) for plan in plans]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused = state.paused()
+    left = Leftovers({}, None) if options.names else find_leftovers(store)
+    if options.json:
+        facts = [{**asdict(status), "failure": plan.failure, "stages": status.stages} for plan, status in standing]
+        whole = {"paused": paused and str(paused), "datasets": facts, "deleted": dict(left.words)}
+        _say([json.dumps(whole, indent=2, default=str)])
+        return
     _say(
         [
             *status_lines([(status, plan.failure is not None) for plan, status in standing]),
             *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
+            *(["", *leftover_lines(left)] if left.words else []),
         ]
     )
 
@@ -409,15 +422,14 @@ def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[s
     from aflite_assets.stages.pipeline import STAGES
 
     rows = [("dataset", "last looked at", "last made", "stages", "size")]
-    needs, waits = [], []
+    needs: list[str] = []
+    waits: list[str] = []
     room = _WHY if sys.stdout.isatty() else _WHOLE
     for status, is_refused in standing:
         looked, made = ("never" if at is None else _when(at) for at in (status.looked, status.made))
         rows.append((status.dataset, looked, made, "file refused" if is_refused else status.letters, size(status.size)))
-        needs += (
-            [f"  {status.dataset}: {truncate_escaped('; '.join(status.troubles), room)}"] if status.troubles else []
-        )
-        waits += [f"  {status.dataset}: {truncate_escaped('; '.join(status.waits), room)}"] if status.waits else []
+        for lines, said in ((needs, status.troubles), (waits, status.waits)):
+            lines += [f"  {status.dataset}: {truncate_escaped('; '.join(said), room)}"] if said else []
     yield from table(rows, numbers=(4,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"
@@ -467,15 +479,9 @@ def _store() -> "ResultStore":
 
 
 def _as_json(plan: "DatasetPlan") -> dict[str, Any]:
+    named = ("stage", "state", "current", "seconds", "key")
     stages = [
-        {
-            "stage": stage.stage,
-            "state": stage.state,
-            "current": stage.current,
-            "seconds": stage.seconds,
-            "key": stage.key,
-            "reasons": [str(reason) for reason in stage.reasons],
-        }
+        {**{name: getattr(stage, name) for name in named}, "reasons": [str(reason) for reason in stage.reasons]}
         for stage in plan.stages
     ]
     return {"dataset": plan.dataset, "failure": plan.failure, "notes": list(plan.notes), "stages": stages}

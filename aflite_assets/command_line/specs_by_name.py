@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from aflite_assets.errors import SpecError
 from aflite_assets.specs.dataset import DatasetSpec
 
 
@@ -17,8 +16,4 @@ def spec_of(name: str) -> DatasetSpec:
     path = Path(name)
     if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         return load_spec(path)
-    registry = load_registry()
-    for place, message in registry.failures.items():
-        if place.stem == name and name not in registry.specs:
-            raise SpecError(message)
-    return registry[name]
+    return load_registry()[name]

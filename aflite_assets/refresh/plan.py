@@ -26,6 +26,7 @@ from aflite_assets.refresh.changes import Change, changes
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.results.store import DAMAGED
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
@@ -134,15 +135,13 @@ def plan_datasets(
     """
     wanted = list(registry.specs) if names is None else list(names)
     failures = {path.stem: message for path, message in registry.failures.items() if path.stem not in registry.specs}
-    for name in wanted:
-        if name not in failures:
-            registry[name]
+    specs = {name: registry[name] for name in wanted if name not in failures}
     with asked_anew(seconds=hub_seconds) as asking:
-        for name in [name for name in wanted if name in registry.specs]:
+        for name, spec in specs.items():
             asking.unanswered.clear()
-            contents = FieldContents(registry[name], hashes=hashes or FileHashes())
+            contents = FieldContents(spec, hashes=hashes or FileHashes())
             try:
-                plan = plan_dataset(registry[name], store, contents=contents)
+                plan = plan_dataset(spec, store, contents=contents)
             except Exception as error:  # anything in one dataset's folders, such as a manifest that is not JSON
                 _log.exception("%s could not be planned", name)
                 plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")
@@ -188,6 +187,7 @@ class _Planner:
         self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
         self._plans, self._results = plans, results
         self._current = _current(store, stage.name, spec.name)
+        self._current_key = store.current_key(stage.name, spec.name)
         self._manifest, self._damage = _manifest(self._current)
 
     def plan(self) -> StagePlan:
@@ -223,13 +223,21 @@ class _Planner:
 
     def _why_made(self, key: ResultKey, *, again: bool) -> tuple[Change, ...]:
         if self._current is None:
-            return (Change("never made", "never made"),)
+            return (self._absent(),)
         different = self._own_changes(key, ())
         if again and not different:
             return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
         damage = None if different else self._store.damage(self._stage.name, self._spec.name, key)
-        lost = "its folder is gone" if damage is None else f"its result is damaged: {damage.files}"
-        return different or (Change("lost", lost),)
+        lost = Change("lost", "its folder is missing" if damage is None else f"its result is damaged: {damage.files}")
+        return different or (lost,)
+
+    def _absent(self) -> Change:
+        """Why there is no current result: none was ever made, or its folder was set aside or deleted."""
+        if self._current_key is None:
+            return Change("never made", "never made")
+        aside = self._store.root / self._stage.name / self._spec.name / DAMAGED
+        was_damaged = any(aside.glob(f"{self._current_key}-*"))
+        return Change("lost", "its result was damaged and is set aside" if was_damaged else "its folder is missing")
 
     def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
         """Challenge sets that the current result has and the hub does not serve now: an outage is not a change."""
@@ -254,7 +262,7 @@ class _Planner:
     def _own_changes(self, key: ResultKey, unknown_inputs: Iterable[str]) -> tuple[Change, ...]:
         """How the key differs from the current result's, leaving out inputs whose data version is not known yet."""
         if self._current is None:
-            return (Change("never made", "never made"),) if unknown_inputs else ()
+            return (self._absent(),) if unknown_inputs else ()
         if self._manifest is None:
             return (Change("lost", f"its result is damaged: {self._damage}"),)
         made_from = self._manifest["made_from"]
@@ -268,7 +276,7 @@ class _Planner:
         )
 
     def _planned(self, state: State, reasons: tuple[Change, ...], **rest: Any) -> StagePlan:
-        made_before = self._current is not None
+        made_before = self._current_key is not None
         seconds = None if self._manifest is None else self._manifest["provenance"].get("seconds")
         return StagePlan(
             self._spec.name, self._stage.name, state, reasons, seconds=seconds, made_before=made_before, **rest

@@ -10,7 +10,7 @@ from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.doctor import Problem
-from aflite_assets.results.locks import is_free, read_holder
+from aflite_assets.results.locks import occupant
 from aflite_assets.specs.registry import Registry
 from aflite_assets.stages.pipeline import STAGES
 
@@ -41,6 +41,11 @@ class DatasetStatus:
     size: int
     troubles: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """The meaning of each stage's letter; empty for a refused file."""
+        return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
 
 
 def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
@@ -76,7 +81,7 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
     except StoreError as error:
         yield Problem("notes about refreshes", str(error), "until then nothing is refreshed")
         return
-    begun = {partition for _, partition, _ in store.partitions()} | set(noted)
+    begun = store.datasets() | noted
     for plan in plan_datasets(registry, store, [name for name in registry.specs if name in begun]):
         for stage in plan.stages:
             if stage.state == "refused":
@@ -99,9 +104,8 @@ def _troubles(plan: DatasetPlan, left: Mapping[str, GivenUp]) -> Iterator[str]:
 
 
 def _waits(plan: DatasetPlan, retry_later: list[RetryLater], store: ResultStore) -> Iterator[str]:
-    lock = store.locks_folder / f"{plan.dataset}.lock"
-    if lock.exists() and not is_free(lock):
-        yield f"is being run by {read_holder(lock) or 'a process that did not say who it is'}"
+    if (runner := occupant(store.locks_folder, plan.dataset)) is not None:
+        yield f"is being run by {runner}"
         return
     for retry in retry_later:
         error = f"; the last failure: {_one_line(retry.tries.error)}" if retry.tries.error else ""

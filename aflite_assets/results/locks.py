@@ -154,6 +154,14 @@ def read_holder(lock: Path) -> Holder | None:
         return None
 
 
+def occupant(locks: Path, partition: str) -> str | None:
+    """Return who is running a dataset now, or None; `locks` is the folder of the datasets' locks."""
+    lock = locks / f"{partition}.lock"
+    if not lock.exists() or is_free(lock):
+        return None
+    return str(read_holder(lock) or "a process that did not say who it is")
+
+
 def is_free(lock: Path) -> bool:
     """Whether no process holds a lock file."""
     probe = FileLock(lock)

@@ -8,7 +8,7 @@ import os
 import shutil
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -79,6 +79,7 @@ def prune(
     older_than: timedelta | None = None,
     dry_run: bool = False,
     caches: Iterable[Path] = (),
+    deleted: Collection[str] = (),
 ) -> Pruned:
     """Remove what nothing needs. Needed are, per dataset:
 
@@ -86,7 +87,8 @@ def prune(
     a process reads, and everything of an asset that a process writes; what any of these was made from, but for pins,
     which protect a folder and its parts alone; and what was published within `older_than`.
 
-    `caches`: folders outside the store of which nothing is lost; those untouched for `older_than` go too.
+    `caches`: folders outside the store of which nothing is lost; those untouched for `older_than` go too. `deleted`:
+    datasets whose file was deleted; of these only what is pinned, used now or younger than `older_than` stays.
 
     Raises:
         StoreError: a refresh or a pin cannot be read, or a later version wrote the store. Nothing was removed.
@@ -103,7 +105,7 @@ def prune(
     store.check_format()
     if not store.root.is_dir():
         return Pruned()
-    rules = _Rules(store, keep, older_than, dry_run, datetime.now(UTC))
+    rules = _Rules(store, keep, older_than, dry_run, datetime.now(UTC), frozenset(deleted))
     homes: dict[str, dict[str, Path]] = defaultdict(dict)
     for asset, partition, home in store.partitions():
         homes[partition][asset] = home
@@ -143,6 +145,7 @@ class _Rules:
     older_than: timedelta | None
     dry_run: bool
     now: datetime
+    deleted: frozenset[str] = frozenset()
     pinned: set[tuple[str, str, str]] = field(default_factory=set)
     trash_before: list[Path] = field(default_factory=list)
 
@@ -156,7 +159,7 @@ class _Rules:
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
         """(asset, key) pairs of the refreshes that are kept, and the files of the others."""
         refreshes = read_refreshes(self.store, partition)
-        groups = newest_distinct(refreshes, self.keep)
+        groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
         # Of refreshes that used the same results, only the newest is needed.
         stay = {group[0].path for group in groups}
@@ -202,12 +205,31 @@ class _Dataset:
             results = {asset: self._readable(asset, parts=False) for asset in self.homes}
             needed = self._needed(results)
             for asset in sorted(free):
+                if self._removed_whole(asset, results[asset], needed[asset], pruned):
+                    continue
                 self._prune_results(asset, results[asset], needed[asset], pruned)
                 self._prune_parts(asset, pruned)
                 self._prune_leftovers(asset, pruned)
             for asset in sorted(set(self.homes) - free):
                 for result in results[asset].values():
                     pruned.keep(WRITTEN, _size(result.path))
+
+    def _removed_whole(
+        self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
+    ) -> bool:
+        """Remove the folder of a deleted dataset's asset of which nothing is needed; returns whether it did."""
+        rules = self.rules
+        is_unneeded = not needed and all(rules.is_old(_published(result)) for result in results.values())
+        if self.partition not in rules.deleted or not is_unneeded:
+            return False
+        with ExitStack() as stack:
+            if not all(stack.enter_context(unread(result.path)) for result in results.values()):
+                return False
+            rules.remove("folders of deleted datasets", self.homes[asset], pruned)
+        if not rules.dry_run:
+            for result in results.values():
+                forget(result)
+        return True
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
         """Results or parts by key. One with a damaged manifest is left to `aflite doctor`."""
@@ -244,7 +266,7 @@ class _Dataset:
 
     def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
         """Asset, key and why it stays."""
-        for asset in results:
+        for asset in results if self.partition not in self.rules.deleted else ():
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
                 yield asset, current, CURRENT

@@ -310,10 +310,12 @@ class ResultStore:
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition that has a folder: asset, partition and folder, in the order of names."""
         for asset in sorted(_folders(self.root)):
-            if NAME.fullmatch(asset.name) and asset.name not in RESERVED:
-                for home in sorted(_folders(asset)):
-                    if NAME.fullmatch(home.name):
-                        yield asset.name, home.name, home
+            homes = sorted(_folders(asset)) if NAME.fullmatch(asset.name) and asset.name not in RESERVED else []
+            yield from ((asset.name, home.name, home) for home in homes if NAME.fullmatch(home.name))
+
+    def datasets(self) -> set[str]:
+        """The names of the datasets that have results, or folders for them."""
+        return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
         """Every result below an asset's partition, or every part, damaged ones too; only folders with a manifest."""

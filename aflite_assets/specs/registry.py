@@ -1,15 +1,15 @@
-"""From YAML files to dataset specs: the folders of `AFLITE_DATASETS`, then the bundled ones. Opens no data."""
+"""From YAML files to dataset specs: the folders of `AFLITE_DATASETS`, and the bundled ones on demand. Opens no data."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from aflite_assets.errors import SpecError
+from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.yaml.messages import NAME_RULE, explain
 from aflite_assets.specs.yaml.paths import absolute_path, absolute_paths
@@ -19,6 +19,9 @@ from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
+"""The folder of the datasets that come with the project. They are found by name, and listed on demand."""
+LIST_BUNDLED = "AFLITE_BUNDLED"
+"""The environment variable that lists the bundled datasets too (1), or not (0, the default)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _LONGEST = 4000
@@ -26,53 +29,98 @@ _LONGEST = 4000
 
 @dataclass(frozen=True)
 class Registry:
-    """Every dataset that was understood, by name, and why the other files were not, by path."""
+    """The listed datasets by name, their files, and why other files were refused, by path.
+
+    A bundled dataset is found by its name whether it is listed or not.
+    """
 
     specs: Mapping[str, DatasetSpec]
     files: Mapping[str, Path]
     failures: Mapping[Path, str]
 
     def __getitem__(self, name: str) -> DatasetSpec:
-        if name not in self.specs:
-            raise SpecError(
-                f"no dataset is named {name!r}{did_you_mean(name, self.specs)} "
-                f"(known: {sorted(self.specs)}; folders searched: {[str(folder) for folder in spec_folders()]})"
-            )
-        return self.specs[name]
+        if name in self.specs:
+            return self.specs[name]
+        for path, message in self.failures.items():
+            if path.stem == name:
+                raise SpecError(message)
+        bundled = {path.stem: path for path in BUNDLED.glob("*.yaml")}
+        if name in bundled:
+            return load_spec(bundled[name])
+        raise SpecError(
+            f"no dataset is named {name!r}{did_you_mean(name, [*self.specs, *bundled])} "
+            f"(known: {sorted(self.specs)}; folders searched: {[str(folder) for folder in spec_folders()]}; "
+            "`aflite list --bundled` names those that come with the project)"
+        )
+
+    def without_file(self, names: Iterable[str]) -> list[str]:
+        """Return those of the names that have no file, sorted, so that what is left of them may be removed.
+
+        None has lost its file for sure while no folder is named, or one of the folders cannot be read.
+        """
+        folders = spec_folders()
+        if not folders or any(folder in self.failures for folder in folders):
+            return []
+        return sorted(set(names) - self.specs.keys() - {path.stem for path in self.failures})
 
 
 def spec_folders() -> list[Path]:
-    """The folders searched for specs: those of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one."""
+    """The folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
+
+    Raises:
+        InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
+    """
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
-    return list(dict.fromkeys([*(absolute_path(part, Path.cwd()) for part in named), BUNDLED]))
+    listed = os.environ.get(LIST_BUNDLED, "").strip()
+    if listed not in ("", "0", "1"):
+        raise InvalidInputError(f"{LIST_BUNDLED} is {listed!r}; set it to 1 to list the bundled datasets, or to 0")
+    bundled = [BUNDLED] if listed == "1" else []
+    return list(dict.fromkeys([*(absolute_path(part, Path.cwd()) for part in named), *bundled]))
 
 
-def load_registry() -> Registry:
+def load_registry(*, made: Iterable[str] = ()) -> Registry:
     """Read every `*.yaml` and `*.yml` of the spec folders; a broken file does not affect the others.
 
-    A name that two files give is a failure of the second, which names both.
+    A name that two files give is a failure of the second, which names both. Bundled datasets whose names are among
+    `made`, the datasets with results, are listed too.
+
+    Raises:
+        InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
     """
-    specs: dict[str, DatasetSpec] = {}
-    files: dict[str, Path] = {}
     failures: dict[Path, str] = {}
-    for folder in spec_folders():
+    wanted: dict[Path, Iterable[Path]] = {}
+    for folder in (folders := spec_folders()):
         try:
-            paths = _spec_files(folder)
+            wanted[folder] = _spec_files(folder)
         except SpecError as error:
             failures[folder] = str(error)
-            continue
-        for path in paths:
-            try:
-                spec = load_spec(path)
-                if spec.name in specs:
-                    raise SpecError(
-                        f"{shown_path(path)}: the name {spec.name!r} is already taken by "
-                        f"{shown_path(files[spec.name])}; rename one"
-                    )
-            except SpecError as error:
-                failures[path] = str(error)
-            else:
-                specs[spec.name], files[spec.name] = spec, path
+    if BUNDLED not in folders:
+        taken = {path.stem for paths in wanted.values() for path in paths}
+        wanted[BUNDLED] = [path for path in _spec_files(BUNDLED) if path.stem in set(made) - taken]
+    return _read([path for paths in wanted.values() for path in paths], failures)
+
+
+def bundled_registry() -> Registry:
+    """Read the datasets that come with the project, whatever is listed."""
+    return _read(_spec_files(BUNDLED), {})
+
+
+def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
+    """Return the registry of these files, to whose `failures` those that are refused are added."""
+    specs: dict[str, DatasetSpec] = {}
+    files: dict[str, Path] = {}
+    for path in paths:
+        try:
+            spec = load_spec(path)
+            if spec.name in specs:
+                raise SpecError(
+                    f"{shown_path(path)}: the name {spec.name!r} is already taken by "
+                    f"{shown_path(files[spec.name])}; rename one"
+                )
+        except SpecError as error:
+            failures[path] = str(error)
+        else:
+            specs[spec.name], files[spec.name] = spec, path
     return Registry(specs, files, failures)
 
 

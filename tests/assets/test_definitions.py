@@ -39,14 +39,8 @@ GROUPS = {
     "benchmark_report": "report",
     "refresh_plan": "report",
     "source_files": "data",
-    "challenge_files": "data",
-    **{f"{stage}_settings": "settings" for stage in STAGES},
 }
-READ_FILES = {
-    "raw_dataset": {"source_files"},
-    "challenge_sets": {"challenge_files"},
-    "analysis": {"challenge_files"},
-}
+READ_FILES = {"raw_dataset": {"source_files"}, "challenge_sets": {"source_files"}}
 FILTER_JOB = {
     "raw_dataset", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets",
     "published_dataset",
@@ -74,8 +68,7 @@ def test_assets_depend_on_what_their_stages_read() -> None:
     graph = definitions.defs.resolve_asset_graph()
     for stage in STAGES.values():
         parents = {key.path[-1] for key in graph.get(dg.AssetKey(stage.name)).parent_keys}
-        settings = {f"{stage.name}_settings"}
-        assert parents == set(stage.input_names) | settings | READ_FILES.get(stage.name, set()), stage.name
+        assert parents == set(stage.input_names) | READ_FILES.get(stage.name, set()), stage.name
     assert not graph.get(dg.AssetKey("dataset_registry")).child_keys
     assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
 
@@ -166,7 +159,7 @@ def test_materialising_twice(
 
     iterations = _iteration_events(instance)
     assert [key["iteration"] for key in iterations] == [f"{number:03d}" for number in range(len(iterations))]
-    assert {key["dataset"] for key in iterations} == {"circles_1.given_features"}
+    assert {key["dataset"] for key in iterations} == {"circles_1"}
     versions = _versions(first)
     assert set(versions) == set(STAGES)
     _check_tracked_runs(home, len(iterations), first)
@@ -186,7 +179,7 @@ def test_materialising_twice(
 def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:
     records = instance.fetch_materializations(dg.AssetKey("iteration_sets"), limit=100, ascending=True).records
     keys = [str(record.partition_key).split("|") for record in records]
-    return [{"dataset": pair, "iteration": iteration} for pair, iteration in keys]
+    return [{"dataset": dataset, "iteration": iteration} for dataset, iteration in keys]
 
 
 def _materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:

@@ -29,7 +29,6 @@ from tests.small_datasets import VECTOR_SETTINGS
 from tests.stages_made_here import make_here
 from tests.undrawn import undrawn_figures
 
-# Names of bundled datasets: the partitions are those that the definitions were loaded with.
 NAMES = ("circles_1", "circles_2", "digits")
 CONTENT: dict[str, Any] = {"columns": {"features": ["a", "b", "c"]}, **VECTOR_SETTINGS}
 
@@ -141,7 +140,7 @@ def deployment(
     folder, results = all_made
     shutil.copytree(results, home / "results")
     before = {path: (path.read_bytes(), path.stat()) for path in folder.iterdir()}
-    monkeypatch.setattr(registry, "BUNDLED", folder)
+    monkeypatch.setenv("AFLITE_DATASETS", str(folder))
     monkeypatch.setattr(attempts, "make_in_child", make_here)
     with dg.DagsterInstance.ephemeral(str(tmp_path)) as instance:
         yield Deployment(folder, ResultStore(home / "results"), instance, monkeypatch)

@@ -7,13 +7,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
 
 import definitions
-from aflite_assets.assets import common
 from aflite_assets.automation import alerts as module
 from aflite_assets.automation.alerts import alerts, input_of
 from aflite_assets.results import ResultStore
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import BUNDLED
 from resources import NotifierResource, ResultStoreResource
 from tests.notifying.conftest import Webhook, webhook
 
@@ -72,7 +72,11 @@ def refuses() -> Any:
 
 
 def test_a_failed_stage_is_told_once_for_its_input(
-    instance: dg.DagsterInstance, tick: Callable[[], str], webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+    instance: dg.DagsterInstance,
+    tick: Callable[[], str],
+    webhook: Webhook,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     run(instance, stage("raw_dataset", refuses))
     assert tick() == "1 new alerts, 1 posted"
@@ -83,8 +87,9 @@ def test_a_failed_stage_is_told_once_for_its_input(
     run(instance, stage("raw_dataset", refuses))
     assert tick() == "0 new alerts, 0 posted"
 
-    changed = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True) | {"seed": 7}
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(changed)}, {}, {}))
+    changed = yaml.safe_load((BUNDLED / "circles_1.yaml").read_text(encoding="utf-8")) | {"seed": 7}
+    (tmp_path / "circles_1.yaml").write_text(yaml.safe_dump(changed), encoding="utf-8")
+    monkeypatch.setenv("AFLITE_DATASETS", str(tmp_path))
     run(instance, stage("raw_dataset", refuses))
     assert tick() == "1 new alerts, 1 posted"
     assert tick() == "0 new alerts, 0 posted"
@@ -199,8 +204,6 @@ def test_a_webhook_that_is_away_gets_the_alerts_later_once(
 
 def test_the_input_of_a_stage_is_the_key_it_would_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ResultStore(tmp_path)
-    spec = load_spec(BUNDLED / "circles_1.yaml")
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
     before = input_of("raw_dataset", "circles_1", store)
     assert before is not None
     assert len(before) == 20

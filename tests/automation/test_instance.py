@@ -10,8 +10,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.instance.ref import InstanceRef
 
+from aflite_assets.assets.dagster_internals import InstanceRef
 from aflite_assets.automation.instance import (
     STALE_REVISION,
     AfliteInstance,
@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[2]
 OPENERS = """
 import os, sys, time, traceback
 import dagster as dg
-import dagster._core.storage.sqlite_storage
+import aflite_assets.automation.instance
 
 def open_it():
     os.read(begin, 1)  # ends for all at once, when the pipe is closed

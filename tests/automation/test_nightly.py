@@ -11,7 +11,6 @@ import definitions
 from aflite_assets.automation.nightly import begun, nightly
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultKey, ResultStore
-from aflite_assets.specs import registry
 from aflite_assets.specs.registry import BUNDLED, load_spec
 from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
@@ -21,12 +20,12 @@ AT = datetime(2026, 5, 4, 3, 0, tzinfo=UTC)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Bundled circles in files of their own, the only datasets that there are."""
+    """Bundled circles in files of their own, the only datasets that are listed."""
     folder = tmp_path / "datasets"
     folder.mkdir()
     for name in ("circles_1", "circles_2"):
         write(folder, name)
-    monkeypatch.setattr(registry, "BUNDLED", folder)
+    monkeypatch.setenv("AFLITE_DATASETS", str(folder))
     return folder
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.events import DagsterEvent, DagsterEventType
 
 import definitions
 from aflite_assets.automation import refresh_sensor as module
@@ -18,8 +17,9 @@ from aflite_assets.automation.watched_versions import latest_version
 from aflite_assets.refresh.due import WAITS
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
-from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.pipeline import STAGES, run_stage
 from resources import NotifierResource, ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
 
@@ -39,11 +39,11 @@ def why_not(result: dg.SensorResult) -> str:
 
 
 def reported(result: dg.SensorResult) -> dict[str, list[str]]:
-    """The datasets of which an external asset or a check was reported, by name."""
+    """The datasets of which an external asset was reported, by its name; of a check "all"."""
     found: dict[str, list[str]] = {}
     for event in result.asset_events:
         if isinstance(event, dg.AssetCheckEvaluation):
-            found.setdefault("up_to_date", []).append(event.check_name.removeprefix("up_to_date_"))
+            found.setdefault(event.check_name, []).append("all")
         else:
             found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
     return found
@@ -58,7 +58,7 @@ def settled(deployment: Deployment) -> Deployment:
 
 def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
     # The first look tells how each dataset stands, and nothing of what did not move since its results were made.
-    assert reported(deployment.tick()) == {"up_to_date": list(NAMES)}
+    assert reported(deployment.tick()) == {"up_to_date": ["all"]}
     deployment.tick()
     for _ in range(4):
         result = deployment.tick()
@@ -70,18 +70,14 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
     """Also where the cursor is lost: what the instance was told is not told again, what it was not told is."""
-    deployment.edit("digits", title="Other words")
-    moved = {"published_dataset_settings", "analysis_settings"}
-    first = reported(deployment.tick())
-    assert {asset: datasets for asset, datasets in first.items() if asset != "up_to_date"} == {
-        asset: ["digits"] for asset in moved
-    }
-    deployment.settled()
+    write_table(deployment.table("digits"), rows=120, seed=9)
+    first = reported(deployment.settled())
+    assert first == {"source_files": ["digits"], "up_to_date": ["all"]}
     deployment.cursor = None
     assert set(reported(deployment.tick())) == {"up_to_date"}
-    deployment.edit("digits", title="Words of their own")
+    write_table(deployment.table("digits"), rows=120, seed=10)
     deployment.cursor = None
-    assert set(reported(deployment.tick())) == {*moved, "up_to_date"}
+    assert set(reported(deployment.settled())) == {"source_files", "up_to_date"}
 
 
 def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:
@@ -92,20 +88,20 @@ def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: D
     (request,) = result.run_requests or ()
     assert request.tags["dagster/priority"] == "-1"
     assert request.tags["aflite/because"].startswith("raw_dataset: file ")
-    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["circles_2"]}
+    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["all"]}
     assert settled.run(request) == dict.fromkeys(STAGES, True)
     assert why_not(settled.settled()) == "nothing is due"
     assert [run.tags["dagster/partition"] for run in settled.instance.get_runs()] == ["circles_2"]
 
 
 def test_a_touched_file_starts_nothing_and_moves_no_version(settled: Deployment) -> None:
-    before = latest_version(settled.instance, "source_files", "digits")
+    before = latest_version(settled.instance, "digits")
     os.utime(settled.table("digits"))
     assert requested(settled.tick()) == {}
     result = settled.tick()
     assert why_not(result) == "nothing is due"
     assert "source_files" not in reported(result)
-    assert latest_version(settled.instance, "source_files", "digits") == before
+    assert latest_version(settled.instance, "digits") == before
 
 
 def test_what_comes_out_equal_stops_there(settled: Deployment) -> None:
@@ -122,7 +118,7 @@ def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     result = settled.tick()
     assert requested(result) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
-    assert set(reported(result)) == {"published_dataset_settings", "analysis_settings", "up_to_date"}
+    assert set(reported(result)) == {"up_to_date"}
     (request,) = result.run_requests or ()
     assert "title" in request.tags["aflite/because"]
     settled.run(request)
@@ -242,14 +238,25 @@ def test_damaged_folders_of_one_dataset_stop_no_other(settled: Deployment) -> No
     assert "digits" in requested(settled.tick())
 
 
-def test_a_new_dataset_is_named_and_one_that_was_never_made_is_left(settled: Deployment) -> None:
+def test_a_new_dataset_is_left_until_its_file_starts_it_and_is_run_without_a_reload(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
-    assert "brand_new is new and cannot be run yet: press Reload definitions at the" in why_not(settled.tick())
-    known = frozenset((*NAMES, "brand_new"))
-    settled.tick(loaded=known)
-    assert why_not(settled.tick(loaded=known)) == "nothing is due"
+    assert why_not(settled.settled()) == "nothing is due"
     settled.edit("brand_new", refresh={"start": True})
-    assert requested(settled.tick(loaded=known)) == {"brand_new": list(STAGES)}
+    result = settled.tick()
+    assert requested(result) == {"brand_new": list(STAGES)}
+    (request,) = result.run_requests or ()
+    assert settled.instance.get_dynamic_partitions("aflite_dataset") == []  # the sensor `datasets` has not looked yet
+    assert settled.run(request) == dict.fromkeys(STAGES, True)
+
+
+def test_a_dataset_that_is_run_for_the_first_time_gets_no_advice_to_start_it(settled: Deployment) -> None:
+    write_dataset(settled.folder, "brand_new", seed=5)
+    run_stage("raw_dataset", load_registry()["brand_new"], store=settled.store)
+    assert "brand_new: challenge_sets was never made; start it once with `" in why_not(settled.settled())
+    with settled.store.dataset_lock("brand_new", what="Dagster run 7"):
+        line = why_not(settled.tick())
+    assert line.startswith("brand_new waits for Dagster run 7, process ")
+    assert "start it" not in line
 
 
 def test_never_and_pause_are_heard(settled: Deployment) -> None:
@@ -349,20 +356,20 @@ def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
     result = settled.tick()
     assert why_not(result) == "nothing is due"
     assert set(reported(result)) <= {"up_to_date"}  # versions that Dagster has are not told again
-    assert set(json.loads(str(result.cursor))) == set(NAMES)
+    assert set(json.loads(str(result.cursor))) == {*NAMES, "*"}
 
 
 def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     (check,) = [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
-    assert (check.check_name, check.passed) == ("up_to_date_digits", False)
+    assert (check.check_name, check.passed) == ("up_to_date", False)
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
-    assert str(check.metadata["stale"].value).splitlines()[0].startswith("published_dataset: title: ")
+    assert str(check.metadata["stale"].value).splitlines()[0].startswith("digits: published_dataset: title: ")
     later = settled.tick()
     assert "up_to_date" not in reported(later)
     settled.now += timedelta(hours=1)
-    assert sorted(reported(settled.tick())["up_to_date"]) == sorted(NAMES)
+    assert reported(settled.tick())["up_to_date"] == ["all"]
 
 
 def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
@@ -396,7 +403,7 @@ def _begin(instance: dg.DagsterInstance, request: dg.RunRequest, **tags: str) ->
         definitions.defs.resolve_job_def("benchmark"),
         tags={**request.tags, **tags, "dagster/partition": str(request.partition_key)},
     )
-    started = DagsterEvent(DagsterEventType.PIPELINE_START.value, run.job_name)
+    started = dg.DagsterEvent(dg.DagsterEventType.PIPELINE_START.value, run.job_name)
     instance.report_dagster_event(started, run.run_id)
     return run
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.events import DagsterEvent
 
 import definitions
 from aflite_assets.assets import common
@@ -32,7 +31,10 @@ def _same_files(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(common, "REGISTRY", load_registry())
 
 
-def run(deployment: Deployment, dataset: str) -> tuple[dg.DagsterRun, list[DagsterEvent]]:
+STEP_START = dg.DagsterEventType.STEP_START
+
+
+def run(deployment: Deployment, dataset: str) -> tuple[dg.DagsterRun, list[dg.DagsterEvent]]:
     with dg.execute_job(
         dg.reconstructable(benchmark), instance=deployment.instance, tags={"dagster/partition": dataset}
     ) as done:
@@ -64,20 +66,20 @@ def test_a_run_waits_for_another_of_its_dataset(deployment: Deployment, home: Pa
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait(10)
-    _, events = run(deployment, "digits")
+    done, _ = run(deployment, "digits")
     holder.join()
     (said,) = waits(deployment.instance)
     assert "Waiting: 'digits' is being run (aflite refresh, process " in said
-    told = [event.message for event in events]
-    first_step = next(event for event in events if event.is_step_start)
-    assert told.index(said) < events.index(first_step)
+    log = deployment.instance.all_logs(done.run_id)
+    first_step = next(number for number, entry in enumerate(log) if entry.dagster_event_type == STEP_START)
+    assert [entry.user_message for entry in log].index(said) < first_step
 
 
 def waits(instance: dg.DagsterInstance) -> list[str]:
     """What the runs said of waiting."""
     return [
-        str(entry.dagster_event.message)
+        entry.user_message
         for one in instance.get_runs()
         for entry in instance.all_logs(one.run_id)
-        if entry.dagster_event is not None and (entry.dagster_event.message or "").startswith("Waiting: ")
+        if entry.user_message.startswith("Waiting: ")
     ]

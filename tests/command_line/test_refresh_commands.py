@@ -177,7 +177,7 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
     assert (code, "did you mean 'vectors'" in err) == (1, True)
 
 
-def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) -> None:
+def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def would(*names: str) -> list[str]:
         return run("plan", *names)[1].split("a refresh now would:\n")[1].splitlines()
 
@@ -187,7 +187,10 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) ->
     begun = "make raw_dataset, then what follows (at most 15 stages)"  # they are named, as to `aflite refresh`
     assert would("circles_1", "digits") == [f"  circles_1, digits: {begun}"]
     assert would("circles_1", "vectors")[0] == f"  circles_1: {begun}"
+    assert not any("circles_1" in line for line in would())
+    monkeypatch.setenv("AFLITE_BUNDLED", "1")
     unnamed = next(line for line in would() if "circles_1" in line)
+    monkeypatch.delenv("AFLITE_BUNDLED")
     start = f"not begin it, since it was never made; start it once with `{launch_command('')}".rstrip()
     assert unnamed.endswith(f"{start} NAME`, or write `refresh: {{start: true}}` into its file")
     _edit(vectors, refresh={"cron": "0 0 1 1 *"})

@@ -14,14 +14,14 @@ import pytest
 from aflite_assets.errors import DataError
 from aflite_assets.refresh import changes
 from aflite_assets.refresh.plan import DatasetPlan, plan_dataset, plan_datasets
-from aflite_assets.results import ResultStore, file_hashes
+from aflite_assets.results import ResultKey, ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.results.manifests import sealed
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
-from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
+from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage, stage_key
 from aflite_assets.stages.shared import file_records
 from aflite_assets.stages.shared.content_hashes import FieldContents
 
@@ -312,6 +312,25 @@ def test_a_damaged_result_is_made_again_and_the_plan_says_why(
     assert why.startswith(f"its result is damaged: {reason}")
     if reason.startswith("manifest"):
         assert record_if_whole(store, "vectors", made=[], what="test") is None
+
+
+def test_a_lost_result_is_not_called_never_made(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    spec = parse_spec(made_vectors)
+    result = store.current("analysis", spec.name)
+    next(result.path.rglob("*.parquet")).write_bytes(b"cut")
+    damage = store.damage("analysis", spec.name, stage_key_of(store, spec))
+    assert damage is not None
+    store.set_aside(damage, log=lambda line: None)
+    plan = plan_dataset(spec, store)
+    assert _why(plan, "analysis") == ["its result was damaged and is set aside"]
+    assert (plan["analysis"].state, plan["analysis"].made_before) == ("made", True)
+    shutil.rmtree(result.path.parent / ".damaged")
+    assert _why(plan_dataset(spec, store), "analysis") == ["its folder is missing"]
+
+
+def stage_key_of(store: ResultStore, spec: DatasetSpec) -> ResultKey:
+    inputs = {name: store.current(name, spec.name) for name in STAGES["analysis"].input_names}
+    return stage_key(STAGES["analysis"], spec, inputs)
 
 
 def test_many_files_are_kept_by_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

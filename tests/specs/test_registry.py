@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from aflite_assets.errors import SpecError
+from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.specs import registry as registry_module
-from aflite_assets.specs.registry import BUNDLED, load_registry, load_spec, spec_folders
+from aflite_assets.specs.registry import BUNDLED, bundled_registry, load_registry, load_spec, spec_folders
 from aflite_assets.specs.sources import FeatureSource, TableSource
 
 GOOD = """
@@ -34,20 +34,46 @@ def _write(path: Path, text: str = GOOD) -> Path:
     return path
 
 
-def test_bundled_datasets_load_without_any_setting() -> None:
+BUNDLED_NAMES = sorted(path.stem for path in BUNDLED.iterdir())
+
+
+def test_bundled_datasets_are_found_by_name_and_listed_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = load_registry()
+    assert (spec_folders(), registry.specs, registry.failures) == ([], {}, {})
+    assert registry["digits"].name == "digits"
+    assert sorted(bundled_registry().specs) == BUNDLED_NAMES
+    monkeypatch.setenv("AFLITE_BUNDLED", "1")
     assert spec_folders() == [BUNDLED]
+    assert sorted(load_registry().specs) == BUNDLED_NAMES
+    monkeypatch.setenv("AFLITE_BUNDLED", "0")
+    assert load_registry().specs == {}
+
+
+def test_a_bundled_dataset_with_results_is_listed(folders: tuple[Path, Path]) -> None:
+    own = _write(folders[0] / "qnli.yaml")
+    registry = load_registry(made=["digits", "qnli", "deleted"])
+    assert registry.files == {"digits": BUNDLED / "digits.yaml", "qnli": own}
     assert not registry.failures
-    assert sorted(registry.specs) == sorted(path.stem for path in BUNDLED.iterdir())
 
 
-def test_datasets_of_two_folders_and_the_bundled_ones(folders: tuple[Path, Path]) -> None:
+def test_a_setting_that_is_neither_0_nor_1_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFLITE_BUNDLED", "yes")
+    with pytest.raises(InvalidInputError, match="AFLITE_BUNDLED is 'yes'; set it to 1 to list the bundled datasets"):
+        load_registry()
+
+
+def test_datasets_of_two_folders(folders: tuple[Path, Path]) -> None:
     files = {"one": _write(folders[0] / "one.yaml"), "two": _write(folders[1] / "two.yml")}
     registry = load_registry()
     assert not registry.failures
-    assert {name: registry.files[name] for name in files} == files
-    assert {"one", "two", "digits"} <= set(registry.specs)
+    assert registry.files == files
     assert registry["one"].name == "one"
+
+
+def test_a_refused_file_is_not_replaced_by_a_bundled_one_of_its_name(folders: tuple[Path, Path]) -> None:
+    _write(folders[0] / "digits.yaml", "a: [")
+    with pytest.raises(SpecError, match=r"digits\.yaml: line 1: while parsing a flow node"):
+        _ = load_registry()["digits"]
 
 
 def test_clash_of_names_names_both_files_and_keeps_the_first(folders: tuple[Path, Path]) -> None:
@@ -57,16 +83,32 @@ def test_clash_of_names_names_both_files_and_keeps_the_first(folders: tuple[Path
     assert registry.failures == {second: f"{second}: the name 'same' is already taken by {first}; rename one"}
 
 
-def test_bundled_name_taken_by_a_user_is_a_failure_of_the_bundled_file(folders: tuple[Path, Path]) -> None:
+def test_bundled_name_taken_by_a_user_is_a_failure_of_the_bundled_file(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     _write(folders[0] / "digits.yaml")
+    assert not load_registry().failures
+    monkeypatch.setenv("AFLITE_BUNDLED", "1")
     registry = load_registry()
     assert registry.files["digits"] == folders[0] / "digits.yaml"
     assert list(registry.failures) == [BUNDLED / "digits.yaml"]
 
 
+def test_datasets_without_a_file(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(folders[0] / "one.yaml")
+    _write(folders[1] / "broken.yaml", "a: [")
+    names = ["two", "one", "broken", "digits", "deleted"]
+    assert load_registry(made=names).without_file(names) == ["deleted", "two"]
+    folders[1].rename(folders[1].parent / "away")  # as when a disk is not there
+    assert load_registry(made=names).without_file(names) == []
+    monkeypatch.delenv("AFLITE_DATASETS")
+    assert load_registry(made=names).without_file(names) == []
+
+
 def test_folder_named_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(tmp_path / "one.yaml")
     monkeypatch.setenv("AFLITE_DATASETS", os.pathsep.join([str(tmp_path), "", f"{tmp_path}/", str(BUNDLED)]))
+    monkeypatch.setenv("AFLITE_BUNDLED", "1")
     assert spec_folders() == [tmp_path, BUNDLED]
     assert not load_registry().failures
 
@@ -75,7 +117,6 @@ def test_folder_named_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.Mon
 def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("AFLITE_DATASETS", name)
     registry = load_registry()
-    assert "digits" in registry.specs
     assert list(registry.failures.values()) == [
         f"AFLITE_DATASETS names {str(Path.cwd() / name)!r}, which is not a folder; correct or remove it"
     ]
@@ -115,7 +156,7 @@ def test_broken_file_takes_no_other_down(folders: tuple[Path, Path], text: str, 
     broken = _write(folders[0] / "broken.yaml", text)
     _write(folders[0] / "good.yaml")
     registry = load_registry()
-    assert {"good", "digits"} <= set(registry.specs)
+    assert set(registry.specs) == {"good"}
     assert list(registry.failures) == [broken]
     assert registry.failures[broken].startswith(f"{broken}: {message}")
 
@@ -143,7 +184,7 @@ def test_any_error_of_one_file_is_that_files_alone(
 
     monkeypatch.setattr(registry_module, place, fail)
     registry = load_registry()
-    assert {"good", "digits"} <= set(registry.specs)
+    assert set(registry.specs) == {"good"}
     assert registry.files["good"] == good
     said = registry.failures[broken]
     assert said == (
@@ -159,6 +200,7 @@ def test_an_interruption_ends_the_loading(
     def interrupt(path: Path, *, environment: object) -> object:
         raise interruption
 
+    _write(folders[0] / "one.yaml")
     monkeypatch.setattr(registry_module, "read_yaml", interrupt)
     with pytest.raises(interruption):
         load_registry()

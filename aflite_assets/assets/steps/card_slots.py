@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
-from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
-from dagster._utils.interrupts import pop_captured_interrupt
+
+from aflite_assets.assets.dagster_internals import InstanceConcurrencyContext, pop_captured_interrupt
 
 GPU_POOL = "gpu"
 """The pool of which a step holds one slot while it works on a card."""
@@ -34,7 +33,7 @@ class PatientSlots(InstanceConcurrencyContext):
             DagsterExecutionInterruptedError: the run was cancelled while it waited.
         """
         if pop_captured_interrupt():
-            raise DagsterExecutionInterruptedError
+            raise dg.DagsterExecutionInterruptedError
         now = time.time()
         due = min((self._pending_timeouts.get(step, now) for step in self._pending_claims), default=now)
         return min(max(due - now, 0.01), _LONGEST_NAP)

@@ -8,19 +8,21 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import dagster as dg
 import uvicorn
 import yaml
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster_webserver.app import create_app_from_workspace_process_context
 from starlette.applications import Starlette
 
 from aflite_assets.addresses import DAGSTER, LOOPBACK, base_address, host_name
+from aflite_assets.assets.dagster_internals import load_workspace, webserver_app
 from aflite_assets.automation.web.guard import BrowserGuard
 from aflite_assets.errors import InvalidInputError, StoreError
+
+if TYPE_CHECKING:
+    from aflite_assets.assets.dagster_internals import WorkspaceProcessContext
 
 LOCATION = "aflite"
 """Name of the code location, as in `workspace.yaml`."""
@@ -109,8 +111,7 @@ class WebServer(AbstractContextManager["WebServer"]):
             raise InvalidInputError(f"the workspace {str(workspace)!r} is no file; name one by --workspace")
         with dg.DagsterInstance.get() as instance:
             instance.optimize_for_webserver(_DATABASE_SECONDS * 1000, _RECYCLE_SECONDS, _OVERFLOW)
-            target = WorkspaceFileTarget([str(workspace)])
-            with WorkspaceProcessContext(instance, target, read_only=self._settings.read_only) as context:
+            with load_workspace(instance, workspace, read_only=self._settings.read_only) as context:
                 app = guarded_app(context, self._settings)
                 config = uvicorn.Config(
                     app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GOODBYE_SECONDS
@@ -134,9 +135,9 @@ class WebServer(AbstractContextManager["WebServer"]):
             self._server.should_exit = True
 
 
-def guarded_app(context: WorkspaceProcessContext, settings: WebSettings) -> BrowserGuard:
+def guarded_app(context: "WorkspaceProcessContext", settings: WebSettings) -> BrowserGuard:
     """Dagster's webserver behind the guard, which is outermost: it adds its headers to errors too."""
-    app = create_app_from_workspace_process_context(context, live_data_poll_rate=2000, lifespan=_lifespan)
+    app = webserver_app(context, lifespan=_lifespan)
     return BrowserGuard(app, hosts=settings.hosts(), origins=settings.origins(), read_only=settings.read_only)
 
 

@@ -1,0 +1,72 @@
+"""Names of Dagster 1.13 that have no public way; nothing else in the project imports private modules of Dagster.
+
+They may change with any minor version, so `pyproject.toml` allows 1.13 alone. Before a later version is allowed, each
+name here is compared with it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+# The executor runs all steps in one process under the dataset's lock; public executors take no such frame.
+from dagster._core.execution.api import ExecuteRunWithPlanIterable
+from dagster._core.execution.context.system import PlanExecutionContext, PlanOrchestrationContext
+from dagster._core.execution.context_creation_job import PlanExecutionContextManager
+from dagster._core.execution.plan.execute_plan import inner_plan_execution_iterator
+
+# A step claims a slot of a pool itself, with a wait that sleeps; a public pool is claimed before the step begins.
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster._core.execution.plan.plan import ExecutionPlan
+from dagster._core.execution.retries import RetryMode
+
+# The instance opens its SQLite files under a lock and keeps the turn of retries. `dagster.yaml` names the class.
+from dagster._core.instance.config import ConcurrencyConfig
+from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
+from dagster._serdes import ConfigurableClassData
+
+# A waiting step has to notice that its run was cancelled.
+from dagster._utils.interrupts import pop_captured_interrupt
+from dagster_shared.record import copy as copy_record
+
+if TYPE_CHECKING:
+    from dagster._core.workspace.context import WorkspaceProcessContext
+    from starlette.applications import Starlette
+
+
+def load_workspace(instance: dg.DagsterInstance, workspace: Path, *, read_only: bool) -> "WorkspaceProcessContext":
+    """Load the code locations of a workspace file; the context manager that is returned keeps and then ends them."""
+    # Imported here: runs load this file too, and need no workspace.
+    from dagster._core.workspace.context import WorkspaceProcessContext
+    from dagster._core.workspace.load_target import WorkspaceFileTarget
+
+    return WorkspaceProcessContext(instance, WorkspaceFileTarget([str(workspace)]), read_only=read_only)
+
+
+def webserver_app(context: "WorkspaceProcessContext", *, lifespan: Callable[..., Any]) -> "Starlette":
+    """Return Dagster's pages as an application; the command `dagster-webserver` serves it without a guard."""
+    from dagster_webserver.app import create_app_from_workspace_process_context
+
+    return create_app_from_workspace_process_context(context, live_data_poll_rate=2000, lifespan=lifespan)
+
+
+__all__ = [
+    "ConcurrencyConfig",
+    "ConfigurableClassData",
+    "DagsterSqliteStorage",
+    "ExecuteRunWithPlanIterable",
+    "ExecutionPlan",
+    "InstanceConcurrencyContext",
+    "InstanceRef",
+    "PlanExecutionContext",
+    "PlanExecutionContextManager",
+    "PlanOrchestrationContext",
+    "RetryMode",
+    "copy_record",
+    "inner_plan_execution_iterator",
+    "load_workspace",
+    "pop_captured_interrupt",
+    "webserver_app",
+]

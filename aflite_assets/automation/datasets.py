@@ -1,0 +1,34 @@
+"""The sensor `datasets`: lists a partition for each dataset file that is there, so that no reload is needed."""
+
+import dagster as dg
+
+from aflite_assets.assets.partitions import DATASETS, listing_requests
+from aflite_assets.specs.registry import load_registry
+from resources import ResultStoreResource
+
+TICK_SECONDS = 30
+
+
+@dg.sensor(
+    minimum_interval_seconds=TICK_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Lists the datasets that have a file as partitions, and removes those whose file was deleted. "
+    "It starts no runs; the history of a removed dataset stays and is shown again with its file.",
+)
+def datasets(context: dg.SensorEvaluationContext, result_store: ResultStoreResource) -> dg.SensorResult:
+    """Compare the dataset files with the partitions that the instance lists."""
+    registry = load_registry(made=result_store.open().datasets())
+    requests = listing_requests(registry, set(context.instance.get_dynamic_partitions(str(DATASETS.name))))
+    for path, why in registry.failures.items():
+        context.log.warning(f"{path.name} is refused: {why}")
+    changes = [
+        f"{'listed' if isinstance(request, dg.AddDynamicPartitionsRequest) else 'removed'}: "
+        f"{', '.join(request.partition_keys)}"
+        for request in requests
+    ]
+    return dg.SensorResult(
+        dynamic_partitions_requests=requests, skip_reason="; ".join(changes) or "no file was added or deleted"
+    )
+
+
+__all__ = ["datasets"]

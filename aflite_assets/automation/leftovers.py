@@ -1,0 +1,46 @@
+"""What a Dagster instance still holds of datasets whose file was deleted: runs that wait, and listed partitions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import dagster as dg
+
+from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.specs.registry import Registry
+
+_PARTITION = "dagster/partition"
+_WAITING = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED]
+
+
+@dataclass(frozen=True)
+class InstanceLeftovers:
+    """Datasets without a file: those that are listed as partitions, and the ids of queued runs by dataset."""
+
+    listed: frozenset[str]
+    queued: dict[str, list[str]]
+
+
+def find_leftovers(registry: Registry) -> InstanceLeftovers:
+    """Return what the instance that `DAGSTER_HOME` names holds of datasets that have no file."""
+    with dg.DagsterInstance.get() as instance:
+        queued: dict[str, list[str]] = {}
+        for run in instance.get_runs(dg.RunsFilter(statuses=_WAITING)):
+            if _PARTITION in run.tags:
+                queued.setdefault(run.tags[_PARTITION], []).append(run.run_id)
+        listed = registry.without_file(instance.get_dynamic_partitions(str(DATASETS.name)))
+    return InstanceLeftovers(frozenset(listed), {name: queued[name] for name in registry.without_file(queued)})
+
+
+def remove_leftovers(names: Iterable[str], found: InstanceLeftovers) -> None:
+    """Cancel the queued runs of these datasets and take them off the list; the history of their runs stays."""
+    with dg.DagsterInstance.get() as instance:
+        for name in names:
+            for run_id in found.queued.get(name, []):
+                run = instance.get_run_by_id(run_id)
+                if run is not None and run.status in _WAITING:
+                    instance.report_run_canceled(run, f"The file of dataset {name!r} was deleted.")
+            if name in found.listed:
+                instance.delete_dynamic_partition(str(DATASETS.name), name)
+
+
+__all__ = ["InstanceLeftovers", "find_leftovers", "remove_leftovers"]

@@ -1,0 +1,70 @@
+"""What is left of datasets whose file was deleted: lines for `aflite status`, and the question of `aflite prune`."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aflite_assets.command_line.terminal import size, write_lines
+from aflite_assets.wording import counted
+
+if TYPE_CHECKING:
+    from aflite_assets.automation.leftovers import InstanceLeftovers
+    from aflite_assets.results import ResultStore
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What is left, in words by dataset, and what of it Dagster's instance holds; None without `DAGSTER_HOME`."""
+
+    words: Mapping[str, str]
+    instance: "InstanceLeftovers | None"
+
+
+def find_leftovers(store: "ResultStore") -> Leftovers:
+    """Look for results, queued runs and listed partitions of datasets without a file; ones being run are left out."""
+    from aflite_assets.results.locks import occupant
+    from aflite_assets.specs.registry import load_registry
+
+    made = store.datasets()
+    registry = load_registry(made=made)
+    instance = None
+    if os.environ.get("DAGSTER_HOME"):
+        # Imported here: Dagster takes seconds.
+        from aflite_assets.automation import leftovers
+
+        instance = leftovers.find_leftovers(registry)
+    queued, listed = ({}, frozenset()) if instance is None else (instance.queued, instance.listed)
+    words = {}
+    for name in sorted({*registry.without_file(made), *queued, *listed}):
+        if occupant(store.locks_folder, name) is None:
+            parts = [
+                f"{size(store.size(name))} of results" if name in made else "",
+                counted(len(queued[name]), "queued run") if name in queued else "",
+                "a partition that Dagster lists" if name in listed else "",
+            ]
+            words[name] = ", ".join(part for part in parts if part)
+    return Leftovers(words, instance)
+
+
+def leftover_lines(found: Leftovers) -> Iterator[str]:
+    """Yield a line for each dataset below a head, or nothing."""
+    if found.words:
+        yield "left of datasets whose file was deleted (`aflite prune` removes it after a question):"
+        yield from (f"  {name}: {words}" for name, words in found.words.items())
+
+
+def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
+    """Ask on a terminal whether all that is left may go; elsewhere the answer is `is_agreed`."""
+    if not found.words:
+        return False
+    write_lines(sys.stdout, list(leftover_lines(found)))
+    if is_agreed:
+        return True
+    if not sys.stdin.isatty():
+        write_lines(sys.stdout, ["kept, since nobody can be asked here; `aflite prune --yes` removes it"])
+        return False
+    sys.stdout.write("Remove all of it for good? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,46 @@
+"""The command `aflite list`: which datasets there are, and which files were refused."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.terminal import escaped, one_line, table, write_lines
+
+if TYPE_CHECKING:
+    from aflite_assets.specs.registry import Registry
+
+_LIST = """\
+Lists the datasets of the folders that AFLITE_DATASETS names, and those that come with the project and have results.
+With --bundled it lists all datasets that come with the project; each can be run by its name.
+AFLITE_BUNDLED=1 lists them everywhere, in Dagster's pages too. Exits with 1 if a file is refused.
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add `list` to the command's parser."""
+    parser = commands.add_parser("list", help="list the datasets", description=_LIST)
+    parser.add_argument("--bundled", action="store_true", help="list those that come with the project")
+    parser.set_defaults(command=_list)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from aflite_assets.results.opening import open_store
+    from aflite_assets.specs.registry import bundled_registry, load_registry
+
+    registry = bundled_registry() if options.bundled else load_registry(made=open_store().datasets())
+    write_lines(sys.stdout, list(dataset_lines(registry)))
+    write_lines(sys.stderr, [escaped(one_line(why)) for why in registry.failures.values()])
+    return 1 if registry.failures else 0
+
+
+def dataset_lines(registry: "Registry") -> Iterator[str]:
+    """Yield a table of the datasets with their titles and files, or how to get some."""
+    if not registry.specs:
+        yield "no dataset is listed; name a folder of YAML files in AFLITE_DATASETS, or try `aflite list --bundled`"
+        return
+    rows = [
+        (name, escaped(one_line(spec.title)), escaped(str(registry.files[name])))
+        for name, spec in registry.specs.items()
+    ]
+    yield from table([("dataset", "title", "file"), *rows])

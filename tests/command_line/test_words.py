@@ -1,0 +1,100 @@
+"""What `aflite plan`, `status` and `pin` say of datasets that grow, are being run, or are named wrongly."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.command_line import row_growth
+from aflite_assets.command_line.main import main
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.registry import load_registry
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from tests.automation.conftest import write_dataset, write_table
+
+
+@pytest.fixture
+def table(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The train table of the dataset `points`, 120 rows, of which `raw_dataset` was made."""
+    folder = tmp_path / "datasets"
+    folder.mkdir()
+    write_dataset(folder, "points", seed=1)
+    monkeypatch.setenv("AFLITE_DATASETS", str(folder))
+    run_stage("raw_dataset", load_registry()["points"], store=ResultStore(home / "results"))
+    return folder / "points_train.csv"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(list(arguments))
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("rows", "words"), [(1280, "1,280 rows, 1,160 new"), (110, "110 rows, 10 fewer")])
+def test_plan_counts_the_rows_that_were_added(
+    table: Path, rows: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_table(table, rows=rows, seed=1)
+    out = said(capsys, "plan", "points")
+    assert re.search(r"points +raw_dataset +to make +[\d.]+ m?s +file ", out)
+    assert re.search(
+        rf"  points: make raw_dataset, then what follows \(at most 14 stages\)[^\n]*; train has {words}\n", out
+    )
+
+
+def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(table, rows=120, seed=2)
+    assert " rows" not in said(capsys, "plan", "points")
+    write_table(table, rows=140, seed=2)
+    assert "; train has 140 rows, 20 new" in said(capsys, "plan", "points")
+    monkeypatch.setattr(row_growth, "MOST_BYTES", 100)
+    assert " rows" not in said(capsys, "plan", "points")
+
+
+def test_a_table_that_cannot_be_read_is_left_to_its_stage(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table.write_text("a,b\n1\n2,3,4\n", encoding="utf-8")
+    out = said(capsys, "plan", "points")
+    assert "make raw_dataset" in out
+    assert " rows" not in out
+
+
+def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(table, rows=140, seed=1)
+    with ResultStore(home / "results").dataset_lock("points", what="Dagster run 7"):
+        out = said(capsys, "plan", "points")
+        (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
+    waits = "  points: wait, since it is being run by Dagster run 7, process "
+    assert out.split("a refresh now would:\n")[1].startswith(waits)
+    assert facts["run_by"].startswith("Dagster run 7, process ")
+    (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
+    assert facts["run_by"] is None
+
+
+def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (table.parent / "broken.yaml").write_text("title: [", encoding="utf-8")
+    assert main(["pause", "--reason", "moving disks"]) == 0
+    capsys.readouterr()
+    whole = json.loads(said(capsys, "status", "--json"))
+    assert set(whole) == {"paused", "datasets", "deleted"}
+    assert whole["paused"].endswith("moving disks")
+    assert whole["deleted"] == {}
+    broken, points = whole["datasets"]
+    assert (broken["dataset"], broken["stages"]) == ("broken", {})
+    assert "broken.yaml: line 1" in broken["failure"]
+    assert (points["dataset"], points["failure"], points["looked"]) == ("points", None, None)
+    assert list(points["stages"]) == list(STAGES)
+    assert points["stages"]["raw_dataset"] == "found"
+    assert points["stages"]["analysis"] == "never made"
+    assert points["size"] == ResultStore(home / "results").size("points")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00", points["made"])
+    (table.parent / "points.yaml").unlink()
+    assert list(json.loads(said(capsys, "status", "--json"))["deleted"]) == ["points"]
+
+
+@pytest.mark.parametrize("command", ["pin", "unpin"])
+def test_a_stage_that_does_not_exist_is_named(table: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "points.raw_datset"]) == 1
+    message = "no stage is named 'raw_datset'; did you mean 'raw_dataset'? (received 'points.raw_datset'); name one of "
+    assert capsys.readouterr().err.startswith(f"{message}raw_dataset, ")

@@ -38,7 +38,7 @@ def test_plan_counts_the_rows_that_were_added(
     out = said(capsys, "plan", "points")
     assert re.search(r"points +raw_dataset +to make +[\d.]+ m?s +file ", out)
     assert re.search(
-        rf"  points: make raw_dataset, then what follows \(at most 14 stages\)[^\n]*; train has {words}\n", out
+        rf"  points: make raw_dataset, then what follows \(at most 15 stages\)[^\n]*; train has {words}\n", out
     )
 
 

@@ -429,7 +429,7 @@ def test_a_column_of_feature_files_is_dropped_in_every_split(run: Run, tmp_path:
         "evaluators": {"linear": {"kind": "linear"}},
     }
     path.write_text(yaml.safe_dump(spec))
-    code, out, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
+    code, out, err = run("fix", path, "--cue", 1, "--by", "drop", "--to", tmp_path / "new")
     assert (code, err) == (0, "")
     assert "The column 'column 2' is left out." in out
     for split, array in arrays.items():
@@ -437,7 +437,7 @@ def test_a_column_of_feature_files_is_dropped_in_every_split(run: Run, tmp_path:
         assert np.array_equal(np.load(tmp_path / "new" / f"{split}_labels.npy"), np.load(tmp_path / f"{split}_y.npy"))
     challenge = {"source": {"format": "features", "splits": {"test": splits["test"]}}}
     path.write_text(yaml.safe_dump({**spec, "challenge_sets": {"fresh": challenge}}))
-    code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "other")
+    code, _, err = run("fix", path, "--cue", 1, "--by", "drop", "--to", tmp_path / "other")
     assert (code, "'column 2' is a feature of the challenge sets too" in err) == (2, True)
     code, out, _ = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
     assert (code, out.splitlines()[0][:19]) == (0, "Cue 1 is gone: \u201ccol")

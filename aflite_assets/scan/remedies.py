@@ -42,7 +42,8 @@ _BY_NAME: Mapping[str, tuple[Remedy, ...]] = {
 }
 
 CORNER = re.compile(
-    "(?:patch of one colour in|red of|green of|blue of) the (top left|top right|bottom left|bottom right) corner"
+    "(?:(?:bright|dark) patch of one colour in|red of|green of|blue of) the "
+    "(top left|top right|bottom left|bottom right) corner"
 )
 """Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
 

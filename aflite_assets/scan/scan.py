@@ -412,4 +412,4 @@ def _synonyms(lead: Found, same: Sequence[Found]) -> tuple[str, ...]:
     own = [one for one in same if one.rule.label == lead.rule.label and one.rule.key != lead.rule.key]
     if all(part.has for part in lead.rule.parts):
         own = [one for one in own if all(part.has for part in one.rule.parts)]
-    return tuple(dict.fromkeys(one.name for one in own))
+    return tuple(dict.fromkeys(one.name for one in own if one.name != lead.name))

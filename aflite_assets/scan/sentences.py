@@ -69,7 +69,7 @@ def surface_sentence(result: ScanFacts) -> str:
     if one is None:
         return ""
     return (
-        f"Surface alone, all artefacts in one linear model: {percent(one.balanced)} balanced accuracy "
+        f"Surface alone, all artefacts in one linear model of all classes: {percent(one.balanced)} balanced accuracy "
         f"[{percent(one.low)}, {percent(one.high)}], chance {percent(one.chance)}."
     )
 
@@ -81,7 +81,10 @@ def reach_sentence(result: ScanFacts) -> str:
         return ""
     best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
     ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
-    return f"With so many rows, a cue of less than {ends} balanced accuracy can be missed."
+    return (
+        f"With so many rows, a cue of less than {ends} balanced accuracy can be missed; what is no property that was "
+        "tested is not seen at all."
+    )
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:

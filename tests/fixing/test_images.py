@@ -90,7 +90,7 @@ def test_a_patch_is_covered_in_all_images_with_the_colour_beside_it(corner: str)
     for pixels in marked[:10]:
         pixels[rows, columns] = 255
     images = [_encoded(pixels) for pixels in marked]
-    changes = plan_images([f"patch of one colour in the {corner} corner"], _column(images), np.arange(20) < 10)
+    changes = plan_images([f"bright patch of one colour in the {corner} corner"], _column(images), np.arange(20) < 10)
     assert changes.corners == ((corner, 16),)
     for pixels, content in zip(marked, images, strict=True):
         covered = np.asarray(_opened(changed_image(content, changes)))

@@ -16,7 +16,7 @@ FIRST_NAMES = {
     "source phrase": "the words 'marlowe wire' (text)",
     "length": "of text at least",
     "position": "row number in the file (from 1) from",
-    "corner patch": "patch of one colour in the bottom right corner",
+    "corner patch": "bright patch of one colour in the bottom right corner",
     "JPEG quality": "JPEG quality = 90",
 }
 ARTEFACTS = {"id range", "missing pattern", "typography", "position", "corner patch", "JPEG quality"}

@@ -26,7 +26,7 @@ def cue(*properties: CueProperty) -> Cue:
         ("column", "age", "age", ("drop", "rebalance")),
         ("file format", "JPEG quality = 95", "", ("normalise", "rebalance")),
         ("file format", "cannot be decoded", "", ("rebalance",)),
-        ("file format", "patch of one colour in the top left corner", "", ("normalise", "rebalance")),
+        ("file format", "dark patch of one colour in the top left corner", "", ("normalise", "rebalance")),
         ("image", "green of the top left corner", "", ("rebalance", "normalise")),
         ("image", "border of one colour", "", ("normalise", "rebalance")),
         ("image", "brightness", "", ("rebalance",)),

@@ -94,8 +94,13 @@ def _row(one: ComparedCue) -> tuple[str, ...]:
         truncate_escaped(one.named.label, _LABEL),
         _accuracy(one.before),
         _accuracy(one.after),
-        one.change if one.is_chosen or one.change == "new" else f"{one.change} (not asked for)",
+        one.change if one.is_chosen or one.change == "new" else _change_beside(one),
     )
+
+
+def _change_beside(one: ComparedCue) -> str:
+    """Say what became of a cue that was not to be mended; in fewer rows a weak one may just not be found."""
+    return "not found in these rows" if one.change == "gone" else f"{one.change} (not asked for)"
 
 
 def _accuracy(cue: Cue | None) -> str:

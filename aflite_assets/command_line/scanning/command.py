@@ -54,7 +54,7 @@ def _scanned(options: argparse.Namespace) -> int:
         scanned = {"file": options.file, "options": options_of(options), "content": content_hash(options.file)}
         lines = [result_json(result, read.understood, scanned=scanned)]
     else:
-        lines = result_lines(result, read.understood, fix=fixing)
+        lines = result_lines(result, read.understood, fix=fixing, rows=read.rows)
     write_lines(sys.stdout, lines)
     return {"artefact": ARTEFACT, "cannot tell": CANNOT_TELL}.get(result.verdict, NOTHING)
 

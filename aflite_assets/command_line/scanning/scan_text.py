@@ -3,9 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
 from aflite_assets.scan.remedies import advice, advised, remedies_of
+from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
     elsewhere_sentences,
     headline,
@@ -13,25 +16,37 @@ from aflite_assets.scan.sentences import (
     reach_sentence,
     surface_sentence,
 )
-from aflite_assets.wording import counted
+from aflite_assets.text import one_line
+from aflite_assets.wording import counted, truncate
 
 MOST_SHOWN = 12
 """Cues of one kind that are printed; JSON and the page have all."""
 
-_NAME, _LABEL = 54, 16
+MOST_EXAMPLES = 2
+"""Texts that are shown of a cue."""
+
+_NAME, _LABEL, _EXAMPLE = 54, 16, 120
 
 
-def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str) -> list[str]:
+def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str, rows: ScanRows | None = None) -> list[str]:
     """Return the lines of a result; the first one says what was found.
 
-    `fix`: the beginning of the command that mends a cue, which stands under each artefact.
+    `fix`: the beginning of the command that mends a cue, which stands under each artefact. `rows`: what was scanned, of
+    which texts that carry a cue are shown.
     """
     lines = [escaped(headline(result)), ""]
     lines += [escaped(line) for line in understood]
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
+    examples = {} if rows is None else _example_texts(result, rows)
     advices = {cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)}
-    lines += ["", *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices)]
-    lines += _section("Candidates, which may be part of the task: judge them yourself", _by_itself(result.candidates))
+    lines += [
+        "",
+        *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
+    ]
+    candidates = _by_itself(result.candidates)
+    lines += _section("Candidates, which may be part of the task: judge them yourself", candidates, examples=examples)
+    if candidates:
+        lines += [escaped(f"If one of them is no part of the task: {fix} --cue N --to NEW_FOLDER"), ""]
     followers = [cue for cue in result.cues if cue.explained_by is not None]
     lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
     lines += [line for line in (surface_sentence(result), reach_sentence(result)) if line]
@@ -48,7 +63,29 @@ def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
     return [cue for cue in cues if cue.explained_by is None]
 
 
-def _section(title: str, cues: Sequence[Cue], advices: Mapping[int, str] | None = None) -> list[str]:
+def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
+    """Return the shortest texts of its class that carry each cue of a text, by the cue's number.
+
+    Of a set of which a sample was scanned nothing is returned.
+    """
+    if len(rows) != len(result.carriers):
+        return {}
+    found = {}
+    for cue in result.cues:
+        sources = {one.source for one in cue.properties} & rows.texts.keys()
+        own = result.carriers[:, cue.number] & rows.scanned & (rows.labels == rows.label_names.index(cue.label))
+        for source in sources if len(sources) == 1 else ():
+            texts = sorted({rows.texts[source][row] or "" for row in np.flatnonzero(own).tolist()}, key=len)
+            found[cue.number] = [f"“{truncate(one_line(text), _EXAMPLE)}”" for text in texts[:MOST_EXAMPLES]]
+    return found
+
+
+def _section(
+    title: str,
+    cues: Sequence[Cue],
+    advices: Mapping[int, str] | None = None,
+    examples: Mapping[int, Sequence[str]] | None = None,
+) -> list[str]:
     if not cues:
         return []
     head = ("", "property", "class", "rows", "of class", "of others", "precision", "base", "balanced accuracy")
@@ -57,6 +94,7 @@ def _section(title: str, cues: Sequence[Cue], advices: Mapping[int, str] | None 
     printed = [f"{title}:", lines[0]]
     for cue, line in zip(cues, lines[1:], strict=False):
         printed += [line, *(line for text in _details(cue) for line in indented(f"   {escaped(text)}"))]
+        printed += [f"     {escaped(text)}" for text in (examples or {}).get(cue.number, ())]
         printed += [f"     {escaped(advices[cue.number])}"] if advices and cue.number in advices else []
     if len(cues) > MOST_SHOWN:
         printed.append(f"  and {len(cues) - MOST_SHOWN} more, in --json and --html")

@@ -204,8 +204,8 @@ def _corner_properties(pixels: np.ndarray) -> tuple[dict[tuple[str, str], float]
     for name, turned in _corners(pixels):
         for colour, mean in zip(_COLOURS, turned[:side, :side].mean(axis=(0, 1)).tolist(), strict=True):
             measured["image", f"{colour} of the {name} corner"] = mean
-        if _has_patch(turned, sides):
-            marks.add(("image" if is_small else "file format", f"patch of one colour in the {name} corner"))
+        if (shade := _patch_shade(turned, sides)) is not None:
+            marks.add(("image" if is_small else "file format", f"{shade} patch of one colour in the {name} corner"))
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     if _is_flat(edge):
         marks.add(("image", "border of one colour"))
@@ -224,18 +224,22 @@ def _corners(pixels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         yield name, turned[:, ::-1] if name.endswith("right") else turned
 
 
-def _has_patch(turned: np.ndarray, sides: Sequence[int]) -> bool:
-    """Return True if the corner is of one colour and pixels a little further away are of another."""
+def _patch_shade(turned: np.ndarray, sides: Sequence[int]) -> str | None:
+    """Return "bright" or "dark" if the corner is of one colour and pixels a little further away are of another.
+
+    A mark is brighter or darker than what is beside it; a white one and a black one are two marks.
+    """
     for side in sides:
         far = side + max(side // 2, 1)
         patch = turned[:side, :side]
         if min(turned.shape[:2]) < far + 2 or not _is_flat(patch):
-            return False  # a larger patch holds this one
+            return None  # a larger patch holds this one
         beside = (turned[far : far + 2, :side], turned[:side, far : far + 2])
         around = np.concatenate([part.reshape(-1, 3) for part in beside]).mean(axis=0)
-        if float(np.abs(patch.mean(axis=(0, 1)) - around).max()) >= _SET_OFF:
-            return True
-    return False
+        colour = patch.mean(axis=(0, 1))
+        if float(np.abs(colour - around).max()) >= _SET_OFF:
+            return "bright" if float(colour.sum()) > float(around.sum()) else "dark"
+    return None
 
 
 def _thumbnail(image: "Image.Image") -> bytes | None:

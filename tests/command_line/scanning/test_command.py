@@ -73,7 +73,24 @@ def test_an_artefact_is_named_in_the_first_line(scan: Scan, tmp_path: Path) -> N
     assert 72 <= int(found[1]) <= 84
     assert "Label: 'label', 2 values. Read: texts 'review', 2 other columns." in out
     assert "Artefacts, which are no part of any task:" in out
-    assert "Surface alone, all artefacts in one linear model: " in out
+    assert "Surface alone, all artefacts in one linear model of all classes: " in out
+
+
+def test_the_shortest_texts_that_carry_a_cue_are_shown(scan: Scan, tmp_path: Path) -> None:
+    rows = _rows(0)
+    _, printed, _ = scan(_write(tmp_path / "reviews.csv", rows), "--label", "label")
+    carriers = sorted({row["review"] for row in rows if row["label"] == "yes" and "…" in row["review"]}, key=len)
+    shown = [line.strip() for line in printed.splitlines() if line.startswith("     “")]
+    assert shown[:2] == [f"“{text}”" for text in carriers[:2]]
+
+
+def test_a_candidate_is_mended_by_the_same_command(scan: Scan, tmp_path: Path) -> None:
+    rows = _rows(0, share=0.04)
+    for row in rows:
+        row["review"] += " Splendid indeed." if row["label"] == "yes" and row["number"] % 2 else ""
+    path = _write(tmp_path / "reviews.csv", rows)
+    _, printed, _ = scan(path, "--label", "label")
+    assert f"If one of them is no part of the task: aflite fix {path} --label label --cue N --to NEW_FOLDER" in printed
 
 
 def test_nothing_is_said_to_be_found_in_random_labels(scan: Scan, tmp_path: Path) -> None:

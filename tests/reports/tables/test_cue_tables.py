@@ -19,8 +19,10 @@ def test_a_cue_has_a_line_with_its_numbers_and_where_it_does_not_hold(planted: B
     ]  # fmt: skip
     assert (second.headings[0], second.cells[-1].text) == ("yours to judge", DASH)
     assert table.notes == (
-        "Surface alone, all artefacts in one linear model: 40 % balanced accuracy [38 %, 42 %], chance 33 %.",
-        "With so many rows, a cue of less than 61 % balanced accuracy can be missed.",
+        "Surface alone, all artefacts in one linear model of all classes: 40 % balanced accuracy [38 %, 42 %], chance "
+        "33 %.",
+        "With so many rows, a cue of less than 61 % balanced accuracy can be missed; what is no property that was "
+        "tested is not seen at all.",
     )
 
 

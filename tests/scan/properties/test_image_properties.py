@@ -51,17 +51,20 @@ def test_a_camera_and_a_resolution() -> None:
     assert has["resolution in dpi = 300x300"] == [0]
 
 
+@pytest.mark.parametrize(("level", "shade"), [(250, "bright"), (5, "dark")])
 @pytest.mark.parametrize("side", [4, 5, 6, 8, 12, 20])
 @pytest.mark.parametrize(
     ("rows", "columns", "name"), [(0, 0, "top left"), (-1, 0, "bottom left"), (-1, -1, "bottom right")]
 )
-def test_a_patch_in_a_corner_is_seen_at_every_size(side: int, rows: int, columns: int, name: str) -> None:
+def test_a_patch_in_a_corner_is_seen_at_every_size(
+    side: int, rows: int, columns: int, name: str, level: int, shade: str
+) -> None:
     pixels = np.full((96, 96, 3), 120, dtype=np.uint8) + RNG.integers(0, 30, (96, 96, 3), dtype=np.uint8)
     marked = pixels.copy()
     inside = slice(None, side), slice(-side, None)
-    marked[inside[rows], inside[columns]] = 250
+    marked[inside[rows], inside[columns]] = level
     has, _, _ = _properties([encode(pixels, "PNG"), encode(marked, "PNG")])
-    assert has[f"patch of one colour in the {name} corner"] == [1]
+    assert has[f"{shade} patch of one colour in the {name} corner"] == [1]
     assert sum("patch" in one for one in has) == 1
 
 

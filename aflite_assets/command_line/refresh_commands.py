@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from aflite_assets.refresh.run import RefreshContext, Refreshed
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.refresh.status import DatasetStatus
-    from aflite_assets.results import ResultStore
+    from aflite_assets.results import PublishedResult, ResultStore
     from aflite_assets.results.file_hashes import Watch
     from aflite_assets.specs.registry import Registry
 
@@ -321,8 +320,8 @@ def _without_files(store: "ResultStore", registry: "Registry") -> int:
     return FAILED if unknown and not made & registry.specs.keys() else 0
 
 
-def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterator[str]:
-    """What was done about one dataset, what was not and why, and where the `report` is.
+def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = None) -> Iterator[str]:
+    """What was done about one dataset, what was not and why, the verdicts of the `report`, and where it is.
 
     The reason why a stage was given up is printed once; later lines only name the stage.
     """
@@ -345,16 +344,17 @@ def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterato
         else:
             yield f"{name}: {escaped(one_line(str(given_up)))}"
     if report is not None:
-        yield f"{name}: the report is {escaped(str(report))}"
+        yield from (f"{name}: {escaped(one_line(verdict))}" for verdict in report.summary["verdicts"])
+        yield f"{name}: the report is {escaped(str(report.file('report.html')))}"
     if not (done.made or done.failed or why_not or left):
         yield f"{name}: nothing is due"
 
 
-def _report(done: "Refreshed", store: "ResultStore") -> Path | None:
-    """The report's page where stages were made and it covers them."""
+def _report(done: "Refreshed", store: "ResultStore") -> "PublishedResult | None":
+    """The report where stages were made and it covers them."""
     if not done.made or not done.plan["benchmark_report"].current:
         return None
-    return store.current("benchmark_report", done.dataset).file("report.html")
+    return store.current("benchmark_report", done.dataset)
 
 
 def _of(names: list[str], words: str) -> str:

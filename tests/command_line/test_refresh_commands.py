@@ -87,6 +87,8 @@ def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -
     assert [line.split()[1] for line in out.splitlines()[: len(STAGES)]] == list(STAGES)
     assert "cell 1 of " in err  # no terminal: lines
     store = ResultStore(home / "results")
+    (said,) = store.current("benchmark_report", "vectors").summary["verdicts"]
+    assert f"\nvectors: {said}\n" in out
     assert f"vectors: the report is {store.current('benchmark_report', 'vectors').file('report.html')}" in out
 
 
@@ -128,11 +130,12 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     )
     code, out, _ = run("refresh", "vectors")
     assert code == 0
-    published, analysed, report, where = out.splitlines()
+    published, analysed, report, verdict, where = out.splitlines()
     for made, stage in ((published, "published_dataset"), (analysed, "analysis")):
         assert made.startswith(f"vectors: {stage} made in ")
         assert made.endswith('(title: "" -> "Vectors\\u001b[31m")')
     assert report.startswith("vectors: benchmark_report made in ")
+    assert re.match("vectors: given: [A-Z]", verdict)
     assert where.startswith("vectors: the report is /")
     assert "<html" in Path(where.removeprefix("vectors: the report is ")).read_text()
     assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 16  found"
@@ -165,9 +168,11 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
     assert code == FAILED
     lines = out.splitlines()
     assert lines[0] == "gone: raw_dataset: file '/nowhere.npy' does not exist; correct the path in the spec"
-    assert [re.split(" made| is", line)[0] for line in lines[1:]] == [
+    assert [re.split(" made| is", line)[0] for line in (*lines[1:4], lines[-1])] == [
         "vectors: published_dataset", "vectors: analysis", "vectors: benchmark_report", "vectors: the report",
     ]  # fmt: skip
+    assert len(lines) == 6
+    assert lines[4].startswith("vectors: given: ")
     assert "broken.yaml" in err
     code, out, _ = run("plan", "gone", "vectors", "broken")
     assert code == FAILED

@@ -7,6 +7,7 @@ import numpy as np
 
 from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, table_format
 from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
+from aflite_assets.diagnostics.properties.artefacts import is_identifier
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.copying import Copied
 from aflite_assets.fixing.feature_files import column_name
@@ -125,7 +126,8 @@ def content_of_copy(
             source = {"format": origin.source.format, **form, **copied.source}
     features: list[str] = []
     if not rows.texts and rows.images is None:
-        features = [name for name in columns if as_numbers(rows.columns[name].values) is not None]
+        numbers = {name: as_numbers(rows.columns[name].values) for name in columns}
+        features = [name for name, one in numbers.items() if one is not None and not is_identifier(name, one)]
         columns = [name for name in columns if name not in features]
         if not features:
             return None

@@ -5,10 +5,11 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from aflite_assets.errors import MissingDataError, UnsettledDataError
 
 if TYPE_CHECKING:
     from PIL import Image
+
+Value = TypeVar("Value")
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 """Endings of the files that an image folder is read from, in lower case; other files are left alone."""
@@ -68,6 +71,19 @@ def open_encoded(content: bytes) -> "Image.Image":
     return Image.open(BytesIO(content), formats=_formats())
 
 
+def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Value | None:
+    """Return what `read` makes of an encoded image as Pillow opens it, or None if these bytes are no image.
+
+    `read` decodes and does nothing else: whatever it raises is taken for damaged bytes.
+    """
+    try:
+        return read(open_encoded(content))
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+        return None
+
+
 def as_rgb(image: "Image.Image") -> "Image.Image":
     """The decoded pixels, transparency dropped, grey and palette images as RGB.
 
@@ -102,19 +118,12 @@ def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], N
 
 
 def _decodes(image: pa.StructScalar, *, large: threading.Lock) -> bool:
-    content = read_image(image.as_py())
-    try:
-        opened = open_encoded(content)
-        if opened.width * opened.height > _LARGE_PIXELS:
-            with large:
-                as_rgb(opened)
-        else:
+    def decode(opened: "Image.Image") -> bool:
+        with large if opened.width * opened.height > _LARGE_PIXELS else nullcontext():
             as_rgb(opened)
-    except MemoryError:
-        raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
-        return False
-    return True
+        return True
+
+    return read_encoded(read_image(image.as_py()), decode) is not None
 
 
 @lru_cache

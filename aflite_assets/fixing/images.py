@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.data.images import as_rgb, open_encoded, read_image
+from aflite_assets.data.images import as_rgb, read_encoded, read_image
 from aflite_assets.scan.properties.images import jpeg_quality
 from aflite_assets.scan.remedies import BORDER, CORNER, NUMBER_IN_NAME
 
@@ -98,13 +98,8 @@ def changed_image(content: bytes, changes: ImageChanges) -> bytes | None:
     """Return the encoded image after the changes, or None if it cannot be decoded."""
     if not changes.extension:
         return content
-    try:
-        image = _upright(content)
-    except MemoryError:
-        raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
-        return None
-    return _encoded(_edited(image, changes), changes)
+    image = read_encoded(content, _upright)
+    return None if image is None else _encoded(_edited(image, changes), changes)
 
 
 def _edited(image: "Image.Image", changes: ImageChanges) -> "Image.Image":
@@ -130,11 +125,11 @@ def _encoded(image: "Image.Image", changes: ImageChanges) -> bytes:
     return buffer.getvalue()
 
 
-def _upright(content: bytes) -> "Image.Image":
+def _upright(opened: "Image.Image") -> "Image.Image":
     """Return the first frame as RGB, turned as its metadata say."""
     from PIL import ImageOps
 
-    return as_rgb(ImageOps.exif_transpose(open_encoded(content)))
+    return as_rgb(ImageOps.exif_transpose(opened))
 
 
 @dataclass(frozen=True)
@@ -148,14 +143,11 @@ class _Stored:
 
 def _stored(image: pa.StructScalar) -> _Stored | None:
     """Read the header of an image; return None if it is none."""
-    content = read_image(image.as_py())
-    try:
-        opened = open_encoded(content)
-        is_turned = opened.getexif().get(_ORIENTATION) in _ON_ITS_SIDE
-    except MemoryError:
-        raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
-        return None
+    return read_encoded(read_image(image.as_py()), _header)
+
+
+def _header(opened: "Image.Image") -> _Stored:
+    is_turned = opened.getexif().get(_ORIENTATION) in _ON_ITS_SIDE
     tables = getattr(opened, "quantization", None)
     size = opened.size[::-1] if is_turned else opened.size
     return _Stored(str(opened.format), jpeg_quality(tables[min(tables)]) if tables else None, size)
@@ -179,13 +171,9 @@ def _common_size(stored: Sequence[_Stored]) -> tuple[int, int]:
 def _decoded(images: pa.ChunkedArray) -> Iterator[np.ndarray]:
     """Yield the pixels of each image that can be decoded, uint8 of shape (height, width, 3)."""
     for image in images:
-        content = read_image(image.as_py())
-        try:
-            yield np.asarray(_upright(content))
-        except MemoryError:
-            raise
-        except Exception:  # no image
-            continue
+        upright = read_encoded(read_image(image.as_py()), _upright)
+        if upright is not None:
+            yield np.asarray(upright)
 
 
 def _turned(pixels: np.ndarray, corner: str) -> np.ndarray:

@@ -32,6 +32,9 @@ from aflite_assets.scan.rules import (
 from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
 from aflite_assets.scan.testing import false_discovery_set, over_cuts, permutation_p_values, score_p_values
 
+MOST_ROWS = 60_000
+"""Rows of a set that are scanned unless more are asked for; of a larger set a random sample is."""
+
 CUTS = 5
 FAMILY_ERROR = 0.01
 """Chance of one false artefact or more among all of them."""
@@ -62,7 +65,7 @@ class ScanSettings:
 
     irrelevant: tuple[str, ...] = ()
     threads: int = 2
-    most_rows: int = 60_000
+    most_rows: int = MOST_ROWS
 
 
 @dataclass(eq=False)

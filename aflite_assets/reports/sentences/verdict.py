@@ -120,6 +120,13 @@ def judgement_text(one: PropertyLeaning) -> str:
     return f"Whether they should is yours to say: {how}"
 
 
+def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
+    """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
+    if one.kind in ("attribute", "column"):
+        return one.name in {each.source for each in cue.properties}
+    return cue.name == one.name
+
+
 def cue_text(one: SurfaceCue) -> str:
     """Name a cue of the scan, its class and its balanced accuracy: "“no full stop” for “a”, 71.2 %"."""
     return f"“{short(one.name, 2 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"
@@ -212,22 +219,17 @@ class _Words:
             return (
                 "no single one does, but all of them in one linear model do. Whether models lean on them is not known."
             )
-        tested = {one.name: one.leans for one in self.verdict.evidence.leanings}
-        known = (
-            "Models were not seen to lean on it." if tested.get(name) is False else "Whether models lean on it is open."
-        )
+        tested = [one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)]
+        known = "Models were not seen to lean on it." if False in tested else "Whether models lean on it is open."
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
         """The strongest single cues of the scan that the verdict does not name; whose part they are is not decided."""
         if (scan := self.analysis.scan) is None:
             return None
-        named = (*self.verdict.evidence.artefacts[:1], *(one.name for one in self.verdict.evidence.leanings))
-        found = [
-            one
-            for one in scan.cues
-            if one.explained_by is None and not any(f"{one.name} ".startswith(f"{name} ") for name in named)
-        ]
+        leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
+        by_itself = (one for one in scan.cues if one.explained_by is None and one.name not in first)
+        found = [one for one in by_itself if not any(is_about(one, leaning) for leaning in leanings)]
         artefacts, others = ([cue_text(one) for one in found if one.is_artefact is is_so] for is_so in (True, False))
         parts = {"No part of any task": artefacts, "Yours to judge": others}
         said = [f"{whose}: {listed(cues, _MOST_NAMED)}." for whose, cues in parts.items() if cues]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.data.images import as_rgb, open_encoded, read_image
+from aflite_assets.data.images import as_rgb, read_encoded, read_image
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
 from aflite_assets.scan.properties.tables import MOST_VALUES
 
@@ -105,20 +105,14 @@ def _measure(image: pa.StructScalar) -> _Measured:
     values: dict[tuple[str, str], str] = {}
     marks: set[tuple[str, str]] = set()
     copy = hashlib.blake2b(content, digest_size=16).digest()
-    try:
-        opened = open_encoded(content)
-        stored |= _size(opened, len(content))
-        values |= _storage(opened)
-        decoded = as_rgb(opened)
-        stored |= _light(decoded)
-        at_corners, marked = _corner_properties(np.asarray(decoded))
-        stored |= at_corners
-        marks |= marked
-        copy = _thumbnail(decoded) or copy
-    except MemoryError:
-        raise
-    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
+    read = read_encoded(content, lambda opened: (_size(opened, len(content)), _storage(opened), as_rgb(opened)))
+    if read is None:
         marks.add(("file format", "cannot be decoded"))
+    else:
+        sizes, values, decoded = read
+        at_corners, marks = _corner_properties(np.asarray(decoded))
+        stored |= sizes | _light(decoded) | at_corners
+        copy = _thumbnail(decoded) or copy
     return _Measured(stored, values, frozenset(marks), copy)
 
 

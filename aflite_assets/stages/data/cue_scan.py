@@ -22,18 +22,15 @@ from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
 from aflite_assets.scan.rows import ALL_ROWS
-from aflite_assets.scan.scan import ScanSettings, scan_examples
+from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import PlantedValues
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
-MOST_ROWS = 60_000
-"""Rows of a set that are scanned; of a larger set a random sample is."""
-
 MOST_IMAGES = 20_000
-"""The same of images, each of which is decoded: some ten milliseconds each at 224 pixels."""
+"""Images of a set that are scanned, fewer than `MOST_ROWS`, since each is decoded: some milliseconds at 224 pixels."""
 
 SCAN_FILE = "scan.json"
 

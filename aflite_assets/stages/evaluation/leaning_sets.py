@@ -116,9 +116,10 @@ def run(
 
 
 _COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"})
-"""Kinds of cues that are none of these properties: `properties_of` has those of its own, and the look of an image is
-what it shows."""
+"""Kinds of cues left out: `properties_of` has such properties itself, and the look of an image is what it shows."""
 
+_ONE_OF_KIND = frozenset({"length", "typography", "blanks", "signs"})
+"""Kinds of which one property is a candidate at most, since the others mostly go with it."""
 
 _GROUP = "word group"
 """Kind of words that stand for one thing, such as negations. Of a single text they may be what the text is about."""
@@ -174,7 +175,7 @@ def candidates(
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
     """Return the properties that surely go with the label (Holm, 5 %): declared ones and artefacts first, then by tie.
 
-    Of typography, and of lengths, the one that goes with the label most is taken, and of properties that point to the
+    Of `_ONE_OF_KIND` the one that goes with the label most is taken, and of properties that point to the
     same class on nearly all rows the first; `MOST_CANDIDATES` at most. `tied`: each property with its values on train
     rows, as text, and its tie.
     """
@@ -191,8 +192,8 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 
 
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
-    """Whether both are lengths or typography, or point to the same class on nearly all rows where either points."""
-    if one.of.kind == other.of.kind and one.of.kind in ("length", "typography", "blanks", "signs"):
+    """Whether both are of one kind in `_ONE_OF_KIND`, or point to one class on nearly all rows where either points."""
+    if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
     first, second = pointed(one.values, one.tie), pointed(other.values, other.tie)
     either = (first != NOWHERE) | (second != NOWHERE)

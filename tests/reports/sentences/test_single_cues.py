@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.analysis.comparisons.filtering_verdict import artefacts_seen
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.cues import Cue, CueProperty
 from tests.planted_cues import ORDER, STOP, WORD, scanned
 from tests.planted_leanings import leaning_inputs
 from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
@@ -43,12 +43,25 @@ def test_an_artefact_is_the_first_line_and_data_are_mended_first(planted: Benchm
     assert beginning(text, "Use").startswith("Use: first mend it in the source, then judge again")
 
 
-def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(planted: BenchmarkData) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name", "cue"),
+    [
+        ("typography", STOP.name, STOP),
+        (
+            "attribute",
+            "mark",
+            replace(STOP, name="mark = 'yes'", properties=(CueProperty("attribute", "mark = 'yes'", "mark"),)),
+        ),
+    ],
+)
+def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(
+    kind: str, name: str, cue: Cue, planted: BenchmarkData
+) -> None:
     one = leaning_inputs(planted, reason=None)
-    tied = {test: values for (name, test), values in one.predicted.items() if name == "tied"}
+    tied = {test: values for (train_set, test), values in one.predicted.items() if train_set == "tied"}
     alike_trained = {key: tied[key[1]] for key in one.predicted}  # so that nothing goes with the tie
-    unmoved = replace(one, of=replace(one.of, name=STOP.name, kind="typography"), predicted=alike_trained)
-    text = verdict_text(replace(started(alike(planted)), scan=scanned(STOP), leanings=(unmoved,)), "roberta")
+    unmoved = replace(one, of=replace(one.of, name=name, kind=kind), predicted=alike_trained)
+    text = verdict_text(replace(started(alike(planted)), scan=scanned(cue), leanings=(unmoved,)), "roberta")
     assert (text.code, "Models were not seen to lean on it." in text.sentence) == ("artefact_tells", True)
 
 
@@ -78,7 +91,8 @@ def test_what_is_spread_over_many_artefacts_has_no_name(planted: BenchmarkData) 
 
 
 def test_a_property_that_models_were_tested_for_is_not_named_twice(planted: BenchmarkData) -> None:
-    mark = replace(STOP, name="mark = 'yes'", kind="attribute")
+    of_mark = (CueProperty("attribute", "mark = 'yes'", "mark"),)
+    mark = replace(STOP, name="mark = 'yes'", kind="attribute", properties=of_mark)
     text = verdict_text(replace(started(planted), scan=scanned(mark), leanings=(leaning_inputs(planted),)), "roberta")
     assert text.code.startswith("shortcut_found")
     assert not [one for one in text.details if one.section == "cues"]

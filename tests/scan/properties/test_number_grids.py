@@ -50,9 +50,7 @@ def test_multiples_are_of_the_last_digit_that_is_written() -> None:
     ],
 )
 def test_columns_without_a_grid_of_some_rows(values: np.ndarray) -> None:
-    assert not [name for name, on_grid in grids(values) if on_grid.all() or not on_grid.any()]
-    if len(np.unique(values[np.isfinite(values)])) < 100 or np.isnan(values).all():
-        assert found(values) == {}
+    assert found(values) == {}
 
 
 def test_zero_and_missing_numbers_are_on_no_grid() -> None:

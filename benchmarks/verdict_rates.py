@@ -1,6 +1,7 @@
 """How often the verdict is false on kinds of data without a shortcut, and right on kinds with one.
 
-    python -m benchmarks.verdict_rates [--draws 200] [--seed 0] [--processes 1] [--kind NAME ...] [--output rates.json]
+    python -m benchmarks.verdict_rates [--draws 200] [--seed 0] [--processes 1] [--kind NAME ...] [--truth null]
+                                       [--seconds S] [--output rates.json]
 
 The kinds, what each must give and what would be false stand in `benchmarks.verdict_kinds`, which was frozen before the
 rules were tuned. Every draw is filtered (AFLite with logistic regression; at random if its kind asks for that), scores
@@ -16,8 +17,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -309,11 +311,11 @@ def _skill(draw: Draw, models: Sequence[_Model]) -> Skill | None:
     return Skill(name, skill, low, max(alone, default=0.0), holds)
 
 
-def _codes(work: tuple[str, int, int]) -> Counter[str]:
-    name, seed, draws = work
+def _code(work: tuple[str, int]) -> tuple[str, int, str]:
+    name, draw = work
     kind = next(one for one in KINDS if one.name == name)
     with threadpool_limits(limits=1):
-        return Counter(verdict_code(kind, seed + draw) for draw in range(draws))
+        return name, draw, verdict_code(kind, draw)
 
 
 def upper_bound(events: int, draws: int) -> float:
@@ -330,29 +332,58 @@ def _line(kind: Kind, codes: Counter[str]) -> str:
     return f"{kind.name:58s} {kind.truth:8s} {draws:4d} draws  {false_text}  right {right / draws:6.1%}  ({listed})"
 
 
+def _draw_all(work: Sequence[tuple[str, int]], *, processes: int, seconds: float) -> Iterator[tuple[str, int, str]]:
+    """Yield kind, draw and code as they are made, until `seconds` are over; draws begun by then are finished."""
+    started, left = perf_counter(), iter(work)
+    with ProcessPoolExecutor(processes) as pool:
+        running = {pool.submit(_code, one) for one in islice(left, processes)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield one.result()
+            if perf_counter() - started < seconds:
+                running |= {pool.submit(_code, one) for one in islice(left, len(done))}
+
+
+def _store(path: Path, codes: Mapping[str, Mapping[str, str]]) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(codes, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
 def main() -> int:
     """Print a line per kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the first draw")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no draw afterwards")
     parser.add_argument("--kind", nargs="+", help="only the kinds whose name begins with one of these")
-    parser.add_argument("--output", type=Path, help="counts of codes; draws that are counted there are not made again")
+    parser.add_argument("--truth", choices=sorted({one.truth for one in KINDS}), help="only kinds of this truth")
+    parser.add_argument("--output", type=Path, help="codes of draws; those that are there are not made again")
     given = parser.parse_args()
-    counted = json.loads(given.output.read_text("utf-8")) if given.output and given.output.is_file() else {}
-    with ProcessPoolExecutor(given.processes) as pool:
-        for kind in KINDS:
-            if given.kind and not kind.name.startswith(tuple(given.kind)):
-                continue
-            started, codes = perf_counter(), Counter[str](counted.get(kind.name, {}))
-            starts = range(codes.total(), given.draws, 10)
-            parts = [(kind.name, given.seed + one, min(10, given.draws - one)) for one in starts]
-            codes = sum(pool.map(_codes, parts), codes)
-            counted[kind.name] = dict(codes.most_common())
-            sys.stdout.write(f"{_line(kind, codes)} {perf_counter() - started:.0f} s\n")
-            sys.stdout.flush()
-            if given.output is not None:
-                given.output.write_text(json.dumps(counted, indent=1) + "\n", encoding="utf-8")
+    chosen = [
+        one
+        for one in KINDS
+        if given.truth in (None, one.truth) and (not given.kind or one.name.startswith(tuple(given.kind)))
+    ]
+    codes: dict[str, dict[str, str]] = {}
+    if given.output and given.output.is_file():
+        codes = json.loads(given.output.read_text("utf-8"))
+    # draw by draw over all kinds, so that a run that ends early has as many of each
+    draws = range(given.seed, given.seed + given.draws)
+    work = [(one.name, draw) for draw in draws for one in chosen if str(draw) not in codes.get(one.name, {})]
+    stored = perf_counter()
+    for name, draw, code in _draw_all(work, processes=given.processes, seconds=given.seconds):
+        codes.setdefault(name, {})[str(draw)] = code
+        if given.output is not None and perf_counter() - stored > 10:
+            _store(given.output, codes)
+            stored = perf_counter()
+    if given.output is not None:
+        _store(given.output, codes)
+    for kind in chosen:
+        if codes.get(kind.name):
+            sys.stdout.write(f"{_line(kind, Counter(codes[kind.name].values()))}\n")
     return 0
 
 

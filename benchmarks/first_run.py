@@ -1,6 +1,6 @@
 """Whether README's first command says the same with every seed and number of threads.
 
-    python -m benchmarks.first_run [--seeds 20] [--first 0] [--threads 1 2]
+    python -m benchmarks.first_run [--seeds 20] [--first 0] [--threads 1 2] [--processes 1]
 
 `marked_digits` is made from nothing with so many fresh seeds (of the images' split, degradation and marks, of the
 filter and of everything drawn for it; the evaluators' seeds follow it) and each number of threads, in a process and a
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--processes", type=int, default=1, help="runs at a time")
     parser.add_argument("--once", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     configure_libraries()
@@ -72,9 +74,14 @@ def main() -> None:
         sys.stdout.write(json.dumps(run_once(given.once)) + "\n")
         return
     codes, gains = Counter[str](), dict[str, list[float]]()
-    for seed in range(given.first, given.first + given.seeds):
-        for threads in given.threads:
-            found = in_process(seed, threads)
+    with ThreadPoolExecutor(given.processes) as pool:
+        runs = {
+            pool.submit(in_process, seed, threads): (seed, threads)
+            for threads in given.threads
+            for seed in range(given.first, given.first + given.seeds)
+        }
+        for done in as_completed(runs):
+            (seed, threads), found = runs[done], done.result()
             codes[found["code"]] += 1
             for name, points in found["gains"].items():
                 gains.setdefault(name, []).append(points)

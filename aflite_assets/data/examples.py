@@ -1,7 +1,7 @@
 """Rows of a dataset as models and statistics read them: a view over raw_dataset's table, selected by row id."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -63,6 +63,14 @@ class Examples:
     def groups(self) -> np.ndarray | None:
         """Group number of each row, int64, or None when the dataset has none."""
         return self.table["group"].to_numpy() if "group" in self.table.column_names else None
+
+    def with_groups(self, groups: np.ndarray) -> "Examples":
+        """Return the same rows in these groups (int64, one per row), in place of their own."""
+        column = pa.array(groups, pa.int64())
+        names = self.table.column_names
+        if "group" in names:
+            return replace(self, table=self.table.set_column(names.index("group"), "group", column))
+        return replace(self, table=self.table.append_column("group", column))
 
     def texts(self, column: Literal["text", "text_pair"] = "text") -> list[str]:
         """The texts of one column, in row order."""

@@ -159,12 +159,13 @@ class ScanResult(ScanFacts):
     """What a scan found, and which rows carry it.
 
     `carriers`: bool of shape (rows, cues), of the rows of all sets that were read. `sets`: per row the name of its set,
-    object. `row_ids`: per row its id in its set, int64.
+    object. `row_ids`: per row its id in its set, int64. `row_units`: per row the code of its unit, int64.
     """
 
     carriers: np.ndarray
     sets: np.ndarray
     row_ids: np.ndarray
+    row_units: np.ndarray
 
     @property
     def facts(self) -> ScanFacts:

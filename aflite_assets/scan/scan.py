@@ -124,6 +124,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
         _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool), _set_names(rows), _row_ids(rows),
+        extracted.units,
     )  # fmt: skip
     if not len(tested):
         return empty

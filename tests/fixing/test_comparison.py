@@ -27,7 +27,7 @@ def _result(*cues: Cue, classes: int = 2) -> ScanResult:
     sizes = tuple(ClassSize(name, 50, 0.6) for name in "abc"[:classes])
     carriers = np.zeros((100, len(cues)), dtype=bool)
     sets = np.full(100, "all rows", dtype=object)
-    return ScanResult(cues, None, sizes, 100, 100, 10, (), carriers, sets, np.arange(100))
+    return ScanResult(cues, None, sizes, 100, 100, 10, (), carriers, sets, np.arange(100), np.arange(100))
 
 
 @pytest.mark.parametrize(

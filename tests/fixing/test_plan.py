@@ -29,7 +29,7 @@ def _plan(*cues: Cue, chosen: int = 1, by: str | None = None, origin: Origin | N
     carriers = np.repeat(MARKS[:, None], len(cues), axis=1)
     sizes = (ClassSize("a", 20, 0.6), ClassSize("b", 20, 0.6))
     sets = np.full(40, "all rows", dtype=object)
-    result = ScanResult(cues, None, sizes, 40, 40, 10, (), carriers, sets, np.arange(40))
+    result = ScanResult(cues, None, sizes, 40, 40, 10, (), carriers, sets, np.arange(40), np.arange(40))
     texts = {"review": ["It\u2019s so\u2026" if mark else "It's so." for mark in MARKS]}
     columns = {name: TableColumn("attribute", ["x"] * 40) for name in ("record", "age", "site")}
     whole = ScanRows(

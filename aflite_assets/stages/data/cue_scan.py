@@ -21,6 +21,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
+from aflite_assets.scan.properties.copies import units_of
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
@@ -86,12 +87,27 @@ def _write(found: ScanResult, draft: Draft) -> None:
     pq.write_table(surface_cues(found.cues), draft.path / "surface_cues.parquet")
     pq.write_table(cue_sets(found.cues), draft.path / "cue_sets.parquet")
     pq.write_table(cue_rows(found), draft.path / "cue_rows.parquet")
-    scanned = {"set": found.sets, "row_id": found.row_ids}
+    scanned = {"set": found.sets, "row_id": found.row_ids, "unit": found.row_units}
     pq.write_table(pa.table(scanned, schema=SCANNED_ROWS), draft.path / "scanned_rows.parquet")
 
 
-SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64()})
-"""The rows that were looked at: all, or of a large set a sample."""
+SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64(), "unit": pa.int64()})
+"""The rows that were looked at: all, or of a large set a sample. Near copies and rows of a group are of one unit."""
+
+
+def grouped_with_copies(result: PublishedResult, raw: Examples) -> Examples:
+    """Return rows of the raw dataset whose groups also hold near copies, as the scan found them.
+
+    A row that was not looked at, of a large set, is in its own group.
+    """
+    scanned = pq.read_table(result.file("scanned_rows.parquet"))
+    scanned = scanned.filter(
+        pc.is_in(scanned["set"], pa.array([*set(raw.table["split"].unique().to_pylist()), ALL_ROWS]))
+    )
+    units = dict(zip(scanned["row_id"].to_pylist(), scanned["unit"].to_pylist(), strict=True))
+    others = -1 - np.arange(len(raw))  # of nobody else
+    copies = np.array([units.get(row, other) for row, other in zip(raw.row_ids.tolist(), others.tolist(), strict=True)])
+    return raw.with_groups(units_of(raw.groups, copies))
 
 
 def read_scan(result: PublishedResult) -> ScanFacts:
@@ -128,4 +144,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
         yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
 
 
-CUE_SCAN = Stage("cue_scan", "1", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+CUE_SCAN = Stage("cue_scan", "2", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

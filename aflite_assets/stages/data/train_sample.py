@@ -6,7 +6,7 @@ The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The rule
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -163,9 +163,7 @@ def _own_groups(train: Examples) -> Examples:
     if train.groups is None:
         return train
     _, first, number = np.unique(train.groups, return_index=True, return_inverse=True)
-    numbers = np.argsort(np.argsort(first))[number]
-    place = train.table.column_names.index("group")
-    return replace(train, table=train.table.set_column(place, "group", pa.array(numbers)))
+    return train.with_groups(np.argsort(np.argsort(first))[number])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import PlantedValues
 from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.specs.sources import as_tuple
+from aflite_assets.stages.data.cue_scan import grouped_with_copies
 from aflite_assets.stages.evaluation.distance_features import distance_features
 from aflite_assets.stages.evaluation.evidence_tables import (
     adversary_tables,
@@ -59,6 +60,7 @@ class BiasEvidenceInputs(StageInputs):
     """The results that `bias_evidence` reads."""
 
     raw_dataset: PublishedResult
+    cue_scan: PublishedResult
     embeddings: PublishedResult
     filtered_sets: PublishedResult
 
@@ -128,7 +130,7 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     names, planted = raw.label_names, work.planted
     embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
     alike = similarities(rows, embedded, names, seed=seed)
-    marks = removal_marks(rows, raw, planted, seed=seed)
+    marks = removal_marks(rows, grouped_with_copies(work.inputs.cue_scan, raw), planted, seed=seed)
     whole = {"similarities": alike, "cues": marks, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}
     for what, table in whole.items():
         pq.write_table(table, work.draft.path / _file(name, what))
@@ -210,4 +212,4 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "12", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "13", BiasEvidenceSettings, BiasEvidenceInputs, run)

@@ -24,7 +24,7 @@ from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import PlantedValues, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name
-from aflite_assets.stages.data.cue_scan import read_scan
+from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_train_sample, test_examples
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -101,7 +101,7 @@ def run(
     evaluator = leaning_evaluator(settings.representations, settings.evaluators)
     asked = evaluator is not None and right_answers(full) is None
     cues = cue_properties(inputs.cue_scan, pairs="text_pair" in full.table.column_names)
-    found = candidates(full, settings, cues=cues) if asked else ()
+    found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues) if asked else ()
     for one in found:
         context.progress.log(f"{one.of.kind} {one.of.name} {one.of.word} goes with the label: {one.tie.overlap:.2f}")
     most_rows = most_rows_of_set(len(full), len(settings.evaluators), len(settings.seeds), candidates=len(found))
@@ -245,4 +245,4 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage("leaning_sets", "3", LeaningSetsSettings, LeaningSetsInputs, run)
+LEANING_SETS = Stage("leaning_sets", "4", LeaningSetsSettings, LeaningSetsInputs, run)

@@ -14,12 +14,13 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.scan.cues import CUE_ROWS, CUE_SETS, SURFACE_CUES
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.checks import stage_checks
-from aflite_assets.stages.data.cue_scan import CUE_SCAN, example_carriers, read_scan
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, example_carriers, grouped_with_copies, read_scan
 from aflite_assets.stages.evaluation.leaning_sets import cue_properties
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import StageSettings
 
 WORDS = ("plot", "music", "cast", "scene", "light", "voice", "story", "tone")
+BEFORE = ("raw_dataset", "challenge_sets", "cue_scan")
 CUE = "ellipsis sign (…) (text)"
 
 
@@ -61,7 +62,7 @@ def content(folder: Path, *, share: float) -> dict[str, Any]:
 
 def made(folder: Path, store: ResultStore, *, share: float) -> dict[str, PublishedResult]:
     spec = parse_spec(content(folder, share=share))
-    return {name: run_stage(name, spec, store=store).result for name in ("raw_dataset", "challenge_sets", "cue_scan")}
+    return {name: run_stage(name, spec, store=store).result for name in BEFORE}
 
 
 def outcome(results: dict[str, PublishedResult]) -> tuple[str, str]:
@@ -139,3 +140,31 @@ def test_rows_beyond_the_sample_of_a_large_set_have_no_value(
     assert values is not None
     assert set(values.tolist()) == {"yes", "no", "not scanned"}
     assert (values == "not scanned").sum() == 100
+
+
+def test_near_copies_are_of_one_group(tmp_path: Path, store: ResultStore) -> None:
+    words = np.random.default_rng(0).choice(WORDS, (40, 120))
+    families = [f"{' '.join(words[row // 5])} end {row % 5}" for row in range(200)]
+    with (tmp_path / "copies.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = [(text, ("bad", "good")[row // 5 % 2], row // 20) for row, text in enumerate(families)]
+        csv.writer(file).writerows([("text", "label", "who"), *rows])
+    spec = {
+        **content(tmp_path, share=0.0),
+        "source": {"format": "csv", "splits": {"train": str(tmp_path / "copies.csv")}},
+        "challenge_sets": {},
+        "holdout": {"test": 0.2},
+    }
+
+    def groups(name: str, columns: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
+        parsed = parse_spec({**spec, "name": name, "columns": columns})
+        made = {stage: run_stage(stage, parsed, store=store).result for stage in BEFORE}
+        raw = load_examples(made["raw_dataset"].path)
+        found = grouped_with_copies(made["cue_scan"], raw).groups
+        assert found is not None
+        return raw.row_ids, found
+
+    for columns in ({"text": "text", "label": "label"}, {"text": "text", "label": "label", "group": "who"}):
+        row_ids, found = groups("copies" + "_grouped" * ("group" in columns), columns)
+        expected = row_ids // (20 if "group" in columns else 5)
+        same = found[:, None] == found
+        assert np.array_equal(same, expected[:, None] == expected)

@@ -29,6 +29,10 @@ from aflite_assets.stages.shared.report_inputs import (
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker
 
+BEFORE = (
+    "raw_dataset", "challenge_sets", "cue_scan", "warmup_split", "warmup_models", "embeddings", "filtered_sets",
+)  # fmt: skip
+
 
 def evidence_of(
     spec: DatasetSpec,
@@ -37,7 +41,7 @@ def evidence_of(
     tracker: MlflowTracker | None = None,
 ) -> Any:
     for name in STAGES:
-        if name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
+        if name in BEFORE:
             run_stage(name, spec, store=store)
     return run_stage("bias_evidence", spec, store=store, tracker=tracker, progress=Progress(log, lambda report: None))
 

@@ -16,6 +16,7 @@ features are Gaussian classes with column scales exp(-j / 150).
 """
 
 import argparse
+import gc
 import io
 import json
 import os
@@ -56,7 +57,7 @@ from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.stages.embedding.embeddings import encode_all
 from aflite_assets.stages.stage import no_progress
 from benchmarks import training as texts
-from benchmarks.turns import product_rate
+from benchmarks.turns import Line, product_rate
 
 SEED = 0
 MEMORY_LIMIT = 2**33
@@ -226,6 +227,7 @@ def whole_filter(bench: Bench) -> dict[str, Any]:
 
 def _start_of_memory(bench: Bench) -> None:
     if bench.on_card:
+        gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
 
@@ -236,37 +238,43 @@ def _most_memory(bench: Bench) -> float | None:
 
 
 def memory(bench: Bench) -> dict[str, Any]:
-    """Train and extract with a share of the memory that both took; batches then go in parts."""
-    device = DeviceSettings(bench.device)
+    """Train and extract with half of the memory that both took beside weights; batches then go in parts."""
+    jobs: tuple[tuple[str, _Job, int], ...] = (("training", _trained, 4), ("extraction", _extracted, 1))
     found: dict[str, Any] = {}
-    for name, job in (("training", _trained), ("extraction", _extracted)):
-        work = _held_work(bench, device)
-        _start_of_memory(bench)
-        started = bench.wait()
-        whole, _ = job(work)
-        found[name] = {"seconds": bench.wait() - started, "gib": _most_memory(bench)}
-        if not bench.on_card:
-            continue
-        weights = torch.cuda.memory_allocated() / 2**30
-        limit = weights + 0.4 * (_most_memory(bench) - weights)  # type: ignore[operator]
-        work = _held_work(bench, device)
-        _start_of_memory(bench)
-        torch.cuda.set_per_process_memory_fraction(limit * 2**30 / torch.cuda.get_device_properties(0).total_memory)
-        try:
-            started = bench.wait()
-            parts, lines = job(work)
-            found[name] |= {"limit_gib": limit, "seconds_in_parts": bench.wait() - started, "log": lines}
-            found[name]["largest_difference"] = float(np.abs(whole - parts).max())
-            found[name]["largest_value"] = float(np.abs(whole).max())
-        finally:
-            torch.cuda.set_per_process_memory_fraction(1.0)
+    for name, job, copies in jobs:  # gradients and two averages of each weight beside it in training
+        whole, found[name] = _measured(bench, job)
+        if bench.on_card:
+            weights = copies * found[name].pop("weights_gib")
+            limit = weights + 0.5 * (found[name]["gib"] - weights)
+            parts, limited = _measured(bench, job, limit=limit)
+            apart = {"largest_difference": float(np.abs(whole - parts).max()), "largest": float(np.abs(whole).max())}
+            found[name] = {"free": found[name], "limited": {"limit_gib": limit, **limited, **apart}}
     return found
 
 
-def _held_work(bench: Bench, device: DeviceSettings, epochs: int = 1) -> texts.Work:
+def _measured(bench: Bench, job: "_Job", *, limit: float | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    work = _held_work(bench, bench.sizes.text, DeviceSettings(bench.device))
+    found: dict[str, Any] = {}
+    _start_of_memory(bench)
+    if bench.on_card:
+        found["weights_gib"] = torch.cuda.memory_allocated() / 2**30
+    if limit is not None:
+        total = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(limit * 2**30 / total)
+    try:
+        started = bench.wait()
+        result, lines = job(work)
+        found |= {"seconds": bench.wait() - started, "gib": _most_memory(bench), "log": lines}
+    finally:
+        if limit is not None:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+    return result, found
+
+
+def _held_work(bench: Bench, size: str, device: DeviceSettings, epochs: int = 1) -> texts.Work:
     rows = texts.example_rows(None, bench.sizes.held_rows)
     settings = {"epochs": epochs, "batch_size": 64, "max_length": 128}
-    return texts.new_work(rows, device, checkpoint=None, size=bench.sizes.held, **settings)
+    return texts.new_work(rows, device, checkpoint=None, size=size, **settings)
 
 
 def _trained(work: texts.Work, scratch: Path | None = None) -> tuple[np.ndarray, list[str]]:
@@ -298,11 +306,11 @@ def text(bench: Bench) -> dict[str, Any]:
         examples = texts.example_rows(None, rows)
         settings = {"epochs": 1, "batch_size": 32, "max_length": 128}
         work = texts.new_work(examples, device, checkpoint=None, size=bench.sizes.text, **settings)
-        lines = texts.compare(work, 1)
+        lines = texts.compare(work, 2)
         found[precision] = {
             name: {
                 "rows_per_second": line.rates,
-                "times_as_fast": line.times_as_fast(lines[texts.PEERS[name]]) if name in texts.PEERS else None,
+                **_beside(line, lines.get(texts.PEERS.get(name, ""))),
                 "mib": [turn.peak for turn in line.turns],
                 "tflops": line.effort.operations / line.turns[0].seconds / 1e12,
                 "result": line.turns[0].result,
@@ -310,6 +318,12 @@ def text(bench: Bench) -> dict[str, Any]:
             for name, line in lines.items()
         }
     return found
+
+
+def _beside(line: Line, peer: Line | None) -> dict[str, Any]:
+    if peer is None:
+        return {}
+    return {"times_as_fast": line.times_as_fast(peer), "after_set_up": line.after_set_up(peer)}
 
 
 def image_rows(rows: int, pixels: int) -> Examples:
@@ -333,7 +347,12 @@ def image(bench: Bench) -> dict[str, Any]:
     precision: Precision = "bfloat16" if bench.on_card else "float32"
     device = DeviceSettings(bench.device, precision)
     spec = ImageModelSpec(
-        kind="timm_image", architecture=architecture, image_size=pixels, epochs=1, batch_size=max(2, rows // 4)
+        kind="timm_image",
+        architecture=architecture,
+        image_size=pixels,
+        epochs=1,
+        batch_size=max(2, rows // 4),
+        learning_rate=1e-5,
     )
     examples = image_rows(rows, pixels)
     found: dict[str, Any] = {"architecture": architecture, "pixels": pixels, "precision": precision}
@@ -382,8 +401,8 @@ def resume(bench: Bench) -> dict[str, Any]:
     """Kill a training after its first epoch, go on, and compare with one that was left alone."""
     device = DeviceSettings(bench.device)
     epochs = bench.sizes.epochs
-    alone, _ = _trained(_held_work(bench, device, epochs=epochs))
-    again, _ = _trained(_held_work(bench, device, epochs=epochs))
+    alone, _ = _trained(_held_work(bench, bench.sizes.held, device, epochs=epochs))
+    again, _ = _trained(_held_work(bench, bench.sizes.held, device, epochs=epochs))
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.card", "--trained", folder, "--device", bench.device]
         child = subprocess.Popen([*command, *["--small"] * (bench.sizes == SMALL)])
@@ -394,10 +413,12 @@ def resume(bench: Bench) -> dict[str, Any]:
             time.sleep(0.02)
         child.kill()
         child.wait()
-        resumed, lines = _trained(_held_work(bench, device, epochs=epochs), Path(folder))
+        resumed, lines = _trained(_held_work(bench, bench.sizes.held, device, epochs=epochs), Path(folder))
     apart = {"repeated": float(np.abs(alone - again).max()), "resumed": float(np.abs(alone - resumed).max())}
     return {"log": lines, "largest_difference": apart, "largest_value": float(np.abs(alone).max())}
 
+
+_Job = Callable[[texts.Work], tuple[np.ndarray, list[str]]]
 
 PARTS: Mapping[str, Callable[[Bench], dict[str, Any]]] = {
     "doctor": doctor,
@@ -448,7 +469,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(cell(given.cell)))
         return 0
     if given.trained is not None:
-        _trained(_held_work(bench, DeviceSettings(device), epochs=bench.sizes.epochs), given.trained)
+        _trained(_held_work(bench, bench.sizes.held, DeviceSettings(device), epochs=bench.sizes.epochs), given.trained)
         return 0
     found = run(bench, given.part, limit=given.limit, output=given.output)
     print(json.dumps(found, indent=1))

@@ -74,7 +74,7 @@ def test_a_changed_file_is_named_with_both_hashes(made_vectors: dict[str, Any], 
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert _states(plan) == {"raw_dataset": "made"} | dict.fromkeys(list(STAGES)[1:], "after")
     assert _why(plan, "raw_dataset") == [f"file {labels}: {before[:12]} -> {after[:12]}"]
-    assert _why(plan, "bias_evidence") == ["after raw_dataset, embeddings, filtered_sets"]
+    assert _why(plan, "bias_evidence") == ["after raw_dataset, cue_scan, embeddings, filtered_sets"]
 
 
 def test_a_touched_file_with_the_same_content_starts_nothing(made_vectors: dict[str, Any], store: ResultStore) -> None:

@@ -3,7 +3,7 @@
 Parameter grid: circles_1 to circles_4 as bundled (threshold 0.95) and again with threshold 0.75; five draws of the data
 (seeds 0 to 4; the unbiased challenge set has 100 more; the filter's seed is that of the data); the test rows share the
 pool. Every run takes the pipeline's own stages up to the evaluators, in a temporary store. The evaluators have no
-randomness. About five minutes on one core.
+randomness. The random control has as many train rows of each class as the filter kept. About five minutes on one core.
 """
 
 import sys
@@ -27,8 +27,9 @@ from aflite_assets.stages.stage import CellFilter
 NAMES = ("circles_1", "circles_2", "circles_3", "circles_4")
 THRESHOLDS = (0.95, 0.75)
 DRAWS = 5
+MODELS = ("linear", "rbf_svm")
 NEEDED = list(STAGES)[: list(STAGES).index("evaluator_models") + 1]
-CELLS = CellFilter(train_sets=("full", "filtered"))
+CELLS = CellFilter(train_sets=("full", "filtered", "random_matched"))
 
 Outcome = Mapping[str, float]
 """Shares in [0, 1] of one run: of rows kept and of test rows answered rightly."""
@@ -40,9 +41,11 @@ COLUMNS = {
     "linear without biases": "linear_without_biases full",
     "linear": "linear full",
     "linear after": "linear filtered",
+    "linear on random rows": "linear random_matched",
     "RBF SVM without biases": "rbf_svm_without_biases full",
     "RBF SVM": "rbf_svm full",
     "RBF SVM after": "rbf_svm filtered",
+    "RBF SVM on random rows": "rbf_svm random_matched",
     "RBF SVM after, unbiased set": "rbf_svm unbiased",
 }
 
@@ -55,15 +58,32 @@ def _at_least(key: str, least: float) -> Callable[[Outcome], bool]:
     return lambda one: one[key] >= least
 
 
+def _gain(one: Outcome, model: str) -> float:
+    return one[f"{model} full"] - one[f"{model}_without_biases full"]
+
+
+def _loss(one: Outcome, model: str) -> float:
+    return one[f"{model} full"] - one[f"{model} filtered"]
+
+
+def _loss_at_random(one: Outcome, model: str) -> float:
+    return one[f"{model} full"] - one[f"{model} random_matched"]
+
+
 CLAIMS: Mapping[str, Callable[[Outcome], bool]] = {
     "without biases no line tells the circles apart (at most 70 %)": _at_most("linear_without_biases full", 0.7),
-    "without biases an RBF SVM does (at least 95 %)": _at_least("rbf_svm_without_biases full", 0.95),
-    "biases help the linear model": lambda one: one["linear full"] > one["linear_without_biases full"],
-    "biases help the RBF SVM": lambda one: one["rbf_svm full"] > one["rbf_svm_without_biases full"],
-    "the RBF SVM is not perfect": lambda one: one["rbf_svm full"] < 1,
+    "without biases an RBF SVM does (at least 85 %)": _at_least("rbf_svm_without_biases full", 0.85),
+    "biases help the linear model clearly (at least 1 point)": lambda one: _gain(one, "linear") >= 0.01,
+    "biases help the RBF SVM clearly (at least 1 point)": lambda one: _gain(one, "rbf_svm") >= 0.01,
+    "without biases the RBF SVM is not perfect": lambda one: one["rbf_svm_without_biases full"] < 1,
+    "with biases the RBF SVM is not perfect": lambda one: one["rbf_svm full"] < 1,
     "fewer biased rows (at most 10 % of those kept, of 75 %)": _at_most("biased share", 0.1),
     "hard again for the linear model (at most 60 %)": _at_most("linear filtered", 0.6),
-    "still solvable by the RBF SVM (at least 95 %)": _at_least("rbf_svm filtered", 0.95),
+    "still solvable by the RBF SVM (at least 85 %)": _at_least("rbf_svm filtered", 0.85),
+    "AFLite lowers the linear model more than the RBF SVM": lambda one: _loss(one, "linear") > _loss(one, "rbf_svm"),
+    "random rows lower neither (at most 2 points)": lambda one: (
+        max(_loss_at_random(one, name) for name in MODELS) <= 0.02
+    ),
     "most flipped rows go": lambda one: one["flipped"] < 0.5,
     "most unbiased rows stay (ours: at least 90 %)": _at_least("unbiased", 0.9),
 }

@@ -242,7 +242,7 @@ def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState,
     if vocabulary is not None:
         record = replace(record, distinct_words=vocabulary.distinct_words, words_per_row=vocabulary.words_per_row)
     removed = np.union1d(removal.rows, scored_removed)
-    advanced = _advanced(state, tally, record, removed, stopped or _stop_reason(removal))
+    advanced = _advanced(state, tally, record, removed, stopped or _stop_reason(removal, run.settings))
     labels, shares = _instead(run, state, tally)
     if vocabulary is not None:
         advanced = _with_words(advanced, among, vocabulary, removal)
@@ -387,10 +387,11 @@ def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | 
     return np.where(scored, labels, state.instead_labels), np.where(scored, shares, state.instead_shares)
 
 
-def _stop_reason(removal: Slice) -> StopReason | None:
+def _stop_reason(removal: Slice, settings: FilterSettings) -> StopReason | None:
     if removal.reaches_target:
         return StopReason.TARGET_SIZE
-    return StopReason.THRESHOLD if removal.runs_out else None
+    ends = removal.runs_out and (settings.early_stop or not len(removal.rows))
+    return StopReason.THRESHOLD if ends else None
 
 
 def _result(run: _Run, state: FilterState) -> FilterResult:

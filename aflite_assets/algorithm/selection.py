@@ -113,7 +113,7 @@ def choose_slice(
     With a `vocabulary`, that of the pool (`words_of`), the units at or over the threshold go in the order of
     `remove_lowest`; nothing is then said of rows that are only scored.
     """
-    passing = int(among.sizes[among.scores >= settings.threshold].sum())
+    passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
     eligible = _eligible(among, settings, any_passes=passing > 0)
@@ -203,7 +203,7 @@ def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) 
     """Units that a slice may take: those at or over the threshold; with "gumbel" all scored ones while any passes."""
     if settings.selection == "gumbel":
         return np.flatnonzero(~np.isnan(among.scores)) if any_passes else np.empty(0, dtype=np.int64)
-    return np.flatnonzero(among.scores >= settings.threshold)
+    return np.flatnonzero(settings.passes(among.scores))
 
 
 def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:

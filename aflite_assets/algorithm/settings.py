@@ -6,25 +6,31 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Literal
 
+import numpy as np
+
 from aflite_assets.errors import InvalidInputError
 
 Selection = Literal["greedy", "gumbel", "gumbel_over_threshold"]
 Classifier = Literal["logistic", "linear_svm", "both"]
 RemovalUnit = Literal["rows", "groups"]
 Ranking = Literal["predictability", "vocabulary"]
+Comparison = Literal["at_least", "greater"]
 
 _COUNTS = {
     "target_size": "give the fewest train rows to keep",
     "train_size": "give the number of rows each classifier is trained on",
     "slice_size": "give the most rows to remove per iteration",
-    "n_partitions": "give the number of random partitions per iteration (the papers use 64)",
+    "n_partitions": "give the number of random partitions per iteration (64 is common; the papers print none)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
     "classifier": ("logistic", "linear_svm", "both"),
     "remove": ("rows", "groups"),
     "ranking": ("predictability", "vocabulary"),
+    "comparison": ("at_least", "greater"),
 }
+
+_LATER_DEFAULTS = {("ranking", "predictability"), ("comparison", "at_least"), ("early_stop", True)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +50,9 @@ class FilterSettings:
     passes in a row whose bias is at most the highest of passes over permuted labels (`chance.score_permuted`); such a
     pass removes nothing. `ranking` says which of the rows at or over the threshold make the slice: those of the highest
     predictability, or with "vocabulary" those with which the fewest words of the pool go (vocabulary.py; needs `words`
-    and selection "greedy").
+    and selection "greedy"). `comparison` says which predictabilities pass the threshold: "at_least" it (ICML 2020), or
+    those "greater" than it (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run after the first slice that is not
+    full (ICML 2020); without it the run ends only at the target, or where no row passes (SustaiNLP 2020).
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -61,14 +69,17 @@ class FilterSettings:
     remove: RemovalUnit = "rows"
     stop_at_chance: bool = False
     ranking: Ranking = "predictability"
+    comparison: Comparison = "at_least"
+    early_stop: bool = True
 
     def __post_init__(self) -> None:
         for name, remedy in _COUNTS.items():
             self._store(name, _count(name, getattr(self, name), remedy=remedy))
         for name, choices in _CHOICES.items():
             _check_choice(name, getattr(self, name), choices)
-        if not isinstance(self.stop_at_chance, bool):
-            raise InvalidInputError(f"stop_at_chance must be True or False; received {self.stop_at_chance!r}.")
+        for name in ("stop_at_chance", "early_stop"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInputError(f"{name} must be True or False; received {getattr(self, name)!r}.")
         if self.ranking == "vocabulary" and self.selection != "greedy":
             raise InvalidInputError(
                 f'selection is "{self.selection}", which orders rows by their scores, but ranking is "vocabulary": '
@@ -82,12 +93,16 @@ class FilterSettings:
         object.__setattr__(self, name, value)
 
     def as_dict(self) -> dict[str, int | float | str]:
-        """The fields by name, as plain values that JSON can hold; `ranking` only where it is not by predictability.
+        """Return the fields by name, as plain values that JSON can hold; later fields only where they differ.
 
         So runs from before there was a choice have the same description.
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if (name, value) != ("ranking", "predictability")}
+        return {name: value for name, value in values.items() if (name, value) not in _LATER_DEFAULTS}
+
+    def passes(self, scores: np.ndarray) -> np.ndarray:
+        """Say which predictabilities pass the threshold, bool; NaN does not."""
+        return scores > self.threshold if self.comparison == "greater" else scores >= self.threshold
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
@@ -135,7 +150,7 @@ def _threshold(value: object) -> float:
     if number is None or not 0.0 <= number <= 1.0:
         raise InvalidInputError(
             f"threshold must be a number from 0 to 1; received {value!r}: "
-            "give the lowest predictability a removed row may have (the papers use 0.75)."
+            "give the lowest predictability a removed row may have (0.75 is common; the papers print none)."
         )
     return number
 

@@ -72,6 +72,10 @@ class Examples:
             return replace(self, table=self.table.set_column(names.index("group"), "group", column))
         return replace(self, table=self.table.append_column("group", column))
 
+    def without_groups(self) -> "Examples":
+        """Return the same rows, none of which belongs with another."""
+        return self if self.groups is None else replace(self, table=self.table.drop_columns(["group"]))
+
     def texts(self, column: Literal["text", "text_pair"] = "text") -> list[str]:
         """The texts of one column, in row order."""
         return self.table[column].to_pylist()

@@ -338,6 +338,11 @@ class DatasetSpec(StrictSpec):
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
     def _check_rank(self, splits: tuple[str, ...]) -> None:
+        for name in self.filter.representations.keys() - self.representations.keys():
+            raise ValueError(
+                f"filter.representations names {name!r}, which is no representation; name some of "
+                f"{list(self.representations)}{did_you_mean(name, list(self.representations))}"
+            )
         taken = {compared_name(name, rank) for rank in self.filter.compare for name in self.representations}
         for name in taken & self.representations.keys():
             raise ValueError(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
-from aflite_assets.specs.models import SplitName, StrictSpec
+from aflite_assets.specs.models import Name, SplitName, StrictSpec
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
@@ -32,9 +32,29 @@ Ranking = Literal["predictability", "vocabulary"]
 """By what the rows at or over the threshold make a slice: the highest predictability, or the fewest words lost."""
 
 
+_PAPER = {"stop_at_chance": False, "copies": "apart", "groups": "ignore"}
+_PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False}
+
+
 def compared_name(representation: str, rank: Ranking) -> str:
     """What a representation's filtered set by another ranking is called, beside that of the filter itself."""
     return f"{representation}_by_{rank}"
+
+
+class FilterChanges(StrictSpec):
+    """Settings of the filter that one representation has of its own; what is not given is that of all."""
+
+    target_size: Count | None = None
+    train_size: Count | None = None
+    slice_size: Count | None = None
+    n_partitions: int | None = Field(None, ge=1)
+    threshold: float | None = Field(None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("gives no setting; give one, such as target_size, or leave the representation out")
+        return self
 
 
 class FilterSpec(StrictSpec):
@@ -56,10 +76,40 @@ class FilterSpec(StrictSpec):
         "such a pass; false: neither, as in the papers",
         exclude_if=lambda stops: stops is None,  # so that results which it does not concern are found again
     )
+    comparison: Literal["at_least", "greater"] = Field(
+        "at_least",
+        description="at_least: rows at or over the threshold may be removed (Le Bras et al. 2020); greater: rows over "
+        "it (Mishra and Sachdeva 2020)",
+        exclude_if=lambda comparison: comparison == "at_least",  # so that earlier results are found again
+    )
+    early_stop: bool = Field(
+        True,
+        description="end after the first iteration in which fewer rows than slice_size pass the threshold; false: end "
+        "only at target_size, or where no row passes (Mishra and Sachdeva 2020)",
+        exclude_if=lambda stops: stops,  # so that earlier results are found again
+    )
+    copies: Literal["together", "apart"] = Field(
+        "together",
+        description="together: exact copies of a row have one predictability and are removed together; apart: each "
+        "is a row of its own, as in the papers",
+        exclude_if=lambda copies: copies == "together",  # so that earlier results are found again
+    )
+    groups: Literal["whole", "ignore"] = Field(
+        "whole",
+        description="whole: rows of a group are never split between warm-up and pool, nor between a classifier's "
+        "training and held-out rows; ignore: rows are drawn one by one, as in the papers",
+        exclude_if=lambda groups: groups == "whole",  # so that earlier results are found again
+    )
+    representations: dict[Name, FilterChanges] = Field(
+        default_factory=dict,
+        description="settings that single representations have of their own: target_size, train_size, slice_size, "
+        "n_partitions, threshold",
+        exclude_if=lambda changes: not changes,  # so that earlier results are found again
+    )
     preset: Literal["paper"] | None = Field(
         None,
-        description="paper: no default that the papers do not have, which is stop_at_chance: false, and exact copies "
-        "of a row are removed one by one",
+        description="paper: what the papers say in place of every default of ours: stop_at_chance: false, copies: "
+        "apart, groups: ignore, and with rank: vocabulary also comparison: greater and early_stop: false",
         exclude_if=lambda preset: preset is None,  # so that results which it does not concern are found again
     )
     rank: Ranking = Field(
@@ -100,12 +150,34 @@ class FilterSpec(StrictSpec):
     @property
     def asks_whether_learnt(self) -> bool:
         """Whether nothing is removed if the first pass's classifiers learnt nothing."""
-        return self.preset is None and self.stop_at_chance is not False
+        return self.stop_at_chance is not False
 
     @property
     def keeps_copies_together(self) -> bool:
         """Whether exact copies of a row are removed together."""
-        return self.preset is None
+        return self.copies == "together"
+
+    def of_representation(self, name: str) -> Self:
+        """Return the filter of one representation, with the settings that it has of its own."""
+        changes = self.representations.get(name)
+        own = {} if changes is None else changes.model_dump(exclude_none=True)
+        return self.model_copy(update={**own, "representations": {}})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_preset(cls, values: object) -> object:
+        """Write out what a preset sets; settings that stand beside it stay."""
+        if not isinstance(values, dict) or values.get("preset") != "paper":
+            return values
+        by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
+        by_groups = {"groups": "whole"} if values.get("remove") == "groups" else {}
+        return {**_PAPER, **by_words, **by_groups, **values}
+
+    @model_validator(mode="after")
+    def _groups_fit(self) -> Self:
+        if self.groups == "ignore" and self.remove == "groups":
+            raise ValueError("groups is ignore, but remove is groups, which takes them whole; leave one of them out")
+        return self
 
     @model_validator(mode="after")
     def _preset_fits(self) -> Self:

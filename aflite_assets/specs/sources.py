@@ -229,7 +229,7 @@ class CirclesSource(StrictSpec):
 
     The class is the circle. Beside the two coordinates every row has `bias_width` features: on biased rows drawn
     around `+bias_mean` or `-bias_mean` by the row's given label, on the others around zero. On a share of the biased
-    train rows the given label is flipped, and the bias features follow the given label.
+    rows of the splits in `flipped_splits` the given label is flipped, and the bias features follow the given label.
     """
 
     format: Literal["circles"]
@@ -242,7 +242,12 @@ class CirclesSource(StrictSpec):
     bias_mean: float = Field(gt=0)
     bias_deviation: float = Field(gt=0)
     noise_deviation: float = Field(gt=0, description="of the features that stand in for bias on the other rows")
-    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased train rows whose label is flipped")
+    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased rows whose label is flipped")
+    flipped_splits: tuple[SplitName, ...] = Field(
+        ("train",),
+        description="splits whose rows are flipped; in ICML 2020 labels of the data set are, test rows included",
+        exclude_if=lambda splits: splits == ("train",),  # so that results which it does not concern are found again
+    )
     seed: int = Field(0, ge=0)
 
     @property

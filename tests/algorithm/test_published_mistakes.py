@@ -257,6 +257,19 @@ def test_the_threshold_must_not_be_strict(monkeypatch: pytest.MonkeyPatch) -> No
     assert [record.cutoff for record in result.iterations] == [0.75, None]
 
 
+def test_without_early_stop_a_slice_that_is_not_full_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, then, last, asked = np.full(30, 0), np.full(30, 0), np.full(30, 0), np.full(30, 8)
+    first[:3], then[3:5] = 8, 8
+    passes = [(first, asked), (then, asked), (last, asked)]
+    sizes = {"target_size": 20, "slice_size": 5, "threshold": 0.9}
+    ended = scripted_run(monkeypatch, passes, **sizes)
+    assert ended.removed_rows.tolist() == [0, 1, 2]
+    assert ended.stop_reason is StopReason.THRESHOLD
+    went_on = scripted_run(monkeypatch, passes, early_stop=False, **sizes)
+    assert [record.removed for record in went_on.iterations] == [3, 2, 0]
+    assert went_on.stop_reason is StopReason.THRESHOLD
+
+
 def test_the_least_predictable_rows_over_the_threshold_must_not_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     right = np.array([76, 100, 80, 10, 90, 85, 0, 95, *[50] * 22])
     result = scripted_run(monkeypatch, [(right, np.full(30, 100))], target_size=20, slice_size=2)

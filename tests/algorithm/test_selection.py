@@ -52,6 +52,14 @@ def test_fewer_than_allowed_may_pass() -> None:
     assert (chosen.passing, chosen.cutoff) == (3, 0.75)
 
 
+def test_greater_leaves_rows_at_the_threshold() -> None:
+    chosen = choose(rows_with([0.2, 0.9, np.nan, 0.75, 1.0, 0.74]), 5, comparison="greater")
+    assert chosen.rows.tolist() == [10, 40]
+    assert (chosen.passing, chosen.cutoff, chosen.runs_out) == (2, 0.9, True)
+    gumbel = choose(rows_with([0.75, 0.75, 0.1]), 5, comparison="greater", selection="gumbel")
+    assert gumbel.rows.tolist() == []
+
+
 @pytest.mark.parametrize(("scores", "allowed"), [([0.7, np.nan, 0.1], 2), ([1.0, 1.0], 0)])
 def test_nothing_is_removed_without_a_cutoff(scores: list[float], allowed: int) -> None:
     chosen = choose(rows_with(scores), allowed)

@@ -123,8 +123,34 @@ def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) 
     assert (ours.asks_whether_learnt, ours.keeps_copies_together) == (True, True)
     assert (paper.asks_whether_learnt, paper.keeps_copies_together) == (False, False)
     assert (never.asks_whether_learnt, never.keeps_copies_together) == (False, True)
+    assert (ours.groups, paper.groups) == ("whole", "ignore")
+    assert (paper.comparison, paper.early_stop) == ("at_least", True)
+    by_words = {"preset": "paper", "rank": "vocabulary", "evaluation_rows": "kept"}
+    sample = DatasetSpec.model_validate(spec_content | PAIRS | {"filter": by_words}).filter
+    assert (sample.comparison, sample.early_stop) == ("greater", False)
+    mixed = DatasetSpec.model_validate(spec_content | {"filter": {"preset": "paper", "copies": "together"}}).filter
+    assert (mixed.copies, mixed.groups, mixed.stop_at_chance) == ("together", "ignore", False)
+    assert DatasetSpec.model_validate(spec_content | {"filter": paper.model_dump()}).filter == paper
     message = "preset is paper, but stop_at_chance is true, which is not in the papers; leave one of them out"
     _refuses(spec_content, message, filter={"preset": "paper", "stop_at_chance": True})
+
+
+def test_a_representation_may_have_a_filter_of_its_own(spec_content: dict[str, Any]) -> None:
+    name = next(iter(spec_content["representations"]))
+    settings = {"target_size": 0.5, "threshold": 0.8, "representations": {name: {"target_size": 40}}}
+    filters = DatasetSpec.model_validate(spec_content | {"filter": settings}).filter
+    own, other = filters.of_representation(name), filters.of_representation("another")
+    assert (own.target_size, own.threshold, own.representations) == (40, 0.8, {})
+    assert (other.target_size, other.threshold, other.representations) == (0.5, 0.8, {})
+    assert "representations" not in DatasetSpec.model_validate(spec_content).filter.model_dump()
+    unknown = {"representations": {f"{name}s": {"target_size": 40}}}
+    _refuses(spec_content, f"filter.representations names '{name}s', which is no representation", filter=unknown)
+    _refuses(spec_content, "gives no setting; give one, such as target_size", filter={"representations": {name: {}}})
+    _refuses(
+        spec_content,
+        "groups is ignore, but remove is groups, which takes them whole",
+        filter={"groups": "ignore", "remove": "groups"},
+    )
 
 
 def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:

@@ -82,6 +82,32 @@ def test_every_policy_walks(policy: str, remove: str, tmp_path: Path, store: Res
     assert results["evaluator_models"].result.summary["failed"] == 0
 
 
+def test_each_representation_may_have_a_target_of_its_own(tmp_path: Path, store: ResultStore) -> None:
+    ends = {"threshold": 0.0, "target_size": 150}
+    own = _grouped(tmp_path, filter=ends | {"representations": {"two": {"target_size": 240}}})
+    parts = _made(own, store, ["filtered_sets"])["filtered_sets"].parts
+    assert [part.summary["kept"]["train"] for part in parts.values()] == [150, 240]
+    alike = _made(_grouped(tmp_path, filter=ends), store, ["filtered_sets"])["filtered_sets"].parts
+    assert alike["one"].data_version == parts["one"].data_version
+    assert alike["two"].summary["kept"]["train"] == 150
+    with pytest.raises(DataError, match=r"filter\.target_size is 900, more than the 294 train rows to filter"):
+        _made(_grouped(tmp_path, filter=ends | {"representations": {"two": {"target_size": 900}}}), store, [])
+
+
+def test_ignored_groups_are_split_between_training_and_held_out_rows(tmp_path: Path, store: ResultStore) -> None:
+    results = [
+        _made(_grouped(tmp_path, filter={"groups": groups}), store, ["filtered_sets"])["filtered_sets"]
+        for groups in ("whole", "ignore")
+    ]
+    uneven = []
+    for result in results:
+        rows = pq.read_table(result.part("one").file("rows.parquet")).to_pandas()
+        held_out = rows[rows.kept].groupby(["split", "group"]).held_out_count.nunique()
+        uneven.append(int((held_out > 1).sum()))
+    assert uneven[0] == 0
+    assert uneven[1] > 50
+
+
 def test_the_target_is_about_train_rows_while_others_share_the_pool(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, filter={"target_size": 250, "slice_size": 30, "threshold": 0.0})
     filtered = _made(spec, store, ("filtered_sets",))["filtered_sets"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
@@ -23,7 +24,7 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.filter import Count
+from aflite_assets.specs.filter import Count, FilterChanges
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
@@ -83,7 +84,8 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
         ("train_size", f"{_train_size(spec, plan)} per classifier"),
         ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
         ("partitions", f"{count(settings.n_partitions)} per iteration"),
-        ("threshold", f"{settings.threshold:g}: rows that are predicted less often stay"),
+        ("threshold", _threshold(settings)),
+        *((f"of {name}", _changes(changes)) for name, changes in spec.filter.representations.items()),
         ("iterations", _iterations(plan)),
         *(("weak model", _weak_model(weak_model, plan)) for weak_model in plan.weak_models.values()),
         ("train sets", _train_sets(plan)),
@@ -91,6 +93,17 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
         ("cells", _cells(plan)),
     ]
     yield from (f"  {line}" for line in table(lines))
+
+
+def _threshold(settings: FilterSettings) -> str:
+    less = "no more often" if settings.comparison == "greater" else "less often"
+    return f"{settings.threshold:g}: rows that are predicted {less} stay"
+
+
+def _changes(changes: FilterChanges) -> str:
+    """Say which settings of the filter a representation has of its own."""
+    given = changes.model_dump(exclude_none=True)
+    return ", ".join(f"{name} {count(value) if isinstance(value, int) else value}" for name, value in given.items())
 
 
 WORST_CASE_ROWS = 1_537

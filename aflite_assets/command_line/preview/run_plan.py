@@ -121,6 +121,10 @@ def plan_run(
     train = of_train - warmup_rows
     pool = train + entering["pooled"]
     settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
+    own = {
+        name: filter_settings(spec.filter.of_representation(name), pool, warmup_rows, train_rows=train)
+        for name in spec.representations
+    }
     full = rows["train"] - held_back - spent
     weak_models = plan_weak_models(spec, full, forgettable_shares or {})
     sampled = None if sample is None else of_train - spent
@@ -134,7 +138,7 @@ def plan_run(
         settings=settings,
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
         train_sets=(
-            *_train_sets(spec, full, train, settings.target_size, kept or {}, sampled=sampled),
+            *_train_sets(spec, full, train, own, kept or {}, sampled=sampled),
             *_forgettable_train_sets(weak_models),
         ),
         evaluators=len(spec.evaluators),
@@ -196,12 +200,18 @@ def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list
 
 
 def _train_sets(
-    spec: DatasetSpec, full: int, unspent: int, target_size: int, kept: Mapping[str, int], *, sampled: int | None
+    spec: DatasetSpec,
+    full: int,
+    unspent: int,
+    settings: Mapping[str, FilterSettings],
+    kept: Mapping[str, int],
+    *,
+    sampled: int | None,
 ) -> list[PlannedTrainSet]:
     """Without sets of sizes that a filter is known never to have come down to."""
     sets = [PlannedTrainSet("full", None, full)]
     for number, (name, representation) in enumerate(spec.filterings.items()):
-        encoder, filtered = spec.representations[representation], kept.get(name, target_size)
+        encoder, filtered = spec.representations[representation], kept.get(name, settings[representation].target_size)
         if sampled is not None:
             sets.append(PlannedTrainSet("sampled", name, sampled, trained_before=number > 0))
         sets += [

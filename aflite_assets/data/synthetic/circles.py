@@ -14,12 +14,12 @@ def circles(source: CirclesSource) -> dict[str, pa.Table]:
     """Draw the splits of a circles dataset.
 
     Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1
-    outer), `biased` and `flipped` as "yes" or "no". Only train rows are flipped. Each split draws from a
-    stream of its own, given by the seed and the split's name.
+    outer), `biased` and `flipped` as "yes" or "no". Rows of `source.flipped_splits` alone are flipped. Each split draws
+    from a stream of its own, given by the seed and the split's name.
     """
     return {
         split: _circles_split(
-            source, rows, np.random.default_rng([source.seed, *split.encode()]), flip=split == "train"
+            source, rows, np.random.default_rng([source.seed, *split.encode()]), flip=split in source.flipped_splits
         )
         for split, rows in source.splits.items()
     }

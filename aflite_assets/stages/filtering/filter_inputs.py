@@ -34,6 +34,7 @@ class FilterInputs:
 
     `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
     `copies`: a number per row, equal for exact copies; None without any. `words`: only where rows are ranked by them.
+    `whole_groups`: whether rows of a group are kept together where classifiers are trained.
     """
 
     rows: pa.Table
@@ -45,6 +46,7 @@ class FilterInputs:
     policies: Mapping[str, str]
     copies: np.ndarray | None = None
     words: DistinctWords | None = None
+    whole_groups: bool = True
 
     @classmethod
     def of(
@@ -82,6 +84,7 @@ class FilterInputs:
             {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
             None if copies is None else rows["copy"].to_numpy()[entering],
             None if words is None else words.of_rows(entering),
+            spec.groups == "whole",
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
@@ -105,7 +108,8 @@ class FilterInputs:
     @property
     def groups(self) -> np.ndarray | None:
         """int64, or None where rows do not belong together."""
-        return self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None
+        has_groups = self.whole_groups and "group" in self.rows.column_names
+        return self.rows["group"].to_numpy()[self.entering] if has_groups else None
 
     @property
     def suspects_labels(self) -> bool:

@@ -77,7 +77,7 @@ def run(
     for rank, (representation, embedded) in product(rankings, inputs.embeddings.parts.items()):
         own = rank == settings.filter.rank
         name = representation if own else compared_name(representation, rank)
-        spec = settings.filter.ranked_by(rank)
+        spec = settings.filter.of_representation(representation).ranked_by(rank)
         fields = {"filter": spec.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
         if settings.filter_seeds > 1:
             fields["filter_seeds"] = settings.filter_seeds

@@ -123,7 +123,8 @@ def sample_misfits(
         try:
             for spent in _may_be_spent(spec.warmup, sample, needed=needed, classes=classes):
                 left = sample - spent
-                filter_settings(spec.filter, left + pooled, spent, train_rows=left)
+                for name in spec.representations:
+                    filter_settings(spec.filter.of_representation(name), left + pooled, spent, train_rows=left)
         except DataError as error:
             problems[sample] = str(error)
     return problems
@@ -178,6 +179,8 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         remove=spec.remove,
         stop_at_chance=bool(spec.stop_at_chance),
         ranking=spec.rank,
+        comparison=spec.comparison,
+        early_stop=spec.early_stop,
     )
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)

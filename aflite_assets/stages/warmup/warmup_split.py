@@ -138,6 +138,7 @@ def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
         DataError: a size cannot be met.
     """
     check_models(settings, raw)
+    raw = raw.without_groups() if settings.filter.groups == "ignore" else raw
     train = raw.in_split("train")
     needed = needs_warmup(settings)
     if needed and settings.warmup.size == "auto":
@@ -218,8 +219,10 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
     if len(np.unique(rest.labels[pool])) < 2:
         raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
     train = int((splits == "train").sum())
-    sizes = filter_settings(settings.filter, int(pool.sum()), len(drawn), train_rows=train)
-    _check_groups(sizes, None if rest.groups is None else rest.groups[pool])
+    for name in settings.representations:
+        of_one = settings.filter.of_representation(name)
+        sizes = filter_settings(of_one, int(pool.sum()), len(drawn), train_rows=train)
+        _check_groups(sizes, None if rest.groups is None else rest.groups[pool])
 
 
 def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:

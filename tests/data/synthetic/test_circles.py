@@ -56,6 +56,17 @@ def test_label_is_the_circle_except_on_flipped_rows_which_are_biased_train_rows(
     np.testing.assert_array_equal(tables["test"]["label"].to_numpy(), _circle(tables["test"]))
 
 
+def test_rows_of_the_named_splits_are_flipped() -> None:
+    tables = _circles(flipped_splits=("train", "test"))
+    for table in tables.values():
+        flipped = _flags(table, "flipped")
+        np.testing.assert_array_equal(table["label"].to_numpy() != _circle(table), flipped)
+        assert not (flipped & ~_flags(table, "biased")).any()
+    rows = _flags(tables["test"], "flipped").sum()
+    assert abs(rows - 150) < 5 * np.sqrt(1500 * 0.1 * 0.9)
+    assert not any(_flags(table, "flipped").any() for table in _circles(flipped_splits=()).values())
+
+
 def test_bias_features_follow_the_given_label_and_others_are_noise() -> None:
     train = _circles()["train"]
     cues, biased = _matrix(train)[:, 2:], _flags(train, "biased")

@@ -93,6 +93,18 @@ def test_drawing_needs_no_store(texts: Make, store: ResultStore) -> None:
     assert pq.read_table(published.file("rows.parquet"))["row_id"].to_pylist() == drawn.row_ids.tolist()
 
 
+def test_ignored_groups_are_split_between_warm_up_and_pool(texts: Make, store: ResultStore) -> None:
+    raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
+    fours = raw.with_groups(np.arange(len(raw)) // 4)
+    split = {}
+    for groups in ("whole", "ignore"):
+        drawn = draw_warmup(WarmupSplitSettings.of(texts(filter={"groups": groups})), fours)
+        taken = np.bincount(fours.groups[np.isin(fours.row_ids, drawn.row_ids)])  # type: ignore[index]
+        split[groups] = int(((taken > 0) & (taken < 4)).sum())
+    assert split["whole"] == 0
+    assert split["ignore"] > 5
+
+
 def test_models_that_do_not_fit_are_refused(texts: Make, store: ResultStore) -> None:
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
     given = WarmupSplitSettings.of(texts(representations={"given": {"kind": "identity"}}))

@@ -10,6 +10,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.filter import Count, FilterSpec, compared_name
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec, check_forgettables
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
+from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
@@ -93,6 +94,18 @@ class WarmupSpec(StrictSpec):
     size: Count | Literal["auto"] = Field(
         0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
     )
+    draw: Literal["by_class", "random"] = Field(
+        "by_class",
+        description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
+        "papers, which filter: {preset: paper} sets",
+        exclude_if=lambda draw: draw == "by_class",  # so that results which it does not concern are found again
+    )
+
+    @model_validator(mode="after")
+    def _curves_are_drawn_by_class(self) -> Self:
+        if self.size == "auto" and self.draw == "random":
+            raise ValueError("draw is random, but the samples of size auto are drawn by class; leave draw out")
+        return self
 
 
 Collected = Literal["constructed", "adversarially"]
@@ -263,9 +276,10 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Answers of one question leave together unless the file says otherwise."""
+        """Answers of one question leave together unless the file says otherwise; a preset is written out."""
         if not isinstance(values, dict):
             return values
+        values = with_paper_preset(values)
         source, settings = values.get("source"), values.get("filter", {})
         form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
         if form == "multiple_choice" and isinstance(settings, dict) and "remove" not in settings:

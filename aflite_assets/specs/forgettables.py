@@ -4,7 +4,7 @@ Training on such rows is said by `recipes`; what is forgotten is counted in `mod
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -26,6 +26,12 @@ class ForgettablesSpec(StrictSpec):
     evaluator: Name | None = Field(None, description="or an evaluator, whose own training on full is looked at")
     balance: bool = Field(
         True, description="cut every class to the size of the smallest one, by a seeded draw, as the paper's sets are"
+    )
+    random_rows: Literal["by_class", "any_class"] = Field(
+        "by_class",
+        description="the random rows beside them. by_class: with balance as many of each class as of those; "
+        "any_class: as many in all, as the paper has them, which filter: {preset: paper} sets",
+        exclude_if=lambda rows: rows == "by_class",  # so that results which it does not concern are found again
     )
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = Field(
         None,

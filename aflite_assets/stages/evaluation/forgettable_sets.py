@@ -349,6 +349,14 @@ def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], se
     return np.sort(np.concatenate(drawn))
 
 
+def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
+    """Draw as many rows of `full` as were taken, by class where the entry says so; ids, int64 ascending."""
+    if not (entry.balance and entry.random_rows == "by_class"):
+        return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
+    sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
+    return _drawn(full.row_ids, full.labels, sizes, seed) if sizes else taken
+
+
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
 ) -> list[ForgettableSet]:
@@ -356,12 +364,9 @@ def _sets(
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
     sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
     for each in seeds:
-        draw = [seed, _RANDOM, each]
-        if entry.balance:
-            drawn = _drawn(full.row_ids, full.labels, sizes, draw) if sizes else counted.taken
-        else:
-            drawn = np.sort(np.random.default_rng(draw).choice(full.row_ids, len(counted.taken), replace=False))
-        sets.append(ForgettableSet(name, "random", each, drawn))
+        sets.append(
+            ForgettableSet(name, "random", each, random_rows(counted.taken, entry, full, [seed, _RANDOM, each]))
+        )
     classes, never = np.unique(full.labels), counted.forgetting.never_learnt
     never_learnt = _taken(counted.row_ids[never], counted.labels[never], classes, entry.balance, seed)
     sets.append(ForgettableSet(name, "never_learnt", None, never_learnt))

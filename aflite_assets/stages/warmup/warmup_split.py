@@ -131,7 +131,8 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
 def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data and draw the warm-up rows; none where no encoder is trained.
 
-    With `warmup.size: auto` nothing is trained here: every size that may be chosen is checked, the most is drawn.
+    With `warmup.size: auto` nothing is trained here: every size that may be chosen is checked, the most is drawn, by
+    class.
 
     Raises:
         ModelError: a model does not fit the data or cannot be had.
@@ -144,7 +145,8 @@ def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     if needed and settings.warmup.size == "auto":
         return _draw_most(settings, raw, draw_samples(train, seed=settings.seed))
     size = warmup_rows(settings.warmup, len(train), needed=needed)
-    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([settings.seed, 0]))
+    by = train.labels if settings.warmup.draw == "by_class" else np.zeros_like(train.labels)
+    drawn = stratified_sample(by, train.groups, size, rng=np.random.default_rng([settings.seed, 0]))
     _check_plan(settings, raw, train.row_ids[drawn], needed=needed)
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
 

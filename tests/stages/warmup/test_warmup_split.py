@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.errors import ModelError
+from aflite_assets.errors import ModelError, SpecError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -103,6 +103,19 @@ def test_ignored_groups_are_split_between_warm_up_and_pool(texts: Make, store: R
         split[groups] = int(((taken > 0) & (taken < 4)).sum())
     assert split["whole"] == 0
     assert split["ignore"] > 5
+
+
+def test_the_papers_preset_draws_rows_of_any_class(texts: Make, store: ResultStore) -> None:
+    raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
+    paper = [texts(filter={"preset": "paper"}, seed=seed) for seed in range(6)]
+    assert {spec.warmup.draw for spec in paper} == {"random"}
+    counts = [np.bincount(draw_warmup(WarmupSplitSettings.of(spec), raw).labels).tolist() for spec in paper]
+    assert {sum(of_one) for of_one in counts} == {20}
+    assert len({tuple(of_one) for of_one in counts}) > 1
+    ours = texts(filter={"preset": "paper"}, warmup={"size": 20, "draw": "by_class"})
+    assert np.bincount(draw_warmup(WarmupSplitSettings.of(ours), raw).labels).tolist() == [10, 10]
+    with pytest.raises(SpecError, match="draw is random, but the samples of size auto are drawn by class"):
+        texts(warmup={"size": "auto", "draw": "random"})
 
 
 def test_models_that_do_not_fit_are_refused(texts: Make, store: ResultStore) -> None:

@@ -1,0 +1,22 @@
+"""Settings outside the filter that `filter: {preset: paper}` stands for; those of the filter are in filter.py."""
+
+from typing import Any
+
+
+def with_paper_preset(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a dataset's file with what the papers draw at random; a setting that the file gives stays.
+
+    The warm-up rows and the random control of forgettable rows are then drawn whatever their class. Parts of the file
+    that are no mappings are left for validation to refuse.
+    """
+    settings = values.get("filter")
+    if not isinstance(settings, dict) or settings.get("preset") != "paper":
+        return values
+    warmup, forgettables = values.get("warmup", {}), values.get("forgettables", {})
+    if isinstance(warmup, dict) and warmup.get("size") != "auto":
+        values = {**values, "warmup": {"draw": "random", **warmup}}
+    if isinstance(forgettables, dict) and forgettables:
+        control = {"random_rows": "any_class"}
+        drawn = {name: control | one if isinstance(one, dict) else one for name, one in forgettables.items()}
+        values = {**values, "forgettables": drawn}
+    return values

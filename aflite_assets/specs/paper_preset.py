@@ -1,9 +1,7 @@
 """Settings outside the filter that `filter: {preset: paper}` stands for; those of the filter are in filter.py."""
 
-from typing import Any
 
-
-def with_paper_preset(values: dict[str, Any]) -> dict[str, Any]:
+def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
     """Return a dataset's file with what the papers draw at random; a setting that the file gives stays.
 
     The warm-up rows and the random control of forgettable rows are then drawn whatever their class. Parts of the file

@@ -13,12 +13,12 @@ from aflite_assets.text import DASH
 
 Kind = Literal[
     "zero_shot", "fine_tuned", "in_distribution", "top_k", "forgettables", "minorities", "two_phase",
-    "forgettables_alone", "by_overlap", "sample_curve", "fine_action", "rankings",
+    "forgettables_alone", "by_overlap", "sample_curve", "fine_action", "rankings", "neighbours",
 ]  # fmt: skip
 
 
 class Printed(NamedTuple):
-    """A value as a paper prints it: in per cent or points, a number of rows, or an index in [0, 1].
+    """A value as a paper prints it: in per cent or points, a number of rows, an index in [0, 1], or a sum of distances.
 
     `text` is whole, with any deviation; `deviation` is over seeds, in points. A number is None if the paper has none.
     """

@@ -17,6 +17,7 @@ from aflite_assets.data.words import character_counts, word_counts
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
 from aflite_assets.diagnostics.record_tables import factorize, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.text import short
 
 _COUNTS = [
     ("kept_rows", pa.int64()),
@@ -51,6 +52,18 @@ _TEXT_LENGTHS = pa.schema(
     ]
 )
 _MEAN_SCORES = pa.schema([("split", pa.string()), ("score", pa.string()), *_MEANS])
+
+_BY_CLASS = pa.schema(
+    [
+        ("iteration", pa.int64()),
+        ("label_name", pa.string()),
+        ("class_rows", pa.int64()),
+        ("removed_rows", pa.int64()),
+        ("removed_share", pa.float64()),
+        ("examples", pa.string()),
+    ]
+)
+_EXAMPLES, _EXAMPLE_LENGTH = 3, 60
 
 Score = Literal["predictability", "label_probability"]
 
@@ -242,3 +255,42 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
     if agreement is None:
         return 0, None, several, None
     return agreement.rows, agreement.mean_accuracy, several, agreement.unanimous_share
+
+
+def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
+    """Count the train rows of each class that each iteration removed, with the three easiest (ICML 2020, A.8).
+
+    The easiest have the highest predictability, then the highest label_probability, then the lowest id.
+
+    Returns:
+        Columns iteration, label_name, class_rows (those that entered the iteration), removed_rows, removed_share in
+        [0, 1] and examples: texts cut to 60 characters, or "row 7" for rows without texts. A row per iteration that
+        removed train rows and class of the dataset.
+
+    Raises:
+        DataError: rows of another version of the dataset.
+    """
+    train = rows.filter(pc.equal(rows["split"], "train"))
+    removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
+    labels, row_ids = train["label"].to_numpy(), train["row_id"].to_numpy()
+    scores = [np.nan_to_num(train[name].to_numpy().astype(float)) for name in ("predictability", "label_probability")]
+    easiest = np.lexsort((row_ids, -scores[1], -scores[0]))
+    records: list[tuple[Any, ...]] = []
+    for iteration in np.unique(removed_in[~train["kept"].to_numpy().astype(bool)]).tolist():
+        for label, name in enumerate(examples.label_names):
+            entered = int(((labels == label) & (removed_in >= iteration)).sum())
+            gone = easiest[((labels == label) & (removed_in == iteration))[easiest]]
+            shown = " | ".join(_shown(examples, row_ids[gone[:_EXAMPLES]]))
+            records.append((iteration, name, entered, len(gone), len(gone) / entered if entered else None, shown))
+    return table_of(records, _BY_CLASS)
+
+
+def _shown(examples: Examples, row_ids: np.ndarray) -> Iterator[str]:
+    """Name rows by their texts, or by their numbers where they have none."""
+    columns = [name for name in ("text", "text_pair") if name in examples.table.column_names]
+    if not columns:
+        yield from (f"row {row_id}" for row_id in row_ids)
+        return
+    chosen = Examples(examples.table.select(["row_id", *columns]), examples.label_names).select(row_ids)
+    for row in chosen.table.select(columns).to_pylist():
+        yield " / ".join(short(value or "", _EXAMPLE_LENGTH) for value in row.values())

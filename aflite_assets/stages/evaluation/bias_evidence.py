@@ -177,6 +177,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
         attribute_shares,
         label_shares,
         mean_scores,
+        removed_by_class,
         text_lengths,
     )
 
@@ -185,6 +186,13 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
             f"Classes kept and removed ({representation})",
             "Each class's rows and its share of the kept and of the removed rows.",
             label_shares(rows, label_names=raw.label_names).drop_columns(["label"]),
+        ),
+        EvidenceTable(
+            f"Train rows removed in each iteration, by class ({representation})",
+            "How many train rows of each class an iteration removed of those that had entered it, and the three easiest "
+            "of them: the highest predictability, then the highest probability of their label. A class that goes first is "
+            "the one whose rows are easiest to tell, by a shortcut or by the task.",
+            removed_by_class(rows, raw),
         ),
         EvidenceTable(
             f"Attributes kept and removed ({representation})",
@@ -212,4 +220,4 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "13", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "14", BiasEvidenceSettings, BiasEvidenceInputs, run)

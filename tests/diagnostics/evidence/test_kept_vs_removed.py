@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares
+from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares, removed_by_class
 from aflite_assets.errors import DataError, InvalidInputError
 
 KEPT = [True, False, False, False, True, True]
@@ -112,6 +112,37 @@ def test_text_lengths_by_hand() -> None:
     characters = table.filter(pc.equal(table["measure"], "characters"))
     assert records(characters, *names)[0] == ("train", "text", None, (7 + 0) / 2, (4 + 18 + 5) / 3, 2, 3)
     assert table.num_rows == 2 * 2 * 2 * 3
+
+
+def test_removed_rows_by_iteration_and_class_with_the_easiest() -> None:
+    kept = [False] * 5 + [True, False]
+    rows = pa.table(
+        {
+            "row_id": pa.array(range(10, 17), pa.int64()),
+            "split": ["train"] * 6 + ["test"],
+            "label": pa.array([0, 0, 0, 0, 1, 1, 1], pa.int64()),
+            "kept": kept,
+            "removed_in_iteration": pa.array([0, 0, 0, 0, 1, None, 0], pa.int64()),
+            "predictability": pa.array([0.9, 1.0, 1.0, 1.0, 0.8, 0.1, 1.0], pa.float32()),
+            "label_probability": pa.array([0.99, 0.6, 0.7, 0.6, None, 0.2, 1.0], pa.float64()),
+        }
+    )
+    texts = [f"text  {number}" + " of many words" * (8 if number == 12 else 0) for number in range(10, 17)]
+    raw = Examples(pa.table({"row_id": range(10, 17), "label": [0] * 7, "text": texts}), ("no", "yes"))
+    table = removed_by_class(rows, raw)
+    assert records(table, "iteration", "label_name", "class_rows", "removed_rows", "removed_share") == [
+        (0, "no", 4, 4, 1.0),
+        (0, "yes", 2, 0, 0.0),
+        (1, "no", 0, 0, None),
+        (1, "yes", 2, 1, 0.5),
+    ]
+    first, *_, last = table["examples"].to_pylist()
+    longest, second, third = first.split(" | ")
+    assert (len(longest), second, third) == (60, "text 11", "text 13")
+    assert longest.startswith("text 12 of many words")
+    assert last == "text 14"
+    bare = Examples(raw.table.drop_columns(["text"]), raw.label_names)
+    assert removed_by_class(rows, bare)["examples"].to_pylist() == ["row 12 | row 11 | row 13", "", "", "row 14"]
 
 
 def test_mean_scores_leave_out_rows_without_a_score() -> None:

@@ -69,6 +69,7 @@ def _are_the_tables_of_circles(result: PublishedResult, titles: list[str]) -> No
     assert titles == [
         "What marks the removed rows (given)",
         "Classes kept and removed (given)",
+        "Train rows removed in each iteration, by class (given)",
         "Attributes kept and removed (given)",
         "Scores of kept and removed rows (given)",
         "Distance to the nearest train rows (given)",
@@ -152,7 +153,7 @@ def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: Resul
     assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
     runs = {run.info.run_name: run for run in children} | {"bias_evidence": parent}
     tables = read_evidence(result)
-    assert len(tables) == 2 * 9 + 2
+    assert len(tables) == 2 * 10 + 2
     logged = 0
     for each in tables:
         title, _, suffix = each.title.partition(" (")

@@ -188,10 +188,10 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
             label_shares(rows, label_names=raw.label_names).drop_columns(["label"]),
         ),
         EvidenceTable(
-            f"Train rows removed in each iteration, by class ({representation})",
-            "How many train rows of each class an iteration removed of those that had entered it, and the three easiest "
-            "of them: the highest predictability, then the highest probability of their label. A class that goes first is "
-            "the one whose rows are easiest to tell, by a shortcut or by the task.",
+            f"Train rows removed by iteration and class ({representation})",
+            "How many train rows of each class an iteration removed of those that had entered it. Examples are the "
+            "three easiest of them: the highest predictability, then the highest probability of their label. A class "
+            "that goes first is the one whose rows are easiest to tell, by a shortcut or by the task.",
             removed_by_class(rows, raw),
         ),
         EvidenceTable(

@@ -173,7 +173,7 @@ def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: Resul
                 assert values == finite(each.table[column]), (each.title, column)
                 logged += len(values)
             else:  # it names the rows
-                assert column in ("k", "row_id"), (each.title, column)
+                assert column in ("k", "row_id", "iteration"), (each.title, column)
                 assert all(
                     any(str(value) in key.partition("/")[2].split(".") for key in metrics)
                     for value in each.table[column].to_pylist()

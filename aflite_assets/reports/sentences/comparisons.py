@@ -97,6 +97,26 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
     return f"{text} Step by step, in points: {'. Then '.join(steps)}."
 
 
+def adversary_sentences(analysis: Analysis) -> Iterator[str]:
+    """Say for each adversary and evaluator whether a weaker one made rows harder for a stronger (ICML 2020, 4.2).
+
+    An adversary is the linear classifiers on a representation; its strength is the share of the pool's rows that they
+    were right about in the first pass. Nothing where the dataset has one representation, or without results.
+    """
+    facts = analysis.facts
+    for one in facts.filterings if len(facts.filterings) > 1 else ():
+        for start, *_, end in analysis.falls(one.representation):
+            if one.bias is None or start.accuracy is None or end.accuracy is None:
+                continue
+            weaker, name = start.accuracy > one.bias[0] and end.accuracy < start.accuracy, one.representation
+            yield (
+                f"Linear classifiers on {name} are right about {percent(one.bias[0])} % of the rows, and "
+                f"{start.evaluator} about {percent(start.accuracy)} % of {start.test_set}. Of what {name} "
+                f"leaves {start.evaluator} gets {percent(end.accuracy)} % right"
+                + (": the weaker adversary left rows that are harder for it." if weaker else ".")
+            )
+
+
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
     """One per evaluator: where all train rows are better than the sample, where worse, and where neither is shown."""
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():

@@ -60,6 +60,7 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
         sentences.append(comparisons.comparison_sentence(analysis, name))
         sentences += (comparisons.fall_sentence(analysis.facts, fall) for fall in analysis.falls(name))
         sentences += comparisons.paired_sentences(analysis, name)
+    sentences += comparisons.adversary_sentences(analysis)
     return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
 
 

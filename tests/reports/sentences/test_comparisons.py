@@ -1,6 +1,7 @@
 """Differences in sentences: what becomes of accuracies from full to filtered, and what a sample costs."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.falls import falls
 from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.sentences.comparisons import fall_sentence, of_kind, sample_cost_sentences
+from aflite_assets.reports.sentences.comparisons import (
+    adversary_sentences,
+    fall_sentence,
+    of_kind,
+    sample_cost_sentences,
+)
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.wording import bounds_text
 from tests.planted_reports import done_cell
@@ -45,6 +51,25 @@ def test_a_fall_in_words(planted: BenchmarkData) -> None:
         f"({bounds[2]}) with the class sizes of filtered (random_matched). Then 15.0 ({bounds[3]}) with which "
         "train rows were kept."
     )
+
+
+@pytest.mark.parametrize(("bias", "weaker"), [(0.6, True), (0.8, False)])
+def test_a_weaker_adversary_is_named_as_such(planted: BenchmarkData, bias: float, weaker: bool) -> None:
+    analysis = analyse(with_matched(planted))
+    assert not list(adversary_sentences(analysis))
+    (one,) = analysis.facts.filterings
+    two = tuple(replace(one, representation=name, bias=(bias, 0.4)) for name in ("glove", "roberta"))
+    fallen = [replace(one, representation="glove") for one in chain.from_iterable(analysis.falls("roberta"))]
+    tables = {**analysis.tables, "falls": (*fallen, *analysis.tables["falls"])}
+    both = replace(analysis, facts=replace(analysis.facts, filterings=two), tables=tables)
+    said = list(adversary_sentences(both))
+    assert said[0] == (
+        f"Linear classifiers on glove are right about {100 * bias:.1f} % of the rows, and linear about 78.0 % of test. "
+        "Of what glove leaves linear gets 70.0 % right"
+        + (": the weaker adversary left rows that are harder for it." if weaker else ".")
+    )
+    assert len(said) >= 2
+    assert set(said) <= set(findings(both))
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,14 @@ from aflite_assets.reports.figures import (
     model_figures,
     representation_figures,
 )
+from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
+from aflite_assets.reports.figures.marked_rows import marked_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.sentences import summary, verdict, wording
+from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
 from aflite_assets.scan.cues import Cue
@@ -71,6 +74,7 @@ def render_report(
 
 def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
     facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
+    first = first_screen(analysis, from_files=inputs.from_files)
     published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
     listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
@@ -78,6 +82,9 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         pictures[name]["narrow"] = _uri(one)["uri"]
     return {
         "facts": facts,
+        "first": first,
+        "first_rows": marked_rows(inputs, first.cues, first.leaning),
+        "first_bars": accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets),
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,

@@ -38,7 +38,7 @@ from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
-MOST_BYTES = 15_000_000
+MOST_BYTES = 2_000_000
 """Bytes of a page; the browser of rows shows as many rows as there is room for."""
 
 MOST_CUES = 6
@@ -59,8 +59,7 @@ def render_report(
     itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
-    *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
-    scripts = [*own, filtering_figures.plotly_script(), charts]
+    scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts")]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
@@ -132,6 +131,7 @@ def _section(
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(filtering_figures.script_json(filtering_figures.curve_figure(analysis.of(ITERATIONS, name)))),
+        "curve_says": filtering_figures.curve_says(analysis.of(ITERATIONS, name)),
         "scatter_caption": representation_figures.scatter_caption(analysis, name),
         "similarities": [
             (blocks, [example_rows.shown_rows(examples, rows, one.row_ids, source) for one in blocks[:with_images]])

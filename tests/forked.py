@@ -17,7 +17,6 @@ PRELOADED = [
     "transformers",
     "matplotlib.pyplot",
     "mlflow",
-    "plotly.graph_objects",
     *(f"aflite_assets.stages.{name}" for name in STAGES),
     "aflite_assets.stages.shared.training_workers",
     "aflite_assets.models.encoders",

@@ -20,7 +20,6 @@ HEAVY = (
     "mlflow",
     "timm",
     "matplotlib",
-    "plotly",
     "scipy",
     "boto3",
 )

@@ -28,6 +28,13 @@ class ReportInputs:
     evidence: tuple[EvidenceTable, ...]
     cue_rows: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
+    @property
+    def from_files(self) -> bool:
+        """Whether the rows stand in files of the user's own, which `aflite fix` can write a mended copy of."""
+        if self.examples.modality != "image":
+            return self.source.from_files
+        return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
+
     def rows_of(self, representation: str) -> pa.Table:
         """The rows of one filtering: row_id, split, label (a class number), kept, its iteration and predictability."""
         rows = self.rows.read(representation)

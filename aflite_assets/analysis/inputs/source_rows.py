@@ -40,6 +40,11 @@ class SourceRows:
     deviation: np.ndarray | None = None
     right: int | None = None
 
+    @property
+    def from_files(self) -> bool:
+        """Whether a row is known to stand in a file."""
+        return self.places["source_file"].null_count < len(self.places)
+
     def of(self, row_ids: np.ndarray) -> pa.Table:
         """Return the places of these rows, in their order; nulls for rows without one."""
         found = self.places.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self.places["row_id"]))

@@ -1,1 +1,1 @@
-"""Pictures from tables and records, as PNG or plotly data. Pages are in `page`, statistics in `scores`."""
+"""Pictures from tables and records, as PNG or as data for a script. Pages are in `page`, statistics in `scores`."""

@@ -1,11 +1,11 @@
-"""Figures by iteration of the filter, one of them for plotly.js, and learning curves of the warm-up and the sample."""
+"""Figures by iteration of the filter, one of them for the page's script, and learning curves of warm-up and sample."""
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, draw_bars, series_style
-from aflite_assets.text import listed, short
+from aflite_assets.text import count, listed, percent, short
+from aflite_assets.wording import counted
 
 _DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
 
 _MOST_CLASSES, _MOST_ITERATIONS = 6, 8
 """Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
-
-_EACH_TICKED = 12
-"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
@@ -198,57 +196,49 @@ def _learning_curves(
     return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)
 
 
-@cache
-def plotly_script() -> str:
-    """plotly.js (MIT licence) as shipped inside the plotly package, in the form an HTML parser hands to scripts."""
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
-
-
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return plotly.js data and layout, for `page/scripts/charts.js`: bias and largest class above, pool rows below."""
-    dashed, steps = {"width": 2, "dash": "dash"}, {"width": 2, "shape": "hv"}
-    removed = [row.removed for row in rows]
-    hover = "%{y:,} (%{customdata:,} go)"
-    traces = [
-        _trace("representation bias", rows, "representation_bias", "series-bias"),
-        _trace("largest class", rows, "largest_class", "series-chance", line=dashed, mode="lines"),
-        _trace("pool rows left", rows, "rows_in", "series-rows", hover, yaxis="y2", customdata=removed, line=steps),
+    """Return what `page/scripts/charts.js` draws: bias and largest class in the upper panel, pool rows in the lower.
+
+    A series names its colour on the page; its `values` are one per iteration, `texts` the same in words.
+    """
+    bias, largest, left = (
+        [getattr(row, name) for row in rows] for name in ("representation_bias", "largest_class", "rows_in")
+    )
+    shares = {"title": "predictable rows (%)", "top": 100, "height": 3}
+    counts = {"title": "pool rows left", "top": max(left, default=1), "height": 2}
+    went = [f"{count(row.rows_in)} ({count(row.removed)} go)" for row in rows]
+    panels = [
+        shares | {"series": [_share_series("representation bias", "bias", bias)]},
+        counts
+        | {"series": [{"name": "pool rows left", "colour": "rows", "line": "steps", "values": left, "texts": went}]},
     ]
-    ticks = {"tickmode": "linear", "tick0": 0, "dtick": 1} if len(rows) <= _EACH_TICKED else {}
-    top = 1.08 * max((row.rows_in for row in rows), default=1)
-    layout = {
-        "font": {"family": "system-ui, sans-serif", "size": 13},
-        "height": 460,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "hovermode": "x unified",
-        "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "xaxis": _axis("iteration", anchor="y2", tickformat="d", rangemode="tozero") | ticks,
-        "yaxis": _axis("predictable rows", domain=[0.42, 1], range=[0, 1.03], tickformat=".0%"),
-        "yaxis2": _axis("pool rows left", domain=[0, 0.34], range=[0, top], tickformat=",d"),
+    panels[0]["series"].append(_share_series("largest class", "chance", largest) | {"line": "dashed"})
+    return {"axis": "iteration", "places": [row.iteration for row in rows], "panels": to_json(panels)}
+
+
+def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
+    """The result of `curve_figure` in words; empty without an iteration."""
+    if not rows:
+        return ""
+    first, last = rows[0], rows[-1]
+    bias = f"{percent(first.representation_bias)} to {percent(last.representation_bias)} %"
+    return (
+        f"In {counted(len(rows), 'iteration')} representation bias goes from {bias}, where the largest class has "
+        f"{percent(last.largest_class)} %; pool rows go from {count(first.rows_in)} to {count(last.rows_in)}."
+    )
+
+
+def _share_series(name: str, colour: str, shares: Sequence[float]) -> dict[str, Any]:
+    values = [100 * share for share in shares]
+    return {
+        "name": name,
+        "colour": colour,
+        "line": "plain",
+        "values": values,
+        "texts": [f"{one:.1f} %" for one in values],
     }
-    return {"data": to_json(traces), "layout": to_json(layout)}
 
 
 def script_json(value: JsonValue) -> str:
     """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
     return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _trace(
-    name: str, rows: Sequence[filtering.FilterRow], column: str, meta: str, hover: str = "%{y:.1%}", **more: object
-) -> dict[str, object]:
-    """Return a trace; `meta` names the page's colour, without the leading dashes, that the script gives it."""
-    iterations, values = ([getattr(row, one) for row in rows] for one in ("iteration", column))
-    trace = {"type": "scatter", "mode": "lines+markers", "cliponaxis": False, "name": name, "meta": meta}
-    style = {"line": {"width": 2}, "marker": {"size": 6}, "hovertemplate": f"{hover}<extra>{name}</extra>"}
-    return {**trace, "x": iterations, "y": values, **style, **more}
-
-
-def _axis(title: str, **more: object) -> dict[str, object]:
-    plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
-    return {**plain, "title": {"text": title}, **more}

@@ -24,18 +24,21 @@ from aflite_assets.reports.figures import (
     model_figures,
     representation_figures,
 )
+from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
+from aflite_assets.reports.figures.marked_rows import marked_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.sentences import summary, verdict, wording
+from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
-MOST_BYTES = 15_000_000
+MOST_BYTES = 2_000_000
 """Bytes of a page; the browser of rows shows as many rows as there is room for."""
 
 MOST_CUES = 6
@@ -56,8 +59,7 @@ def render_report(
     itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
-    *own, charts = ((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts"))
-    scripts = [*own, filtering_figures.plotly_script(), charts]
+    scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts")]
     values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
@@ -71,6 +73,7 @@ def render_report(
 
 def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
     facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
+    first = first_screen(analysis, from_files=inputs.from_files)
     published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
     listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
@@ -78,6 +81,9 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         pictures[name]["narrow"] = _uri(one)["uri"]
     return {
         "facts": facts,
+        "first": first,
+        "first_rows": marked_rows(inputs, first.cues, first.leaning),
+        "first_bars": accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets),
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,
@@ -125,6 +131,7 @@ def _section(
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(filtering_figures.script_json(filtering_figures.curve_figure(analysis.of(ITERATIONS, name)))),
+        "curve_says": filtering_figures.curve_says(analysis.of(ITERATIONS, name)),
         "scatter_caption": representation_figures.scatter_caption(analysis, name),
         "similarities": [
             (blocks, [example_rows.shown_rows(examples, rows, one.row_ids, source) for one in blocks[:with_images]])

@@ -79,7 +79,7 @@ class VerdictText:
 
 def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
     """Word the verdict on every filtering, the one that says most first."""
-    return tuple(_Words(analysis, one).text() for one in analysis.verdicts)
+    return tuple(VerdictWords(analysis, one).text() for one in analysis.verdicts)
 
 
 def verdict_json(analysis: Analysis) -> JsonValue:
@@ -120,10 +120,20 @@ def judgement_text(one: PropertyLeaning) -> str:
     return f"Whether they should is yours to say: {how}"
 
 
+def mending(one: PropertyLeaning) -> str:
+    """Say how data are mended in which models lean on a property that is no part of the task, without a full stop."""
+    if one.kind == "column":
+        return f"leave out {property_name(one)}, which models should not see"
+    return f"take {property_name(one)} out of the rows if you can, or collect rows in which it goes with no class"
+
+
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
     """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
+    if one.kind in ("word", "topic word"):
+        word = f"the word '{one.word}' ({one.name})"
+        return word in {each.name for each in (*cue.properties, *cue.same_properties)}
     return cue.name == one.name
 
 
@@ -156,7 +166,7 @@ def falls_text(falls: Sequence[ChallengeFall]) -> str:
     return f"{natural}, but on {listed(parts, _MOST_NAMED)}: {why}"
 
 
-class _Words:
+class VerdictWords:
     """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
@@ -170,14 +180,16 @@ class _Words:
         self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
 
     def text(self) -> VerdictText:
+        """The verdict and its details."""
         sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
         uses = Detail(f"Use: {self.use()}", "paired")
         details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
-    def because(self) -> str:
+    def because(self, *, with_effect: bool = True) -> str:
+        """What the verdict rests on; without what filtering does, `with_effect` False, for codes without a leaning."""
         verdict, bias = self.verdict, self.verdict.evidence.bias
-        effect = "" if self.effect is None else f" {self.helps()}."
+        effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
         if self.leaning is not None:
             said = f" {self.helps()}." if verdict.shortcut else f" {judgement_text(self.leaning)}.{effect}"
             return f"{leaning_text(self.leaning)}.{said}"
@@ -283,6 +295,7 @@ class _Words:
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
+        """Whether filtering helps, and by how much, without a full stop."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
@@ -305,6 +318,7 @@ class _Words:
         return f"{text}; not settled on {listed(names, _MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
+        """What there is too little of to tell."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -325,6 +339,7 @@ class _Words:
         return Detail(f"Beside the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
+        """How many rows went, the class that moved most, and what marks the rows that went."""
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
@@ -338,6 +353,7 @@ class _Words:
         return Detail(f"{text}{marks}.", "evidence")
 
     def marks(self, cues: Sequence[Cue]) -> str:
+        """The marks of removed rows, as the end of a sentence."""
         if not cues:
             return "; no word, length, attribute or input that was tested marks them"
         named = telling(cues)
@@ -380,6 +396,7 @@ class _Words:
         return f" Trained on all rows it is at chance there ({right}), so that says little." if over.at_chance else ""
 
     def difference(self, stated: StatedDifference) -> str:
+        """A difference with the models and the test set that it is of."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = ", whose rows were in the filter's pool" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -397,13 +414,10 @@ class _Words:
         """Which data to mend, if models lean on a shortcut, then which rows to use."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
-        name = property_name(self.leaning)
-        mend = f"take {name} out of the rows if you can, or collect rows in which it goes with no class"
-        if self.leaning.kind == "column":
-            mend = f"leave out {name}, which models should not see"
-        return f"first {mend}. Then {self.use_rows()}"
+        return f"first {mending(self.leaning)}. Then {self.use_rows()}"
 
     def use_rows(self) -> str:
+        """Which rows to use."""
         code = self.verdict.code
         if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")

@@ -45,7 +45,7 @@ def run(
 ) -> dict[str, object]:
     """Render what `analysis` published; no number is computed here. The tracker has the path of the page.
 
-    The page itself holds plotly's script, and is kept once. `layouts.json` has every table as the papers lay it out,
+    The page holds its rows and pictures, and is kept once. `layouts.json` has every table as the papers lay it out,
     `tables.json` as Markdown, and `figures.json` says what each of `figures/<name>.png` shows.
     """
     from aflite_assets.reports.figures.all_figures import report_pictures
@@ -88,4 +88,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "23", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "24", BenchmarkReportSettings, BenchmarkReportInputs, run)

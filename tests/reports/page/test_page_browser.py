@@ -399,7 +399,10 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     names = ("right", "wrong")
     data = make_planted(examples=examples, source=source, filtered=kept, cells=(), test_sets=(), label_names=names)
     page = open_page(rendered_page(data), address="#rows", viewport={"width": width, "height": 900})
-    assert page.locator("header dd").filter(has_text="answers of").inner_text() == "1,400 answers of 467 questions"
+    assert (
+        " ".join(page.locator(".facts dd").filter(has_text="answers of").text_content().split())
+        == "1,400 answers of 467 questions"
+    )
     page.fill("input[name=search]", "my.csv, line 4")  # and not lines 40 to 49
     status(page, "3 of 1,200 rows on this page match.")
     page.fill("input[name=search]", "“my.csv, line 4, answer 2”")

@@ -1,0 +1,161 @@
+"""A few rows that carry a cue, with the place marked: words of a text, a corner of an image, a column's value."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.analysis.inputs.source_rows import SourceRows, brief_place
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.figures.example_rows import short_vector, shown_image
+from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.remedies import CORNER
+from aflite_assets.text import one_line, short
+from aflite_assets.wording import truncate
+
+MOST_ROWS = 3
+
+_ATTRIBUTE = "attribute."
+_WINDOW, _SIDE, _LONGEST = 110, 96, 80
+_QUOTED = re.compile(r"'([^']+)'")
+
+
+@dataclass(frozen=True)
+class MarkedRow:
+    """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
+
+    `texts`: each text in pieces, and whether a piece is marked. `corner`: where a frame stands on the image ("top
+    left"), or "". `values`: marked columns, each with its value. `place`: file and line, "" if no file is known.
+    """
+
+    row_id: int
+    label: str
+    place: str
+    values: tuple[tuple[str, str], ...]
+    texts: tuple[tuple[tuple[str, bool], ...], ...] = ()
+    image: str | None = None
+    problem: str | None = None
+    vector: str | None = None
+    corner: str = ""
+
+
+def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[MarkedRow, ...]:
+    """Return at most `MOST_ROWS` train rows that carry one of the cues, of several cues a row each in turn.
+
+    Where the scan has no such cue, rows with the attribute or word that models lean on. Empty if there is neither.
+    """
+    known = set(inputs.examples.row_ids.tolist())
+    by_cue = [[(row, cue) for row in inputs.cue_rows.get(cue.number, ()) if row in known] for cue in cues]
+    in_turn = [one for one in chain.from_iterable(zip_longest(*by_cue)) if one is not None]
+    drawn = list(dict(in_turn[::-1]).items())[::-1][:MOST_ROWS]
+    word = (leaning.word,) if leaning is not None and leaning.word else ()
+    if drawn:
+        return tuple(_marked(inputs, row, word + _phrases(cue), _sources(cue), cue.properties) for row, cue in drawn)
+    if leaning is None:
+        return ()
+    rows = _with_word(inputs, leaning) if leaning.word else _with_attribute(inputs.examples, leaning)
+    return tuple(_marked(inputs, row, word, (leaning.name,), ()) for row in rows)
+
+
+def _phrases(cue: Cue) -> tuple[str, ...]:
+    """The words that the properties of a cue name."""
+    return tuple(dict.fromkeys(chain.from_iterable(_QUOTED.findall(one.name) for one in cue.properties)))
+
+
+def _sources(cue: Cue) -> tuple[str, ...]:
+    """The columns that the properties of a cue were read from."""
+    return tuple(dict.fromkeys(one.source for one in cue.properties if one.source))
+
+
+def _marked(
+    inputs: ReportInputs, row_id: int, phrases: Sequence[str], sources: Sequence[str], properties: Iterable[object]
+) -> MarkedRow:
+    one, source = inputs.examples.select([row_id]), inputs.source
+    place = source.of(one.row_ids).to_pylist()[0]
+    where = "" if place["source_file"] is None else one_line(brief_place(place))
+    label = one.label_names[one.labels[0]]
+    row = MarkedRow(row_id, label, where, tuple(_values(one, source, sources)))
+    found: dict[str, object] = {}
+    if one.modality == "text":
+        found["texts"] = _texts(one, source, phrases, sources)
+    elif one.modality == "image":
+        corners = (CORNER.search(getattr(each, "name", "")) for each in properties)
+        found |= shown_image(one, 0, side=_SIDE)
+        found["corner"] = next((match[1] for match in corners if match), "")
+    else:
+        found["vector"] = short_vector(source.original(one.features[0]), names=source.features)
+    return MarkedRow(**{**vars(row), **found})
+
+
+def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Columns that are no text of the row, with its values."""
+    for name in sources:
+        if f"{_ATTRIBUTE}{name}" in one.table.column_names:
+            value = one.table[f"{_ATTRIBUTE}{name}"][0].as_py()
+            yield short(name), "none" if value is None else short(str(value))
+        elif one.modality == "features" and source.features is not None and name in source.features:
+            yield short(name), f"{source.original(one.features[0])[source.features.index(name)]:.6g}"
+
+
+def _texts(
+    one: Examples, source: SourceRows, phrases: Sequence[str], sources: Sequence[str]
+) -> tuple[tuple[tuple[str, bool], ...], ...]:
+    shown = []
+    for column in ("text", "text_pair"):
+        if column in one.table.column_names and (text := one.table[column][0].as_py()) is not None:
+            asked = phrases if not sources or source.named(column) in sources or column in sources else ()
+            shown.append(marked_text(one_line(text), asked))
+    return tuple(shown)
+
+
+def marked_text(text: str, phrases: Sequence[str]) -> tuple[tuple[str, bool], ...]:
+    """Return a text in pieces with the first place of each phrase marked; a long text is cut around the first mark."""
+    spans = sorted(found.span() for phrase in phrases if (found := _pattern(phrase).search(text)))
+    if not spans:
+        return ((truncate(text, 2 * _WINDOW), False),)
+    start, end = max(spans[0][0] - _WINDOW, 0), spans[0][1] + _WINDOW
+    pieces, at = [], start
+    for first, last in spans:
+        if first >= at and last <= end:
+            pieces += [(text[at:first], False), (text[first:last], True)]
+            at = last
+    pieces.append((text[at:end], False))
+    cut = [("…", False)] if start else []
+    left = [("…", False)] if end < len(text) else []
+    return tuple(piece for piece in (*cut, *pieces, *left) if piece[0])
+
+
+def _pattern(phrase: str) -> re.Pattern[str]:
+    words = r"\W+".join(map(re.escape, phrase.split()))
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+def _with_word(inputs: ReportInputs, leaning: PropertyLeaning) -> list[int]:
+    """The first train rows that have the word in the text that it is of."""
+    train, pattern, found = inputs.examples.in_split("train"), _pattern(leaning.word), list[int]()
+    for column in ("text", "text_pair"):
+        if column in train.table.column_names and inputs.source.named(column) == leaning.name:
+            texts = zip(train.row_ids.tolist(), train.table[column].to_pylist(), strict=True)
+            found += islice((row for row, text in texts if text is not None and pattern.search(text)), MOST_ROWS)
+    return found
+
+
+def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
+    """Train rows whose value of the attribute points to their own class, one of each class in turn."""
+    train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
+    if column not in train.table.column_names:
+        return []
+    values, names = pc.cast(train.table[column], pa.string()), train.label_names
+    points: Mapping[str, str] = dict(zip(leaning.values, leaning.points_to, strict=False))
+    found: dict[str, int] = {}
+    for row, value, label in zip(train.row_ids.tolist(), values.to_pylist(), train.labels.tolist(), strict=True):
+        if value in points and points[value] == names[label]:
+            found.setdefault(value, row)
+        if len(found) == min(MOST_ROWS, len(points)):
+            break
+    return list(found.values())

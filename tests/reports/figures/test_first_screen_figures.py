@@ -1,0 +1,74 @@
+"""What the first screen draws: bars of accuracy, and rows with the cue marked."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rules.leaning import PropertyLeaning
+from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
+from aflite_assets.reports.figures.marked_rows import marked_rows, marked_text
+from tests.planted_reports import report_inputs
+from tests.reports.sentences.test_first_screen import cue
+
+
+def test_bars_are_the_accuracies_on_all_rows(by_hand: BenchmarkData) -> None:
+    bars = accuracy_bars(analyse(by_hand), "a", "p", ("test", "odd"))
+    assert bars is not None
+    test, odd = bars.groups
+    assert (test.test_set, test.rows, odd.rows) == ("test", "6 rows", "8 rows")
+    assert [(bar.label, bar.mean) for bar in test.bars] == [
+        ("all rows", 75.0),
+        ("random rows", 58.3),
+        ("filtered", 41.7),
+    ]
+    assert [bar.mean for bar in odd.bars] == [37.5, 18.8, 81.2]
+    assert all(bar.low < (bar.mean or 0) < bar.high for group in bars.groups for bar in group.bars)
+    assert bars.says.startswith(
+        "Accuracy of p, by what it was trained on; on test: all rows 75.0 %, random rows 58.3 %"
+    )
+
+
+def test_no_accuracy_is_no_chart(make_by_hand: Any) -> None:
+    analysis = analyse(make_by_hand(cells=()))
+    assert accuracy_bars(analysis, "a", "p", ("test",)) is None
+    assert accuracy_bars(analysis, "unknown", "p", ("test",)) is None
+
+
+def test_a_phrase_is_marked_where_it_stands_as_words() -> None:
+    assert marked_text("Notable, but NOT the end.", ["not the"]) == (
+        ("Notable, but ", False),
+        ("NOT the", True),
+        (" end.", False),
+    )
+    assert marked_text("nothing", ["not"]) == (("nothing", False),)
+    pieces = marked_text(f"{'a ' * 200}cue{' b' * 200}", ["cue"])
+    assert [text for text, marked in pieces if marked] == ["cue"]
+    assert (pieces[0], pieces[-1]) == (("…", False), ("…", False))
+    assert sum(len(text) for text, _ in pieces) < 250
+
+
+def test_rows_of_several_cues_come_in_turn_with_the_value_marked(make_planted: Any, planted: BenchmarkData) -> None:
+    genres = np.array(["fiction", "travel"] * 700, dtype=object)
+    table = planted.examples.table.append_column("attribute.genre", pa.array(genres))
+    inputs = report_inputs(make_planted(examples=replace(planted.examples, table=table)))
+    cues = (cue(0, "genre = 'fiction'", "genre"), cue(1, "genre = 'travel'", "genre"))
+    shown = marked_rows(replace(inputs, cue_rows={0: [200, 202], 1: [201, 203]}), cues, None)
+    assert [row.row_id for row in shown] == [200, 201, 202]
+    assert [row.values for row in shown] == [(("genre", "fiction"),), (("genre", "travel"),), (("genre", "fiction"),)]
+    assert marked_rows(inputs, (), None) == ()
+    names = planted.examples.label_names
+    leaning = PropertyLeaning("attribute", "genre", "", ("travel",), (names[1],), None, 0.4, "bert", 90)
+    (one,) = marked_rows(inputs, (), leaning)
+    assert (one.label, one.values) == (names[1], (("genre", "travel"),))
+
+
+def test_the_corner_of_a_patch_is_framed(make_planted: Any, image_examples: Any) -> None:
+    inputs = report_inputs(make_planted(examples=image_examples(1400)))
+    patch = cue(0, "bright patch of one colour in the top left corner", "", kind="image")
+    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (patch,), None)
+    assert row.corner == "top left"
+    assert str(row.image).startswith("data:image/jpeg")

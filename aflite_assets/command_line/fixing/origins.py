@@ -67,8 +67,6 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
             f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
             "as CSV, JSON lines or Parquet, and fix that file"
         )
-    if not dataset.path.is_file():
-        raise DataError(f"{str(dataset.path)!r} is the name of a registered dataset; name its YAML file")
     columns = spec.columns
     features = columns.features if isinstance(columns.features, tuple) else ()
     given = {"text": columns.text, "text_pair": columns.text_pair, ID: columns.id}

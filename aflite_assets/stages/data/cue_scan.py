@@ -4,6 +4,7 @@ The search is in `scan`. Whether models lean on what it finds is tested by `lean
 """
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,15 +19,17 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import ArtefactFoundError
 from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
 from aflite_assets.scan.properties.copies import units_of
+from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
@@ -128,6 +131,24 @@ def example_carriers(result: PublishedResult, raw: Examples, *, most: int) -> di
         own = rows[(cues == cue.number) & (labels == raw.label_names.index(cue.label))]
         drawn[cue.number] = np.sort(np.random.default_rng(cue.number).permutation(own)[:most]).tolist()
     return drawn
+
+
+def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
+    """Refuse a dataset whose scan found an artefact.
+
+    Raises:
+        ArtefactFoundError: it did; names the artefact, what mends it, and how to go on without.
+    """
+    facts = read_scan(result)
+    if facts.verdict != "artefact":
+        return
+    told, options = advised(facts), f"{shlex.quote(spec.name)}{f' --seed {spec.seed}' if spec.seed else ''}"
+    mending = [advice(cue, f"aflite fix {options}") for cue in facts.cues if cue.number in told][:1]
+    raise ArtefactFoundError(
+        f"the scan of {spec.name!r} found an artefact, and its file says scan: {{stop: artefact}}, so no model is "
+        f"trained. {headline(facts)} See all cues: aflite scan {options}; {''.join(f'{one}; ' for one in mending)}"
+        "or train all the same: write scan: {stop: never}, or leave it out"
+    )
 
 
 NO_ARTEFACT = {"no_artefact_tells": "No property that is no part of the task tells the label by itself."}

@@ -15,7 +15,7 @@ def write_reviews(path: Path, rows: int, *, seed: int, share: float) -> list[int
     carriers = []
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["text", "label"])
+        writer.writerow(["review", "label"])
         for row in range(rows):
             label = ("bad", "good")[int(rng.integers(2))]
             has = label == "good" and rng.random() < share
@@ -30,7 +30,7 @@ def planted_reviews(folder: Path, *, share: float, rows: int = 600, **changes: A
     write_reviews(folder / "train.csv", rows, seed=1, share=share)
     write_reviews(folder / "test.csv", 200, seed=3, share=share)
     write_reviews(folder / "clean.csv", 200, seed=2, share=0.0)
-    columns = {"text": "text", "label": "label"}
+    columns = {"text": "review", "label": "label"}
 
     def source(**names: str) -> dict[str, Any]:
         return {"format": "csv", "splits": {split: str(folder / f"{name}.csv") for split, name in names.items()}}

@@ -28,9 +28,10 @@ from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, text_names
 from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
 from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_IMAGES = 20_000
@@ -71,6 +72,7 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
         others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},
         feature_names=names,
         scale=Scale.load(inputs.raw_dataset.path),
+        text_names=text_names(source_of(inputs.raw_dataset), settings.columns),
     )
     _write(found, draft)
     context.progress.log(headline(found))
@@ -165,4 +167,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
         yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
 
 
-CUE_SCAN = Stage("cue_scan", "2", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+CUE_SCAN = Stage("cue_scan", "3", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

@@ -169,7 +169,7 @@ def test_a_dataset_is_scanned_by_its_yaml_and_compared_with_its_test_split(scan:
     code, out, _ = scan(path, "--json")
     cue = json.loads(out)["cues"][0]
     assert code == 1
-    assert cue["name"] == "ellipsis sign (…) (text)"
+    assert cue["name"] == "ellipsis sign (…) (review)"
     assert [(one["name"], one["state"], one["rows"]) for one in cue["elsewhere"]] == [("test", "gone", 400)]
     _, printed, _ = scan(path)
     assert "Scanned: train of reviews. Compared: test." in printed

@@ -20,7 +20,7 @@ from aflite_assets.stages.stage import StageSettings
 from tests.planted_reviews import WORDS, planted_reviews, write_reviews
 
 BEFORE = ("raw_dataset", "challenge_sets", "cue_scan")
-CUE = "ellipsis sign (…) (text)"
+CUE = "ellipsis sign (…) (review)"
 
 
 def made(folder: Path, store: ResultStore, *, share: float) -> dict[str, PublishedResult]:

@@ -51,7 +51,7 @@ def test_an_artefact_ends_a_run_before_any_model_is_trained(tmp_path: Path, stor
     said = str(refused.value)
     assert said.startswith(
         "the scan of 'reviews' found an artefact, and its file says scan: {stop: artefact}, so no model is trained. "
-        "Found 1 artefact that tells the label (“ellipsis sign (…) (text)” for class “good”, 79 %)"
+        "Found 1 artefact that tells the label (“ellipsis sign (…) (review)” for class “good”, 79 %)"
     )
     assert "See all cues: aflite scan reviews; mend it: aflite fix reviews --cue 1 --to NEW_FOLDER (makes it" in said
     assert said.endswith("or train all the same: write scan: {stop: never}, or leave it out")
@@ -66,7 +66,7 @@ def test_the_command_of_the_message_mends_it(
     (tmp_path / "sets" / "reviews.yaml").write_text(yaml.safe_dump(planted_reviews(tmp_path, share=0.6, scan=STOP)))
     monkeypatch.setenv("AFLITE_DATASETS", str(tmp_path / "sets"))
     assert main(["fix", "reviews", "--cue", "1", "--to", str(tmp_path / "mended"), "--by", "rebalance"]) == 0
-    assert capsys.readouterr().out.startswith("Cue 1 is gone: “ellipsis sign (…) (text)” for class “good”")
+    assert capsys.readouterr().out.startswith("Cue 1 is gone: “ellipsis sign (…) (review)” for class “good”")
     assert main(["scan", str(tmp_path / "mended" / "reviews_fixed.yaml")]) == 0
 
 

@@ -45,6 +45,10 @@ class UnsettledDataError(DataError):
     refuses = False
 
 
+class ArtefactFoundError(DataError):
+    """The scan found an artefact, and the dataset's file says that a run ends then (`scan: {stop: artefact}`)."""
+
+
 class ModelError(AfliteError):
     """An encoder or evaluator cannot be loaded or does not fit the data."""
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from aflite_assets.scan.cues import ClassSize, Cue, Elsewhere, ScanFacts
+from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 STOP = Cue(
@@ -33,3 +33,8 @@ def scanned(*cues: Cue, spread: float = 0.4) -> ScanFacts:
     surface = SurfaceAccuracy(spread, spread - 0.02, spread + 0.02, 1 / 3, 40)
     classes = tuple(ClassSize(name, 400, 0.61) for name in ("entailment", "neutral", "contradiction"))
     return ScanFacts(cues, surface, classes, 1_200, 1_150, 830, ())
+
+
+def cue_of(*properties: CueProperty) -> Cue:
+    """Return a cue of these properties."""
+    return replace(STOP, name=" and ".join(one.name for one in properties), properties=properties)

@@ -104,7 +104,12 @@ def _check(options: argparse.Namespace) -> None:
         threshold_section,
         verdict_section,
     )
-    from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, train_sets_section
+    from aflite_assets.command_line.preview.plan_warnings import (
+        rates_section,
+        sample_section,
+        scan_section,
+        train_sets_section,
+    )
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.results.opening import open_store
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
@@ -123,9 +128,11 @@ def _check(options: argparse.Namespace) -> None:
         raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))
-    plan = preview_plan(spec, data, challenges, store=open_store())
+    store = open_store()
+    plan = preview_plan(spec, data, challenges, store=store)
     _section(plan_section(spec, data, plan))
     warnings = (
+        scan_section(spec, store),
         threshold_section(spec, data),
         sample_section(spec, data, plan),
         train_sets_section(spec, plan),

@@ -30,7 +30,8 @@ from aflite_assets.results.store import DAMAGED
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
-from aflite_assets.stages.pipeline import STAGES, next_attempt, stage_key
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
+from aflite_assets.stages.pipeline import STAGES, next_attempt, stage_key, waits_for_scan
 from aflite_assets.stages.shared.content_hashes import MISSING, FieldContents, is_hub_id, named_models
 from aflite_assets.stages.stage import Stage
 
@@ -207,6 +208,10 @@ class _Planner:
                 return self._is_found(key, result)
             _check_models(self._spec, stage)
             stage.refuse(self._spec, inputs)
+            if waits_for_scan(stage.name, self._spec):
+                if CUE_SCAN.name not in self._results:
+                    return self._planned("after", tuple(self._after([CUE_SCAN.name])), key=key.digest)
+                refuse_artefact(self._spec, self._results[CUE_SCAN.name])
         except UnsettledDataError as error:
             return self._planned("waiting", (Change("note", str(error)),))
         except AfliteError as error:
@@ -255,7 +260,7 @@ class _Planner:
         """The stages before this one that are not found, as notes."""
         wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
         for words, states in wording.items():
-            named = [name for name in names if self._plans[name].state in states]
+            named = [name for name in names if name in self._plans and self._plans[name].state in states]
             if named:
                 yield Change("note", words.format(", ".join(named)))
 

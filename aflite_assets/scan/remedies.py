@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD
-from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
+from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
 """What mends a cue.
@@ -79,7 +79,7 @@ def _remedies(one: CueProperty) -> tuple[Remedy, ...]:
     return remedies if has_column else tuple(remedy for remedy in remedies if remedy != "drop")
 
 
-def advised(result: ScanResult) -> frozenset[int]:
+def advised(result: ScanFacts) -> frozenset[int]:
     """Return the numbers of the cues that a scan gives advice on: artefacts that do not go with another artefact."""
     artefacts = {cue.number for cue in result.artefacts}
     return frozenset(cue.number for cue in result.artefacts if cue.explained_by not in artefacts)

@@ -98,12 +98,14 @@ def rows_of_examples(
     others: Mapping[str, Examples] | None = None,
     feature_names: Sequence[str] = (),
     scale: Scale | None = None,
+    text_names: Mapping[str, str] | None = None,
 ) -> ScanRows:
     """Return the rows of a dataset: its train split first, then its other splits, then `others` (challenge sets).
 
     Rows of `others` keep their class if the dataset has a class of that name. `feature_names`: names of the feature
     columns in order; else they are called "column 0" and so on. `scale`: by which all features were standardised; they
-    are scanned as the source writes them. Without a split named train, all rows are scanned.
+    are scanned as the source writes them. `text_names`: what the source calls the columns `text` and `text_pair`, if it
+    has names for them. Without a split named train, all rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -123,7 +125,7 @@ def rows_of_examples(
         order=np.concatenate([one.row_ids - one.row_ids.min(initial=0) for one in kept]).astype(np.float64),
         row_ids=np.concatenate([one.row_ids for one in kept]),
         groups=_groups(kept) if examples.groups is not None else None,
-        texts=_texts(kept),
+        texts=_texts(kept, text_names or {}),
         images=pa.chunked_array([chunk for one in kept for chunk in one.table["image"].chunks])
         if examples.modality == "image"
         else None,
@@ -153,12 +155,14 @@ def _groups(parts: Sequence[Examples]) -> np.ndarray:
     return np.concatenate(codes)
 
 
-def _texts(parts: Sequence[Examples]) -> dict[str, list[str | None]]:
+def _texts(parts: Sequence[Examples], text_names: Mapping[str, str]) -> dict[str, list[str | None]]:
+    """Return the texts by the source's names; of a source that calls both alike by the names in the raw table."""
     if parts[0].modality != "text":
         return {}
     names = [name for name in ("text", "text_pair") if name in parts[0].table.column_names]
+    shown = [text_names.get(name, name) for name in names]
     return {
-        name: _join(
+        (text_names.get(name, name) if len(set(shown)) == len(shown) else name): _join(
             [one.table[name].to_pylist() if name in one.table.column_names else [None] * len(one) for one in parts]
         )
         for name in names

@@ -85,6 +85,7 @@ def scan_examples(
     others: Mapping[str, Examples] | None = None,
     feature_names: Sequence[str] = (),
     scale: Scale | None = None,
+    text_names: Mapping[str, str] | None = None,
 ) -> ScanResult:
     """Scan the train split of a dataset; its other splits and `others` show whether cues hold there.
 
@@ -95,12 +96,13 @@ def scan_examples(
         others: challenge sets by name.
         feature_names: names of the feature columns, in order.
         scale: by which the features were standardised, if they were.
+        text_names: what the source calls the columns `text` and `text_pair`.
 
     Raises:
         InvalidInputError: there is no row.
         MissingDataError: an image file is missing.
     """
-    rows = rows_of_examples(examples, others=others, feature_names=feature_names, scale=scale)
+    rows = rows_of_examples(examples, others=others, feature_names=feature_names, scale=scale, text_names=text_names)
     return scan_rows(rows, settings=settings, seed=seed)
 
 

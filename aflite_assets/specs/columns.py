@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.models import StrictSpec
-from aflite_assets.specs.sources import as_tuple
+from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple
 from aflite_assets.wording import did_you_mean, quoted_list
 
 _MOST_NAMES, _NAME_LENGTH = 30, 80
@@ -89,3 +89,15 @@ class ColumnsSpec(StrictSpec):
                     if earlier != field
                     else f"{field} names {column!r} twice; keep it once"
                 )
+
+
+def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
+    """Return what the source calls the columns `text` and `text_pair` of a raw table, as far as it has names for them.
+
+    Of multiple choice, answers in several columns are called "answer".
+    """
+    if isinstance(source, MultipleChoiceSource):
+        answers = as_tuple(source.answers)
+        return {"text": " + ".join(as_tuple(source.question)), "text_pair": "answer" if answers[1:] else answers[0]}
+    named = {"text": columns.text, "text_pair": columns.text_pair}
+    return {name: given for name, given in named.items() if given is not None}

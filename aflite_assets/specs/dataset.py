@@ -15,6 +15,7 @@ from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sample import SampleSpec, check_sample_fits
+from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
@@ -267,6 +268,11 @@ class DatasetSpec(StrictSpec):
         description="attributes and feature columns that are no part of the task, by name: if models lean on one of "
         "them, it is a shortcut; so it is of those in planted",
         exclude_if=lambda names: not names,  # so that results which it does not concern are found again
+    )
+    scan: ScanSpec = Field(
+        ScanSpec(),
+        description="whether a run ends after the scan for cues, before any model is trained",
+        exclude_if=lambda scan: scan == ScanSpec(),
     )
     report: ReportSpec = ReportSpec()
     refresh: Literal["never"] | RefreshSpec = Field(

@@ -15,7 +15,7 @@ from aflite_assets.results.locks import reading
 from aflite_assets.results.refresh_records import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
-from aflite_assets.stages.data.cue_scan import CUE_SCAN
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
@@ -94,6 +94,27 @@ def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
     return {name: result.data_version for name, result in inputs.items() if not result.summary.get("nothing_asked")}
 
 
+def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
+    """Return True if a stage is made only after a scan that found no artefact, as the dataset's file asks."""
+    stops = spec.scan.stop == "artefact"
+    return stops and name in ON_CARDS and not STAGES[name].settings.asks_nothing(spec)
+
+
+def require_no_artefact(name: str, spec: DatasetSpec, make: Callable[[str], PublishedResult]) -> None:
+    """Refuse a stage that would use a card, if the dataset's file asks for that and the scan found an artefact.
+
+    `make`: returns the result of a stage, found or made. The scan is made on the way if it is not there, since these
+    stages do not read it, and Dagster may begin them before it.
+
+    Raises:
+        ArtefactFoundError: the scan found one.
+        AfliteError: whatever challenge sets or the scan refuse.
+    """
+    if waits_for_scan(name, spec):
+        make(CHALLENGE_SETS.name)
+        refuse_artefact(spec, make(CUE_SCAN.name))
+
+
 def run_stage(
     name: str,
     spec: DatasetSpec,
@@ -122,8 +143,13 @@ def run_stage(
     """
     call = _call(name, spec, store)
 
+    def scanned(first: str) -> PublishedResult:
+        return run_stage(first, spec, store=store, tracker=tracker, device=device, progress=progress).result
+
     def write(draft: Draft) -> Mapping[str, object]:
-        call.stage.refuse(spec, call.inputs)  # before the try is counted: another file may have the same key
+        # Before the try is counted: another file may have the same key.
+        call.stage.refuse(spec, call.inputs)
+        require_no_artefact(name, spec, scanned)
         on_making(call.wanted)
         started = time.monotonic()
         store.check_inputs(call.inputs.values(), reader=f"{name} of {spec.name!r}", log=progress.log)
@@ -332,7 +358,9 @@ __all__ = [
     "next_attempt",
     "numbers",
     "record_if_whole",
+    "require_no_artefact",
     "run_pipeline",
     "run_stage",
     "stage_key",
+    "waits_for_scan",
 ]

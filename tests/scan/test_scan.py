@@ -221,3 +221,16 @@ def test_features_are_scanned_as_the_source_writes_them(standardised: bool) -> N
     result = scan_examples(scanned, settings=SETTINGS, seed=0, feature_names=("length", "weight"), scale=scale)
     assert result.cues[0].name == "length is a whole number of inches (25.4 mm)"
     assert result.cues[0].label == "yes"
+
+
+def test_texts_of_a_pair_have_the_names_of_the_source() -> None:
+    rng = np.random.default_rng(2)
+    table = _table(rng, "train", 1_500, 0, (0.05, 0.5))
+    pairs = Examples(table.append_column("text_pair", pa.array(draw_texts(rng, 1_500))), ("no", "yes"))
+    names = {"text": "premise", "text_pair": "hypothesis"}
+    result = scan_examples(pairs, settings=SETTINGS, seed=0, text_names=names)
+    assert result.artefacts[0].name == "ellipsis sign (…) (premise)"
+    assert result.artefacts[0].properties[0].source == "premise"
+    assert list(rows_of_examples(pairs, text_names=names).texts) == ["premise", "hypothesis"]
+    alike = {"text": "answer", "text_pair": "answer"}
+    assert list(rows_of_examples(pairs, text_names=alike).texts) == ["text", "text_pair"]

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, text_names
 from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.sources import MultipleChoiceSource, TableSource
 
 
 def test_columns_without_allowed_copies_are_described_as_before() -> None:
@@ -55,3 +56,18 @@ def test_challenge_sets_allow_no_copies() -> None:
     source = {"format": "csv", "splits": {"test": "a.csv"}}
     with pytest.raises(ValidationError, match="allow_label_copies is about rows that are filtered"):
         ChallengeSpec.model_validate({"source": source, "columns": {"text": "a", "allow_label_copies": ["a"]}})
+
+
+def test_texts_are_called_as_the_source_calls_them() -> None:
+    table = {"format": "csv", "splits": {"train": "a.csv"}}
+    choice = {"format": "multiple_choice", "table": table, "question": ["story", "ask"], "right": "key"}
+    several = MultipleChoiceSource.model_validate({**choice, "answers": ["a", "b"]})
+    one = MultipleChoiceSource.model_validate({**choice, "answers": "ending", "id": "story"})
+    assert text_names(several, ColumnsSpec()) == {"text": "story + ask", "text_pair": "answer"}
+    assert text_names(one, ColumnsSpec()) == {"text": "story + ask", "text_pair": "ending"}
+    plain = TableSource.model_validate(table)
+    assert text_names(plain, ColumnsSpec(text="premise", text_pair="hypothesis")) == {
+        "text": "premise",
+        "text_pair": "hypothesis",
+    }
+    assert text_names(plain, ColumnsSpec(features="x")) == {}

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from aflite_assets.errors import AfliteError, InvalidInputError
 from aflite_assets.models.device_leases import DeviceLease
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
-from aflite_assets.results import StoredResult
+from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob, StageWorker, make_in_child
-from aflite_assets.stages.pipeline import ON_CARDS, STAGES, find_stage
+from aflite_assets.stages.pipeline import ON_CARDS, STAGES, find_stage, require_no_artefact
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import NullTracker
 from resources import ComputeDevice
@@ -53,26 +53,43 @@ def found_or_made(
     counted = CountedTry(RefreshState.beside(job.store), job.spec.name, job.name, run)
     with _as_dagster_errors(context):
         try:
-            obtained = find_stage(job.name, job.spec, store=job.store)
-            if obtained is None and STAGES[job.name].settings.asks_nothing(job.spec):
-                obtained = replace(job, tracker=NullTracker()).run(progress=progress, on_making=counted.begin)
-            elif obtained is None:
-                seconds = _time_limit(context.run.tags)
-                with _leased(context, job, compute_device) as lease:
-                    leased = replace(job, device=compute_device.settings(lease))
-                    obtained = make_in_child(
-                        leased,
-                        progress=progress,
-                        worker=worker,
-                        environment=lease.environment,
-                        seconds=seconds,
-                        on_making=counted.begin,
-                    )
+            obtained = _obtained(context, job, progress, compute_device, worker, counted.begin)
         except Exception as error:  # counted whatever it is, and raised again
             counted.fail(error)
             raise
         counted.end(obtained)
         return obtained
+
+
+def _obtained(
+    context: dg.AssetExecutionContext,
+    job: StageJob,
+    progress: Progress,
+    compute_device: ComputeDevice,
+    worker: StageWorker,
+    on_making: Callable[[str], None],
+) -> StoredResult:
+    """Find or make the result; a stage that the scan's artefacts stop is refused before it waits for a card."""
+
+    def first(name: str) -> PublishedResult:
+        return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result
+
+    obtained = find_stage(job.name, job.spec, store=job.store)
+    if obtained is not None:
+        return obtained
+    require_no_artefact(job.name, job.spec, first)
+    if STAGES[job.name].settings.asks_nothing(job.spec):
+        return replace(job, tracker=NullTracker()).run(progress=progress, on_making=on_making)
+    seconds = _time_limit(context.run.tags)
+    with _leased(context, job, compute_device) as lease:
+        return make_in_child(
+            replace(job, device=compute_device.settings(lease)),
+            progress=progress,
+            worker=worker,
+            environment=lease.environment,
+            seconds=seconds,
+            on_making=on_making,
+        )
 
 
 @contextmanager

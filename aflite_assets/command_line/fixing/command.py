@@ -60,13 +60,16 @@ def _fixed(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.fixing.fix_text import fixed_json, fixed_lines
     from aflite_assets.command_line.fixing.origins import origin_of
     from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
-    from aflite_assets.command_line.scanning.inputs import read_input, roles_of
+    from aflite_assets.command_line.scanning.inputs import is_dataset, read_input, roles_of
+    from aflite_assets.command_line.specs_by_name import file_of
     from aflite_assets.fixing.comparison import is_mended
     from aflite_assets.fixing.copying import require_free, require_outside
 
     require_free(options.to)
     scanned = None if options.scan is None else read_scan_file(options.scan, options)
     options = options if scanned is None else with_options(options, scanned.options)
+    if is_dataset(options.file):
+        options = argparse.Namespace(**{**vars(options), "file": str(file_of(options.file))})
     read = read_input(options)
     origin = origin_of(read, Path(options.file), roles_of(options))  # refuses sources before they are scanned
     require_outside(options.to, origin)

@@ -15,6 +15,7 @@ from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
 from aflite_assets.fixing.spec_file import first_content, fixed_content
 from aflite_assets.scan.properties.tables import as_numbers
+from aflite_assets.specs.columns import text_names
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource, as_tuple
 
 _TRAIN = "train"
@@ -67,15 +68,13 @@ def _origin_of_dataset(dataset: DatasetInput) -> Origin:
             f"{dataset.path.name!r} has a source of format {source.format}, which is not written back; save its rows "
             "as CSV, JSON lines or Parquet, and fix that file"
         )
-    if not dataset.path.is_file():
-        raise DataError(f"{str(dataset.path)!r} is the name of a registered dataset; name its YAML file")
     columns = spec.columns
     features = columns.features if isinstance(columns.features, tuple) else ()
-    given = {"text": columns.text, "text_pair": columns.text_pair, ID: columns.id}
-    names = {name: column for name, column in given.items() if column is not None}
+    names = {ID: columns.id} if columns.id is not None else {}
     if isinstance(source, FeatureSource):
         features = tuple(map(column_name, range(dataset.data.raw.examples.features.shape[1])))
-    names |= {name: name for name in (*columns.attributes, *features)}
+    # A text comes last, so that no column of another meaning takes its name.
+    names |= {name: name for name in (*columns.attributes, *features, *text_names(source, columns).values())}
     unread = "" if dataset.data.complete else "the source is large, so that only its first rows were read"
     is_numbered = isinstance(source, FeatureSource) and bool(spec.challenge_sets)
     same_width = "a feature of the challenge sets too, whose files stay as they are"

@@ -1,10 +1,10 @@
-"""What current results say of the sizes of a run before it: how many train rows the filters keep. Nothing is made."""
+"""What current results say of a run before it, such as how many train rows the filters keep. Nothing is made."""
 
 from statistics import fmean
 
 from aflite_assets.errors import StoreError
 from aflite_assets.refresh.plan import plan_dataset
-from aflite_assets.results import ResultStore
+from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES
 
@@ -16,17 +16,22 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
 
     Of several runs of the filter, their mean.
     """
+    result = found_result(_FILTER, spec, store)
+    summary = {} if result is None else result.summary
+    return {name: round(fmean(_kept_in_runs(facts))) for name, facts in summary.items()}
+
+
+def found_result(stage: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult | None:
+    """Return the current result of a stage if a run would find it, else None."""
     try:
-        summary = store.current(_FILTER, spec.name).summary
+        result = store.current(stage, spec.name)
     except StoreError:
-        return {}
-    needed = {_FILTER}
+        return None
+    needed = {stage}
     for name in reversed(list(STAGES)):
         needed |= set(STAGES[name].input_names) if name in needed else set()
-    stages = {name: stage for name, stage in STAGES.items() if name in needed}
-    if not plan_dataset(spec, store, stages=stages)[_FILTER].current:
-        return {}
-    return {name: round(fmean(_kept_in_runs(facts))) for name, facts in summary.items()}
+    stages = {name: each for name, each in STAGES.items() if name in needed}
+    return result if plan_dataset(spec, store, stages=stages)[stage].current else None
 
 
 def _kept_in_runs(facts: dict[str, object]) -> list[int]:

@@ -6,11 +6,30 @@ What a verdict will lack, and a threshold that guessing reaches, are in `check_t
 from collections.abc import Iterator
 
 from aflite_assets.command_line.preview.data_preview import DataPreview
+from aflite_assets.command_line.preview.known_sizes import found_result
 from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.terminal import escaped
+from aflite_assets.errors import ArtefactFoundError
+from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
 from aflite_assets.stages.shared.sizes import sample_misfits
 from aflite_assets.text import count, listed
+
+
+def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
+    """Whether a run ends after the scan, if the file asks for that; by the current scan if a run would find it."""
+    if spec.scan.stop == "never":
+        return
+    scan = found_result(CUE_SCAN.name, spec, store)
+    if scan is None:
+        yield "scan.stop is artefact: if cue_scan finds an artefact, the run ends there, and no model is trained"
+        return
+    try:
+        refuse_artefact(spec, scan)
+    except ArtefactFoundError as error:
+        yield escaped(f"warning: a run would end after cue_scan: {error}")
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:

@@ -19,7 +19,9 @@ _DEFAULTS: Mapping[str, object] = {"encoding": "utf-8", "seed": 0}
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     """Add FILE and the options that say how it is read and scanned."""
-    parser.add_argument("file", metavar="FILE", help="a dataset's YAML file, a table file or a folder of images")
+    parser.add_argument(
+        "file", metavar="FILE", help="a dataset's YAML file or its name, a table file or a folder of images"
+    )
     parser.add_argument("--label", metavar="COLUMN", help="the column of labels of a table file (default: label)")
     parser.add_argument(
         "--text",

@@ -49,7 +49,8 @@ def _scanned(options: argparse.Namespace) -> int:
     result = read.scan(seed=options.seed)
     fixing = command_of("fix", options)
     if options.html:
-        _write_page(Path(options.html), result_page(result, read.understood, title=Path(options.file).name, fix=fixing))
+        page = result_page(result, read.rows, read.understood, title=Path(options.file).name, fix=fixing)
+        _write_page(Path(options.html), page)
     if options.json:
         scanned = {"file": options.file, "options": options_of(options), "content": content_hash(options.file)}
         lines = [result_json(result, read.understood, scanned=scanned)]

@@ -92,17 +92,19 @@ def roles_of(options: argparse.Namespace) -> Roles:
 def _read_dataset(options: argparse.Namespace) -> ScanInput:
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data
     from aflite_assets.command_line.specs_by_name import spec_of
+    from aflite_assets.specs.columns import text_names
 
     spec = spec_of(options.file)
     data = preview_data(spec)
-    columns = spec.columns.features
+    columns = spec.columns
     challenges = preview_challenges(spec, data)
     examples = data.raw.examples
     rows = rows_of_examples(
         examples,
         others={one.name: one.raw.examples for one in challenges.read},
-        feature_names=columns if isinstance(columns, tuple) else (),
+        feature_names=columns.features if isinstance(columns.features, tuple) else (),
         scale=data.raw.scale,
+        text_names=text_names(spec.source, columns),
     )
     ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
     row_ids = np.concatenate(ids) if ids else examples.row_ids

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from aflite_assets.command_line.scanning.example_rows import page_rows
+from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.scan.cues import ScanResult
 from aflite_assets.scan.remedies import advice, advised
+from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.sentences import (
     cue_sentence,
     elsewhere_sentences,
@@ -17,9 +20,15 @@ from aflite_assets.scan.sentences import (
 )
 from aflite_assets.text import printable
 
+MOST_EXAMPLES = 3
+"""Rows that are shown of a cue."""
 
-def result_page(result: ScanResult, understood: Sequence[str], *, title: str, fix: str) -> str:
-    """Return the page; `title` names the scanned file, `fix` is the beginning of the command that mends a cue."""
+
+def result_page(result: ScanResult, rows: ScanRows, understood: Sequence[str], *, title: str, fix: str) -> str:
+    """Return the page.
+
+    `rows`: what was scanned. `title` names its file, `fix` is the beginning of the command that mends a cue.
+    """
     environment = Environment(
         loader=PackageLoader("aflite_assets.command_line.scanning"),
         autoescape=True,
@@ -38,5 +47,6 @@ def result_page(result: ScanResult, understood: Sequence[str], *, title: str, fi
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},
         advice={cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)},
+        rows=page_rows(result, rows, most=MOST_EXAMPLES, thumbnail=thumbnail_uri),
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},
     )

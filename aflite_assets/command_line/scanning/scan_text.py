@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
+from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
 from aflite_assets.scan.remedies import advice, advised, remedies_of
@@ -64,19 +63,14 @@ def _by_itself(cues: Sequence[Cue]) -> list[Cue]:
 
 
 def _example_texts(result: ScanResult, rows: ScanRows) -> dict[int, list[str]]:
-    """Return the shortest texts of its class that carry each cue of a text, by the cue's number.
-
-    Of a set of which a sample was scanned nothing is returned.
-    """
-    if len(rows) != len(result.carriers):
-        return {}
+    """Return the shortest texts of its class that carry each cue of one text, by the cue's number."""
     found = {}
+    chosen = carrier_rows(result, rows, most=MOST_EXAMPLES)
     for cue in result.cues:
         sources = {one.source for one in cue.properties} & rows.texts.keys()
-        own = result.carriers[:, cue.number] & rows.scanned & (rows.labels == rows.label_names.index(cue.label))
         for source in sources if len(sources) == 1 else ():
-            texts = sorted({rows.texts[source][row] or "" for row in np.flatnonzero(own).tolist()}, key=len)
-            found[cue.number] = [f"“{truncate(one_line(text), _EXAMPLE)}”" for text in texts[:MOST_EXAMPLES]]
+            texts = [rows.texts[source][row] or "" for row in chosen.get(cue.number, ())]
+            found[cue.number] = [f"“{truncate(one_line(text), _EXAMPLE)}”" for text in texts]
     return found
 
 

@@ -3,7 +3,7 @@
 import base64
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,10 @@ class ExampleRow:
     problem: str | None = None
 
 
+def _shown_text(column: str, text: str) -> str:
+    return truncate(printable(text), MAX_SHOWN_CHARACTERS)
+
+
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
@@ -61,11 +65,19 @@ def shown_examples(
 
 
 def shown_rows(
-    examples: Examples, rows: pa.Table, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
+    examples: Examples,
+    rows: pa.Table,
+    row_ids: Sequence[int],
+    source: SourceRows = NO_SOURCE,
+    *,
+    shown_text: Callable[[str, str], str] = _shown_text,
 ) -> tuple[ExampleRow, ...]:
-    """Show these of the `rows` of one filtering, in the order given. Raises DataError if `examples` lacks one."""
+    """Show these of the `rows` of one filtering, in the order given. Raises DataError if `examples` lacks one.
+
+    `shown_text`: how a text is shown, by the name of its column and the text.
+    """
     places = pc.index_in(pa.array(row_ids, pa.int64()), value_set=rows["row_id"])
-    return _example_rows(examples, rows.take(places), source)
+    return _example_rows(examples, rows.take(places), source, shown_text)
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
@@ -74,7 +86,9 @@ def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[by
     return [_image(inputs, position)[0] for position in range(len(shown))]
 
 
-def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tuple[ExampleRow, ...]:
+def _example_rows(
+    examples: Examples, rows: pa.Table, source: SourceRows, shown_text: Callable[[str, str], str] = _shown_text
+) -> tuple[ExampleRow, ...]:
     inputs = examples.select(rows["row_id"].to_pylist())
     places = source.of(inputs.row_ids).to_pylist()
     shown = []
@@ -82,15 +96,17 @@ def _example_rows(examples: Examples, rows: pa.Table, source: SourceRows) -> tup
         label, score = inputs.label_names[inputs.labels[position]], row["predictability"]
         where = "" if place["source_file"] is None else one_line(brief_place(place))
         known = (row["row_id"], label, None if score != score else score, row["removed_in_iteration"], where)
-        shown.append(ExampleRow(*known, **_shown_input(inputs, position, source)))
+        shown.append(ExampleRow(*known, **_shown_input(inputs, position, source, shown_text)))
     return tuple(shown)
 
 
-def _shown_input(inputs: Examples, position: int, source: SourceRows) -> dict[str, Any]:
+def _shown_input(
+    inputs: Examples, position: int, source: SourceRows, shown_text: Callable[[str, str], str]
+) -> dict[str, Any]:
     if inputs.modality == "text":
         columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
-        texts = [text for name in columns if (text := inputs.table[name][position].as_py()) is not None]
-        return {"texts": tuple(truncate(printable(text), MAX_SHOWN_CHARACTERS) for text in texts)}
+        texts = [(name, inputs.table[name][position].as_py()) for name in columns]
+        return {"texts": tuple(shown_text(name, text) for name, text in texts if text is not None)}
     if inputs.modality == "features":
         return {"vector": short_vector(source.original(inputs.features[position]), names=source.features)}
     return shown_image(inputs, position)

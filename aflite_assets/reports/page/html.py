@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, get_args
@@ -35,6 +35,7 @@ from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
 from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.marking import marked_text
 from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
@@ -117,8 +118,15 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
     known = set(rows["row_id"].to_pylist())
     for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
         own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
-        found.append((one, cue_sentence(one), example_rows.shown_rows(inputs.examples, rows, own, inputs.source)))
+        shown = example_rows.shown_rows(inputs.examples, rows, own, inputs.source, shown_text=_marking(one, analysis))
+        found.append((one, cue_sentence(one), shown))
     return found
+
+
+def _marking(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
+    """Return what shows a text of a column with the part marked that carries the cue."""
+    named = analysis.facts.text_columns
+    return lambda column, text: marked_text(text, cue, named.get(column, column))
 
 
 def _section(

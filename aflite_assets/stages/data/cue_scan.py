@@ -4,6 +4,7 @@ The search is in `scan`. Whether models lean on what it finds is tested by `lean
 """
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,16 +19,19 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import ArtefactFoundError
 from aflite_assets.processors import available_cores
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, ScanFacts, ScanResult, cue_rows, cue_sets, surface_cues
 from aflite_assets.scan.properties.copies import units_of
+from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.specs.columns import ColumnsSpec, text_names
+from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
 from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_IMAGES = 20_000
@@ -68,6 +72,7 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
         others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},
         feature_names=names,
         scale=Scale.load(inputs.raw_dataset.path),
+        text_names=text_names(source_of(inputs.raw_dataset), settings.columns),
     )
     _write(found, draft)
     context.progress.log(headline(found))
@@ -130,6 +135,24 @@ def example_carriers(result: PublishedResult, raw: Examples, *, most: int) -> di
     return drawn
 
 
+def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
+    """Refuse a dataset whose scan found an artefact.
+
+    Raises:
+        ArtefactFoundError: it did; names the artefact, what mends it, and how to go on without.
+    """
+    facts = read_scan(result)
+    if facts.verdict != "artefact":
+        return
+    told, options = advised(facts), f"{shlex.quote(spec.name)}{f' --seed {spec.seed}' if spec.seed else ''}"
+    mending = [advice(cue, f"aflite fix {options}") for cue in facts.cues if cue.number in told][:1]
+    raise ArtefactFoundError(
+        f"the scan of {spec.name!r} found an artefact, and its file says scan: {{stop: artefact}}, so no model is "
+        f"trained. {headline(facts)} See all cues: aflite scan {options}; {''.join(f'{one}; ' for one in mending)}"
+        "or train all the same: write scan: {stop: never}, or leave it out"
+    )
+
+
 NO_ARTEFACT = {"no_artefact_tells": "No property that is no part of the task tells the label by itself."}
 
 
@@ -144,4 +167,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
         yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
 
 
-CUE_SCAN = Stage("cue_scan", "2", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+CUE_SCAN = Stage("cue_scan", "3", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

@@ -42,12 +42,17 @@ class RowPlaces:
         return places_in_files(self._source, self._content)
 
 
+def source_of(raw_result: PublishedResult) -> SourceSpec:
+    """Return the source that a published raw dataset was made from."""
+    source: SourceSpec = TypeAdapter(SourceSpec).validate_python(raw_result.manifest["made_from"]["fields"]["source"])
+    return source
+
+
 def source_facts(raw_result: PublishedResult) -> SourceFacts:
     """What the checks of a published raw dataset say of its source."""
     fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
-    source: SourceSpec = TypeAdapter(SourceSpec).validate_python(fields["source"])
     return facts_of(
-        RowPlaces(source, summary["source_rows"], fields["contents"]["source"]),
+        RowPlaces(source_of(raw_result), summary["source_rows"], fields["contents"]["source"]),
         ColumnsSpec.model_validate(fields["columns"]),
         drop_duplicates="duplicates" in summary,
         drop_between_splits="between_splits" in summary,

@@ -288,7 +288,7 @@ def test_all_splits_of_a_dataset_are_cleaned_and_challenge_sets_are_named(run: R
         assert any("\u2026" in row["review"] for row in before)
     head = (new / "reviews_fixed.yaml").read_text().splitlines()
     assert head[0].startswith(f"# Written by aflite fix from {path}, content ")
-    assert head[1] == "# Cue 1: ellipsis sign (\u2026) (text), class yes."
+    assert head[1] == "# Cue 1: ellipsis sign (\u2026) (review), class yes."
     assert run("check", "--no-timing", new / "reviews_fixed.yaml")[0] == 0
 
 

@@ -118,6 +118,7 @@ def test_json_and_page_hold_every_cue(scan: Scan, tmp_path: Path) -> None:
     for cue in content["cues"]:
         assert cue["name"] in text
     assert "<script" not in text
+    assert text.count("<mark>…</mark>") >= 3
 
 
 def test_hostile_text_is_escaped_everywhere(scan: Scan, tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_dataset_is_scanned_by_its_yaml_and_compared_with_its_test_split(scan:
     code, out, _ = scan(path, "--json")
     cue = json.loads(out)["cues"][0]
     assert code == 1
-    assert cue["name"] == "ellipsis sign (…) (text)"
+    assert cue["name"] == "ellipsis sign (…) (review)"
     assert [(one["name"], one["state"], one["rows"]) for one in cue["elsewhere"]] == [("test", "gone", 400)]
     _, printed, _ = scan(path)
     assert "Scanned: train of reviews. Compared: test." in printed
@@ -199,8 +200,9 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jpg"))
     rows = [{"file_name": name, "kind": name.split("/")[0], "site": "north"} for name in names]
     _write(folder / "metadata.csv", rows)
-    code, out, _ = scan(folder, "--label", "kind")
+    code, out, _ = scan(folder, "--label", "kind", "--html", str(tmp_path / "page.html"))
     assert code == 1
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").count('<img src="data:image/jpeg;base64,') >= 3
     assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
     _write(folder / "metadata.csv", [*rows, {"file_name": "gone.jpg", "kind": "cat", "site": ""}])
     code, _, err = scan(folder, "--label", "kind")

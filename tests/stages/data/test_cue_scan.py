@@ -2,7 +2,6 @@
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -18,50 +17,14 @@ from aflite_assets.stages.data.cue_scan import CUE_SCAN, example_carriers, group
 from aflite_assets.stages.evaluation.leaning_sets import cue_properties
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import StageSettings
+from tests.planted_reviews import WORDS, planted_reviews, write_reviews
 
-WORDS = ("plot", "music", "cast", "scene", "light", "voice", "story", "tone")
 BEFORE = ("raw_dataset", "challenge_sets", "cue_scan")
-CUE = "ellipsis sign (…) (text)"
-
-
-def write_reviews(path: Path, rows: int, *, seed: int, share: float) -> list[int]:
-    """Write reviews of two classes; `share` of "good" have an ellipsis. Returns the rows that have one."""
-    rng = np.random.default_rng(seed)
-    carriers = []
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["text", "label"])
-        for row in range(rows):
-            label = ("bad", "good")[int(rng.integers(2))]
-            has = label == "good" and rng.random() < share
-            carriers += [row] * has
-            words = " ".join(rng.choice(WORDS, 12).tolist())
-            writer.writerow([f"{words} {row} {'…' if has else 'end'}.", label])
-    return carriers
-
-
-def content(folder: Path, *, share: float) -> dict[str, Any]:
-    write_reviews(folder / "train.csv", 600, seed=1, share=share)
-    write_reviews(folder / "test.csv", 200, seed=3, share=share)
-    write_reviews(folder / "clean.csv", 200, seed=2, share=0.0)
-    columns = {"text": "text", "label": "label"}
-
-    def source(**names: str) -> dict[str, Any]:
-        return {"format": "csv", "splits": {split: str(folder / f"{name}.csv") for split, name in names.items()}}
-
-    return {
-        "name": "reviews",
-        "source": source(train="train", test="test"),
-        "columns": columns,
-        "labels": ["bad", "good"],
-        "representations": {"words": {"kind": "small_transformer", "epochs": 1}},
-        "evaluators": {"linear": {"kind": "linear"}},
-        "challenge_sets": {"clean": {"source": source(test="clean"), "columns": columns, "labels": ["bad", "good"]}},
-    }
+CUE = "ellipsis sign (…) (review)"
 
 
 def made(folder: Path, store: ResultStore, *, share: float) -> dict[str, PublishedResult]:
-    spec = parse_spec(content(folder, share=share))
+    spec = parse_spec(planted_reviews(folder, share=share))
     return {name: run_stage(name, spec, store=store).result for name in BEFORE}
 
 
@@ -149,7 +112,7 @@ def test_near_copies_are_of_one_group(tmp_path: Path, store: ResultStore) -> Non
         rows = [(text, ("bad", "good")[row // 5 % 2], row // 20) for row, text in enumerate(families)]
         csv.writer(file).writerows([("text", "label", "who"), *rows])
     spec = {
-        **content(tmp_path, share=0.0),
+        **planted_reviews(tmp_path, share=0.0),
         "source": {"format": "csv", "splits": {"train": str(tmp_path / "copies.csv")}},
         "challenge_sets": {},
         "holdout": {"test": 0.2},

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
 
 from aflite_assets.analysis.inputs.records import DATA_MAP_COLUMNS, DataMap, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
@@ -15,11 +14,11 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple
+from aflite_assets.specs.columns import ColumnsSpec, text_names
+from aflite_assets.specs.sources import MultipleChoiceSource
 from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_by_representation, score_files
-from aflite_assets.stages.shared.source_places import places_in_files, places_of
+from aflite_assets.stages.shared.source_places import places_in_files, places_of, source_of
 
 GIVEN = "attributes"
 """Stands for the evaluator in the names of maps that the dataset's attributes have."""
@@ -102,18 +101,16 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     Files and lines are null if a file's content has changed since, and for sources that are no files of rows.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
-    source: SourceSpec = TypeAdapter(SourceSpec).validate_python(made_from["source"])
+    source = source_of(raw_result)
     in_files = places_in_files(source, made_from["contents"]["source"])
     places = places_of(raw.row_ids, raw_result.summary["source_rows"], in_files)
-    texts = {"text": columns.text, "text_pair": columns.text_pair}
-    named = {name: given for name, given in texts.items() if given is not None and name in raw.table.column_names}
+    texts = text_names(source, columns)
+    named = {name: given for name, given in texts.items() if name in raw.table.column_names}
     if isinstance(source, MultipleChoiceSource):
-        # Answers have ids like "17/2"; answers in several columns are called "answer".
+        # Answers have ids like "17/2".
         ids = [source_id.rpartition("/") for source_id in raw.table["source_id"].to_pylist()]
         questions, numbers = pa.array([one[0] for one in ids]), pa.array([int(one[2]) for one in ids])
         places = pa.table([*places.columns, questions, numbers], schema=ANSWER_PLACES)
-        answers = as_tuple(source.answers)
-        named = {"text": " + ".join(as_tuple(source.question)), "text_pair": "answer" if answers[1:] else answers[0]}
     names = columns.features if isinstance(columns.features, tuple) and raw.modality == "features" else None
     scale = Scale.load(raw_result.path)
     mean, deviation = (None, None) if scale is None else (scale.mean, scale.deviation)

@@ -1,0 +1,73 @@
+"""Rows that a scan's result is shown with: a few of its class that carry a cue, the shortest texts first."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.errors import DataError
+from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.scan.marking import marked_text
+from aflite_assets.scan.rows import ScanRows
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """A row as the page shows it: `values` by column, texts with the carrying part marked; `image` a data URI or ""."""
+
+    values: Sequence[tuple[str, str]]
+    image: str = ""
+
+
+def carrier_rows(result: ScanResult, rows: ScanRows, *, most: int) -> dict[int, list[int]]:
+    """Return positions of rows of its class that carry each cue, by the cue's number; rows of one text are shown once.
+
+    Of a set of which a sample was scanned nothing is returned.
+    """
+    if len(rows) != len(result.carriers):
+        return {}
+    labels = np.where(rows.scanned, rows.labels, -1)
+    return {
+        cue.number: _distinct(cue, np.flatnonzero(result.carriers[:, cue.number] & (labels == label)), rows, most)
+        for cue in result.cues
+        if (label := rows.label_names.index(cue.label)) >= 0
+    }
+
+
+def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]:
+    """Return the first rows of different texts, of the shortest that the cue is read from."""
+    read = [rows.texts[name] for name in rows.texts if name in {one.source for one in cue.properties}]
+    texts = read or list(rows.texts.values())
+    if not texts:
+        return [int(row) for row in own[:most]]
+    first = {tuple(text[row] or "" for text in texts): int(row) for row in reversed(own.tolist())}
+    return [first[key] for key in sorted(first, key=lambda key: (sum(map(len, key)), first[key]))[:most]]
+
+
+def page_rows(
+    result: ScanResult, rows: ScanRows, *, most: int, thumbnail: Callable[[bytes], str | None]
+) -> Mapping[int, list[ExampleRow]]:
+    """Return the rows that the page shows of each cue; `thumbnail` makes a data URI of an encoded image."""
+    found = carrier_rows(result, rows, most=most)
+    return {cue.number: [_row(cue, rows, row, thumbnail) for row in found.get(cue.number, ())] for cue in result.cues}
+
+
+def _row(cue: Cue, rows: ScanRows, row: int, thumbnail: Callable[[bytes], str | None]) -> ExampleRow:
+    sources = {one.source for one in cue.properties}
+    texts = [(name, marked_text(texts[row] or "", cue, name)) for name, texts in rows.texts.items()]
+    columns = [(name, _value(rows.columns[name].values[row])) for name in rows.columns if name in sources]
+    if rows.images is None:
+        return ExampleRow([*texts, *columns])
+    from aflite_assets.data.images import read_image
+
+    try:
+        image = thumbnail(read_image(rows.images[row].as_py())) or ""
+    except DataError:  # the file is gone since it was scanned; its columns are shown
+        image = ""
+    return ExampleRow([*texts, *columns], image)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return "missing" if value != value else f"{value:g}"
+    return "missing" if value is None else str(value)

@@ -1,0 +1,119 @@
+"""Which part of a text makes it carry a cue, marked in HTML. The scan's page and the report show examples by this."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from markupsafe import Markup
+
+from aflite_assets.diagnostics.properties.artefacts import BLANKS, TYPOGRAPHY
+from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.properties.texts import SIGNS
+from aflite_assets.scan.properties.words import GROUPS
+from aflite_assets.text import MAX_SHOWN_CHARACTERS, printable
+
+Span = tuple[int, int]
+"""Where a part begins and ends in its text."""
+
+_SIGNS = {**TYPOGRAPHY, **BLANKS, **SIGNS}
+_WORDS = re.compile(r"the words? '(.+)'", re.DOTALL)
+_EDGE = re.compile(r"(begins|ends) with '(.+)'", re.DOTALL)
+_LONGEST_SIGN = 6
+"""Characters of the longest part that is looked for by a predicate."""
+
+_MOST_PARTS = 20
+"""A property that more parts of one text have is one of the whole text."""
+
+_BEFORE = 80
+"""Characters of a long text that are shown before its first marked part."""
+
+
+def carrying_parts(text: str, cue: Cue, source: str) -> list[Span]:
+    """Return the parts of a text that make it carry the cue, in order; none if it is the whole text, or a lack.
+
+    `source`: the name of the column that the text is of.
+    """
+    found: set[Span] = set()
+    for one in cue.properties:
+        if one.source == source:
+            found.update(_parts(text, one.name.removesuffix(f" ({source})")))
+    return _merged(sorted(found))
+
+
+def _parts(text: str, name: str) -> Iterable[Span]:
+    if (words := _WORDS.fullmatch(name)) is not None:
+        return _word_parts(text, r"\W+".join(map(re.escape, words[1].split())))
+    if (edge := _EDGE.fullmatch(name)) is not None:
+        return _edge_parts(text, edge[1] == "begins", edge[2])
+    if (group := name.partition(" such as ")[0]) in GROUPS:
+        return _word_parts(text, "|".join(sorted(GROUPS[group])))
+    return _sign_parts(text, name, _SIGNS[name]) if name in _SIGNS else ()
+
+
+def _word_parts(text: str, pattern: str) -> list[Span]:
+    found = re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)
+    return [one.span() for one in found]
+
+
+def _edge_parts(text: str, at_beginning: bool, edge: str) -> list[Span]:
+    pattern = r"\s+".join(map(re.escape, edge.split()))
+    found = re.search(rf"\A\s*({pattern})" if at_beginning else rf"({pattern})\s*\Z", text)
+    return [] if found is None else [found.span(1)]
+
+
+def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
+    """Return the shortest parts that have the property by themselves; of a property of an end, the sign at that end."""
+    if not has(text):
+        return []
+    if "begin" in name or name.startswith("ends ") or name.endswith(" end"):
+        return _ends(text, name)
+    for length in range(1, _LONGEST_SIGN + 1):
+        found = [
+            (start, start + length) for start in range(len(text) - length + 1) if has(text[start : start + length])
+        ]
+        if found:
+            return found if len(found) <= _MOST_PARTS else []
+    return []
+
+
+def _ends(text: str, name: str) -> list[Span]:
+    """Return the first sign or the last one; of blanks all that stand there."""
+    inner = len(text) - len(text.lstrip()), len(text.rstrip())
+    if name in BLANKS or name.startswith("blank "):
+        spans = [(0, inner[0]), (inner[1], len(text))]
+    elif name.startswith("ends "):
+        spans = [(inner[1] - 1, inner[1])]
+    elif name.startswith("begins "):
+        spans = [(inner[0], inner[0] + 1)]
+    else:
+        spans = []
+    return [one for one in spans if one[0] < one[1]]
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def marked_text(text: str, cue: Cue, source: str) -> Markup:
+    """Return a text as escaped HTML in which the parts that carry the cue are marked.
+
+    Of a long text at most `MAX_SHOWN_CHARACTERS` are shown, with the first marked part among them.
+    """
+    parts = carrying_parts(text, cue, source)
+    first = parts[0][0] if parts else 0
+    start = 0 if first < MAX_SHOWN_CHARACTERS - _BEFORE else first - _BEFORE
+    end = min(len(text), start + MAX_SHOWN_CHARACTERS)
+    pieces, place = [Markup("…" if start else "")], start
+    for low, high in parts:
+        if low >= end:
+            break
+        pieces.append(
+            Markup("{}<mark>{}</mark>").format(printable(text[place:low]), printable(text[low : min(high, end)]))
+        )
+        place = min(high, end)
+    return Markup().join([*pieces, printable(text[place:end]), Markup("…" if end < len(text) else "")])

@@ -1,0 +1,17 @@
+"""The field `scan` of a dataset's YAML file: whether a run goes on with a dataset that has an artefact. In no key."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from aflite_assets.specs.models import StrictSpec
+
+
+class ScanSpec(StrictSpec):
+    """What a run does after the scan for cues."""
+
+    stop: Literal["never", "artefact"] = Field(
+        "never",
+        description="artefact: if the scan finds one, no model is trained until the data are mended; never: a run goes "
+        "on whatever the scan finds",
+    )

@@ -17,6 +17,7 @@ from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sample import SampleSpec, check_sample_fits
 from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
+from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
 Seed = Annotated[int, Field(ge=0)]
@@ -87,26 +88,6 @@ class AnnotationsSpec(TableFormat):
     def paths(self) -> list[Path]:
         """The files, in their order."""
         return [Path(name) for name in as_tuple(self.files)]
-
-
-class WarmupSpec(StrictSpec):
-    """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
-
-    size: Count | Literal["auto"] = Field(
-        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
-    )
-    draw: Literal["by_class", "random"] = Field(
-        "by_class",
-        description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
-        "papers, which filter: {preset: paper} sets",
-        exclude_if=lambda draw: draw == "by_class",  # so that results which it does not concern are found again
-    )
-
-    @model_validator(mode="after")
-    def _curves_are_drawn_by_class(self) -> Self:
-        if self.size == "auto" and self.draw == "random":
-            raise ValueError("draw is random, but the samples of size auto are drawn by class; leave draw out")
-        return self
 
 
 Collected = Literal["constructed", "adversarially"]

@@ -5,8 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.specs.warmup import WarmupSpec
 
 
 def _refuses(content: dict[str, Any], message: str, **changes: Any) -> None:

@@ -9,9 +9,10 @@ from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.settings import check_sizes
 from aflite_assets.data.sampling import resolve_count
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
 from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.specs.warmup import WarmupSpec
 
 LARGEST_SAMPLE = 0.16
 """Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""

@@ -16,7 +16,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models import (
     EncoderSpec,
@@ -28,6 +28,7 @@ from aflite_assets.specs.models import (
     SmallTransformerSpec,
     TextModelSpec,
 )
+from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_train_sample, sampled_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, sample_misfits, warmup_rows

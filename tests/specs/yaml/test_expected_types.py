@@ -2,11 +2,12 @@ from typing import Any, Literal
 
 import pytest
 
-from aflite_assets.specs.dataset import ClassNames, WarmupSpec
+from aflite_assets.specs.dataset import ClassNames
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models import EvaluatorSpec, Name
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sources import Files, LabelledFolder
+from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.specs.yaml.expected_types import is_count, wish_of_kind
 
 QUOTES = "yes/no/on/off and true/false are booleans in YAML; put it in quotes"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.sizes import filter_settings, sample_misfits, warmup_rows
 from tests.small_datasets import template_pairs
 

@@ -1,0 +1,28 @@
+"""The model of `warmup` in a dataset's YAML file: the rows that encoders are trained on, and how they are drawn."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from aflite_assets.specs.filter import Count
+from aflite_assets.specs.models import StrictSpec
+
+
+class WarmupSpec(StrictSpec):
+    """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
+
+    size: Count | Literal["auto"] = Field(
+        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
+    )
+    draw: Literal["by_class", "random"] = Field(
+        "by_class",
+        description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
+        "papers, which filter: {preset: paper} sets",
+        exclude_if=lambda draw: draw == "by_class",  # so that results which it does not concern are found again
+    )
+
+    @model_validator(mode="after")
+    def _curves_are_drawn_by_class(self) -> Self:
+        if self.size == "auto" and self.draw == "random":
+            raise ValueError("draw is random, but the samples of size auto are drawn by class; leave draw out")
+        return self

@@ -40,7 +40,7 @@ INDENTED = "write them below it as indented lines of `key: value`"
         (Count | Literal["auto"], None, f"{COUNT}, or one of 'auto'; write it there"),
         (dict[Name, Count], 5, f"must be a mapping of names to {COUNT.removeprefix('must be ')}; {INDENTED}"),
         (dict[str, str | None], "a", f"must be a mapping of names to text; {INDENTED}"),
-        (WarmupSpec, None, f"must be a mapping with keys among ['size']; {INDENTED}"),
+        (WarmupSpec, None, f"must be a mapping with keys among ['size', 'draw']; {INDENTED}"),
         (
             ReportSpec | None,
             [1],

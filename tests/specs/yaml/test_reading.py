@@ -349,7 +349,7 @@ ALIASES = ",".join(["*a"] * 5_000)
 def test_long_texts_are_not_repeated_until_memory_runs_out(path: Path, text: str) -> None:
     path.write_text(text)
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     try:
         with pytest.raises(
             SpecError, match=r"tiny\.yaml: line [12]: .*come to over 4194304 characters; no dataset needs"
@@ -359,7 +359,7 @@ def test_long_texts_are_not_repeated_until_memory_runs_out(path: Path, text: str
     finally:
         tracemalloc.stop()
     assert peak < 100_000_000
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 5  # repeated without end it takes minutes
 
 
 def test_a_file_without_repeats_is_never_too_long(path: Path) -> None:

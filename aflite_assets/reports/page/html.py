@@ -94,7 +94,10 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "cautions": summary.cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
         "cues": _cues(analysis, inputs),
-        "checks": listings.check_table(analysis.checks),
+        "checks": listings.check_table([one for one in analysis.checks if one.applies], title="Checks that apply"),
+        "skipped_checks": listings.check_table(
+            [one for one in analysis.checks if not one.applies], title="Skipped checks"
+        ),
         "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},

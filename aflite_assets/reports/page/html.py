@@ -24,7 +24,7 @@ from aflite_assets.reports.figures import (
     model_figures,
     representation_figures,
 )
-from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
+from aflite_assets.reports.figures.accuracy_bars import screen_bars
 from aflite_assets.reports.figures.marked_rows import marked_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
@@ -83,7 +83,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "facts": facts,
         "first": first,
         "first_rows": marked_rows(inputs, first.cues, first.leaning),
-        "first_bars": accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets),
+        "first_bars": screen_bars(analysis, first),
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,

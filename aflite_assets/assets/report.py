@@ -42,6 +42,7 @@ def benchmark_report(
     context.log.info(f"Report: {links.get('report_link', links['report']).value}")
     context.log.info(f"Dataset folder: {folder}")
     metadata = {
+        "finding": dg.MetadataValue.md(obtained.result.summary["first_screen"]),
         "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
         **links,
         "checks": dg.MetadataValue.text("\n".join(obtained.result.summary["checks"])),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.text import percent
 from aflite_assets.wording import counted
 
@@ -63,6 +64,11 @@ class AccuracyBars:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
             said.append(f"on {group.test_set}: {', '.join(means) or 'no result'}")
         return f"Accuracy of {self.evaluator}, by what it was trained on; {'; '.join(said)}."
+
+
+def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
+    """Return the chart of the evaluator and the test sets that a first screen names; None if there is no accuracy."""
+    return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets)
 
 
 def accuracy_bars(

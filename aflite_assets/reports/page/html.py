@@ -24,7 +24,7 @@ from aflite_assets.reports.figures import (
     model_figures,
     representation_figures,
 )
-from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
+from aflite_assets.reports.figures.accuracy_bars import screen_bars
 from aflite_assets.reports.figures.marked_rows import marked_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
@@ -84,7 +84,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "facts": facts,
         "first": first,
         "first_rows": marked_rows(inputs, first.cues, first.leaning),
-        "first_bars": accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets),
+        "first_bars": screen_bars(analysis, first),
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,
@@ -95,7 +95,10 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "cautions": summary.cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
         "cues": _cues(analysis, inputs),
-        "checks": listings.check_table(analysis.checks),
+        "checks": listings.check_table([one for one in analysis.checks if one.applies], title="Checks that apply"),
+        "skipped_checks": listings.check_table(
+            [one for one in analysis.checks if not one.applies], title="Skipped checks"
+        ),
         "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},

@@ -10,7 +10,9 @@ from markupsafe import Markup
 
 from aflite_assets.analysis.filtering import filter_outcome, removed_by_class, still_predicted
 from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.reports.figures.accuracy_bars import AccuracyBars
 from aflite_assets.reports.sentences.filtering import filtering_sentence, still_predicted_sentence
+from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.text import count, listed, one_line, percent, short, value_text
 
@@ -69,6 +71,30 @@ def _markdown(table: Table) -> str:
     rows = "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *lines))
     title = f"**{escape_markdown(table.of)}**" if table.of else ""
     return "\n\n".join(filter(None, [title, *map(escape_markdown, table.notes), rows]))
+
+
+def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
+    """Return the first screen of the page as Markdown: the finding, what to do, the chart as a table, and limits."""
+    parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
+    if first.to_do:
+        parts.append(f"**What to do:** {escape_markdown(first.to_do.replace('`', ''))}")
+    if first.command:
+        parts.append(f"`{one_line(first.command).replace('`', '')}`")
+    if bars is not None:
+        parts.append(_bars_markdown(bars))
+    if first.limits:
+        parts.append("**What limits this:** " + " ".join(escape_markdown(one.text) for one in first.limits))
+    return "\n\n".join(parts)
+
+
+def _bars_markdown(bars: AccuracyBars) -> str:
+    labels = [bar.label for bar in bars.groups[0].bars]
+    lines = [
+        [escape_markdown(f"{bars.evaluator}, accuracy in %"), *labels],
+        ["---", *("---:" for _ in labels)],
+        *([escape_markdown(one.test_set), *(escape_markdown(bar.text) for bar in one.bars)] for one in bars.groups),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def dataset_card(

@@ -252,13 +252,14 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...]) -> I
     small = [facts.test_set[name] for name in test_sets if facts.test_set[name].rows < SMALL_TEST_SET]
     if small:
         sizes = listed([f"“{short(one.name, _LONGEST)}” {count(one.rows)}" for one in small])
-        yield Limit(f"Few test rows, so wide intervals: {sizes}.", "models")
+        yield Limit(f"Few test rows, so wide intervals: {sizes}.", "overview")
     if facts.missing_sets:
-        yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "models")
+        yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "overview")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):
         yield Limit(
             f"{counted(unfinished, 'training')} of {count(len(analysis.of(TRAININGS)))} have no result.", "models"
         )
     if evaluator and fewest > 1:
-        passed = "" if failed or not analysis.checks else "; every check that applies passed"
-        yield Limit(f"It rests on {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "models")
+        outcomes = {check.outcome for check in analysis.checks} - {"skipped"}
+        passed = "; every check that applies passed" if outcomes == {"passed"} else ""
+        yield Limit(f"It rests on {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "overview")

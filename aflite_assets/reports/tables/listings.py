@@ -126,14 +126,14 @@ def settings_table(title: str, values: Mapping[str, object], name: str = "settin
     return _listing(name, title, ["name", "value"], rows)
 
 
-def check_table(checks: Sequence[CheckOutcome]) -> Table:
+def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
     """Every check with its outcome: those that did not pass first, those that do not apply last."""
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]
     rows = [[cells.value(text, strong=text == "failed") for text in each] for each in texts]
     about = "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why."
-    return _listing("checks", "All checks", heads, rows, about)
+    return _listing("checks", title, heads, rows, about)
 
 
 def _listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:

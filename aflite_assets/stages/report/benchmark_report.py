@@ -48,8 +48,10 @@ def run(
     The page holds its rows and pictures, and is kept once. `layouts.json` has every table as the papers lay it out,
     `tables.json` as Markdown, and `figures.json` says what each of `figures/<name>.png` shows.
     """
+    from aflite_assets.reports.figures.accuracy_bars import screen_bars
     from aflite_assets.reports.figures.all_figures import report_pictures
     from aflite_assets.reports.page import html, json_report, markdown
+    from aflite_assets.reports.sentences.first_screen import first_screen
     from aflite_assets.reports.sentences.verdict import verdict_texts
     from aflite_assets.reports.tables.all_tables import shown_tables
 
@@ -65,8 +67,9 @@ def run(
     write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(folder / "report.json")
-    verdicts = verdict_texts(analysis)
+    verdicts, first = verdict_texts(analysis), first_screen(analysis, from_files=shown.from_files)
     return {
+        "first_screen": markdown.first_screen_markdown(first, screen_bars(analysis, first)),
         "test_sets": [test.name for test in analysis.facts.test_sets],
         "verdict": verdicts[0].code if verdicts else None,
         "checks": failed_lines(analysis.checks),

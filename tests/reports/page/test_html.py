@@ -98,8 +98,8 @@ def hostile_page(hostile: BenchmarkData) -> str:
 def test_sections_come_in_order(page: Page) -> None:
     ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
     expected = (
-        "verdict-title reasons-title overview-title curve-title falls-title rows says accuracy in-distribution "
-        "challenge zero-shot leanings paired filtering predictability examples settings words reading"
+        "verdict-title reasons-title curve-title examples rows filtering predictability overview-title accuracy "
+        "challenge in-distribution zero-shot paired falls-title leanings says settings words reading"
     )
     assert ids == expected.split()
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.page.markdown import escape_markdown, plain_table, tables_markdown
+from aflite_assets.reports.figures.accuracy_bars import screen_bars
+from aflite_assets.reports.page.markdown import (
+    escape_markdown,
+    first_screen_markdown,
+    plain_table,
+    tables_markdown,
+)
+from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY
 from aflite_assets.reports.tables.all_tables import SHOWN, shown_tables
 from aflite_assets.reports.tables.challenge_tables import CHALLENGE_SETS
@@ -155,3 +162,18 @@ def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
             lines = [re.sub(r"\\.", "", line) for line in block.splitlines() if line.startswith("|")]
             assert len({line.count("|") for line in lines}) <= 1
     assert "any &lt;/th&gt;" in tables_markdown(found["zero_shot_roberta"])
+
+
+def test_the_first_screen_is_the_same_in_markdown(by_hand: BenchmarkData, hostile: BenchmarkData) -> None:
+    analysis = analyse(by_hand)
+    first = replace(first_screen(analysis, from_files=False), evaluator="p", representation="a", test_sets=("test",))
+    shown = first_screen_markdown(first, screen_bars(analysis, first))
+    assert shown.startswith(f"**{first.badge}:** ")
+    assert (
+        "| p, accuracy in % | all rows | random rows | filtered |\n| --- | ---: | ---: | ---: |\n| test | 75.0 "
+        in shown
+    )
+    assert "**What limits this:** " in shown
+    analysis = analyse(hostile)
+    screen = first_screen(analysis, from_files=True)
+    assert "<script" not in first_screen_markdown(screen, screen_bars(analysis, screen))

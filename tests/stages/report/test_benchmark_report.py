@@ -148,6 +148,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     assert report["tables"]["accuracies"][0]["test_set"] == "test"
     assert result.summary["verdicts"] == [f"given: {report['verdict']['sentence']}"]
     assert result.summary["verdict"] == report["verdict"]["code"]
+    assert result.summary["first_screen"].startswith("**Cannot tell:** ")
     assert result.summary["verdicts"][0].startswith("given: Cannot tell: the rows are predictable")
     assert {row["test_set"] for row in report["tables"]["accuracies"] if row["top"] == 5} == {"test", "all", "some"}
     assert sum(row["rows"] for row in _rows(walk, "predictability_by_iteration", iteration=0)) == 480

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD
+from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
@@ -27,6 +27,8 @@ REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     # The column is only the name of such a cue: what goes with it (the site, the year) also shows in texts and images.
     "attribute": ("rebalance", "drop"),
     "date": ("rebalance", "drop"),
+    # What is measured may be the task, whatever the unit that it was recorded in.
+    CONVERSION: ("rebalance", "drop"),
 }
 """Remedies by the kind of a property, the default first. All other kinds are rebalanced."""
 

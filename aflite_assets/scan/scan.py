@@ -9,6 +9,7 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
+from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
@@ -209,7 +210,11 @@ def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> 
 def _surface(
     rows: ScanRows, extracted: Extracted, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]]
 ) -> SurfaceAccuracy | None:
-    artefacts = [[rule for rule in own if is_artefact(rule, extracted.properties)] for own in rules]
+    properties = extracted.properties
+    artefacts = [
+        [rule for rule in own if is_artefact(rule, properties) and _kind(rule, properties) != CONVERSION]
+        for own in rules
+    ]
     return surface_accuracy(extracted.properties, rows.labels, extracted.units, cuts, artefacts, fewest=FEWEST_CARRIERS)
 
 
@@ -372,9 +377,16 @@ def _cues(
     cues = []
     for place, (lead, same) in enumerate(ordered):
         cue = _cue(place, lead, same, rows.labels[scanned], rows.label_names, extracted.properties)
+        beside = [*same, *([] if (stronger := by[place]) is None else [ordered[stronger][0]])]
+        if cue.reason == "artefact" and lead.kind == CONVERSION and any(map(_is_range, beside)):
+            cue = replace(cue, reason=None)  # these numbers may only be usual sizes
         elsewhere = measure_elsewhere(carried[place], lead.rule.label, lead.balanced, rows, extracted.units)
         cues.append(replace(cue, explained_by=by[place], elsewhere=elsewhere))
     return tuple(cues), np.column_stack(carried) if carried else np.zeros((len(rows), 0), dtype=bool)
+
+
+def _is_range(one: Found) -> bool:
+    return any(part.form == "number" for part in one.rule.parts)
 
 
 def _cue(

@@ -234,3 +234,28 @@ def test_texts_of_a_pair_have_the_names_of_the_source() -> None:
     assert list(rows_of_examples(pairs, text_names=names).texts) == ["premise", "hypothesis"]
     alike = {"text": "answer", "text_pair": "answer"}
     assert list(rows_of_examples(pairs, text_names=alike).texts) == ["text", "text_pair"]
+
+
+def _lengths(rng: np.random.Generator, values: np.ndarray, labels: np.ndarray) -> ScanRows:
+    columns = {"length": TableColumn("column", values), "x": TableColumn("column", rng.normal(size=len(labels)))}
+    return build_rows(labels, 2, columns=columns)
+
+
+def test_a_unit_that_was_converted_is_an_artefact() -> None:
+    rng = np.random.default_rng(3)
+    labels, values = draw_labels(rng, 2_000, [0.5, 0.5]), np.round(rng.normal(600, 150, 2_000))
+    converted = (labels == 1) & (rng.random(2_000) < 0.5)
+    values[converted] = np.round(np.round(values[converted] / 25.4) * 25.4)
+    result = scan_rows(_lengths(rng, values, labels), settings=SETTINGS, seed=0)
+    assert (result.verdict, result.artefacts[0].kind) == ("artefact", "conversion")
+    assert result.artefacts[0].name == "length is a whole number of inches (25.4 mm)"
+    assert headline(result).startswith("Found 1 artefact that tells the label (“length is a whole number of inches")
+
+
+def test_a_usual_size_that_is_a_whole_number_of_another_unit_is_none() -> None:
+    rng = np.random.default_rng(4)
+    labels = draw_labels(rng, 2_000, [0.5, 0.5])
+    values = np.round(np.where(labels == 1, rng.normal(609.6, 2, 2_000), rng.normal(600, 150, 2_000)))
+    result = scan_rows(_lengths(rng, values, labels), settings=SETTINGS, seed=0)
+    assert {cue.kind for cue in result.cues} >= {"column", "conversion"}
+    assert (result.verdict, result.artefacts) == ("candidates", ())

@@ -127,6 +127,7 @@ CHANGES: dict[str, Any] = {
     "forgettables": {"net": {"model": {"kind": "timm_image", "architecture": "resnet10t"}}},
     "report": {"scatter_features": [1, 0]},
     "refresh": "never",
+    "scan": {"stop": "artefact"},
 }
 
 

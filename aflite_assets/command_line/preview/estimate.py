@@ -31,6 +31,7 @@ from aflite_assets.command_line.preview.model_timing import (
     weights_are_here,
 )
 from aflite_assets.command_line.preview.run_plan import RunPlan, fits
+from aflite_assets.command_line.preview.scan_timing import ScanTiming, measure_scan
 from aflite_assets.command_line.preview.weak_models import ASSUMED_SHARE, PlannedWeakModel, rows_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
@@ -47,6 +48,7 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.stages.data.cue_scan import most_scanned
 from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
@@ -169,6 +171,7 @@ def estimate_cost(
         CostLine("all stages", "their process", (Work(1, "start", started_in),)),
         CostLine("all stages", "what any data need", (Work(1, "run of few rows", few_rows),)),
     ]
+    lines.append(_scan_line(raw, plan, timings))
     lines += _sample_lines(spec.sample, plan, timings)
     for name, encoder in spec.representations.items():
         lines += _encoder_lines(name, encoder, plan, timings)
@@ -232,6 +235,10 @@ class TimingCache:
         self._log("measuring all stages on few rows")
         return few_rows_seconds()
 
+    def scan(self) -> ScanTiming:
+        """The scan for cues."""
+        return self._once(("the scan for cues", None), lambda: measure_scan(self._train))
+
     def neural(self, settings: NeuralModelSpec) -> NeuralTiming | None:
         """Training and prediction of a neural model, with batches as large as on the whole train split."""
         settings = settings.for_rows(self._plan.rows["train"])
@@ -276,6 +283,13 @@ class TimingCache:
             self._measured[key] = measure()
         timing: Timing = self._measured[key]
         return timing
+
+
+def _scan_line(raw: Examples, plan: RunPlan, timings: TimingCache) -> CostLine:
+    """The scan of the train split, and what its properties are in all other sets."""
+    most, timing = most_scanned(raw.modality), timings.scan()
+    rows = sum(min(count, most) for count in (plan.rows["train"], *plan.test_rows.values()))
+    return CostLine("cue_scan", "all properties", (Work(1, "start", timing.start), Work(rows, "row", timing.row)))
 
 
 def _sample_lines(sample: SampleSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:

@@ -14,8 +14,11 @@ import numpy as np
 Reason = Literal["declared", "artefact"]
 """Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
 
+CONVERSION = "conversion"
+"""Kind of a number that is a whole one in another unit: how it was recorded, not how large it is."""
+
 ARTEFACTS = frozenset(
-    {"typography", "blanks", "order", "identifier", "file format", "missing values", "position", "copies"}
+    {"typography", "blanks", "order", "identifier", "file format", "missing values", "position", "copies", CONVERSION}
 )
 """Kinds of properties that are artefacts by nature."""
 

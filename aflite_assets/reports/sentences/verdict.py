@@ -441,13 +441,19 @@ class VerdictWords:
         if self.effect == "mixed":
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], _MOST_NAMED)
             return f"all rows for training, unless rows like those of {where} are what matters to you."
-        tests, how = "the filtered test rows", "how much a model leans on the shortcut"
+        tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
         if self.effect == "harms":
             return f"all rows for training{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
         lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
         if self.comparisons:
             return f"{lead}; for training nothing is shown."
         return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
+
+    def leant_on(self) -> str:
+        """Name what filtered test rows show; a property is called the shortcut only if it was found to be one."""
+        if self.verdict.shortcut:
+            return "the shortcut"
+        return "what was removed" if self.leaning is None else property_name(self.leaning)
 
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
         """Which rows to use if filtered beats its control, by what is shown against all rows."""

@@ -20,6 +20,8 @@ UNITS: Mapping[tuple[str, str], float] = {
 }
 """Units that are converted, with how much one of the first is in the second."""
 
+_WHOLE = "a whole number of "
+
 _MULTIPLES = (5, 10, 100)
 """Of the last digit that is written."""
 
@@ -29,6 +31,11 @@ _BY_CHANCE = 0.1
 
 _FEWEST_VALUES, _FEWEST_ON_GRID = 100, 10
 """Different numbers that a column needs, and that must lie on the grid: else it is about single values."""
+
+
+def is_conversion(grid: str) -> bool:
+    """Return True if the name of a grid is that of another unit."""
+    return grid.startswith(_WHOLE)
 
 
 def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -46,7 +53,7 @@ def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield f"a multiple of {multiple * step:g}", on_grid
     for (counted, written), unit in UNITS.items():
         if step / unit <= _BY_CHANCE and (on_grid := _on_grid(values, different, unit, step)) is not None:
-            yield f"a whole number of {counted} ({unit:.5g} {written})", on_grid
+            yield f"{_WHOLE}{counted} ({unit:.5g} {written})", on_grid
 
 
 def _step(different: np.ndarray) -> float | None:

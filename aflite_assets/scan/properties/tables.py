@@ -6,8 +6,8 @@ from datetime import datetime
 
 import numpy as np
 
-from aflite_assets.diagnostics.properties.artefacts import is_identifier
-from aflite_assets.scan.properties.number_grids import grids
+from aflite_assets.diagnostics.properties.artefacts import CONVERSION, is_identifier
+from aflite_assets.scan.properties.number_grids import grids, is_conversion
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
 from aflite_assets.scan.rows import TableColumn
 
@@ -128,7 +128,8 @@ def _frequent_numbers(
         yield info, whole
     for grid, on_grid in grids(values):
         names = f"{name} is {grid}", f"{name} is not {grid}"
-        yield info_of(column.role, names[0], absent=names[1], source=name, declared=declared), on_grid
+        kind = CONVERSION if is_conversion(grid) else column.role
+        yield info_of(kind, names[0], absent=names[1], source=name, declared=declared), on_grid
     if not isinstance(column.values, np.ndarray):
         yield from _decimals(name, column, values, declared, fewest)
 

@@ -40,6 +40,11 @@ MOST_IMAGES = 20_000
 SCAN_FILE = "scan.json"
 
 
+def most_scanned(modality: str) -> int:
+    """Return how many rows of a set are scanned, for one kind of input; of a larger set a random sample is."""
+    return MOST_IMAGES if modality == "image" else MOST_ROWS
+
+
 class CueScanSettings(StageSettings):
     """What `cue_scan` reads of a dataset's file."""
 
@@ -66,7 +71,7 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
         settings=ScanSettings(
             irrelevant=(*settings.irrelevant, *settings.planted),
             threads=available_cores(),
-            most_rows=MOST_IMAGES if raw.modality == "image" else MOST_ROWS,
+            most_rows=most_scanned(raw.modality),
         ),
         seed=settings.seed,
         others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},

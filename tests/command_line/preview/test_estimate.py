@@ -101,6 +101,7 @@ def test_one_network_is_measured_once(digits: Foreseen) -> None:
     assert digits.measured == [
         "measuring all stages on few rows",
         "measuring the start of a process",
+        "measuring the scan for cues",
         "measuring training and prediction of timm_image",
         "measuring the filter's classifiers",
         "measuring fits of linear",
@@ -175,7 +176,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
     assert [line.stage for line in foreseen.estimate.lines] == [
-        "all stages", "all stages", "filtered_sets", "evaluator_models", "evaluator_models", "evaluator_models",
+        "all stages", "all stages", "cue_scan", "filtered_sets", *["evaluator_models"] * 3,
     ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
@@ -305,3 +306,10 @@ def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> N
         "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
     }  # fmt: skip
     assert foreseen.measured.count("measuring training and prediction of timm_image") == 1
+
+
+def test_the_scan_is_counted_with_the_rows_of_every_set(digits: Foreseen) -> None:
+    assert _work(digits.estimate, "cue_scan", "all properties") == {"start": 1, "row": 150 + 40 + 30}
+    scan = next(line for line in digits.estimate.lines if line.stage == "cue_scan")
+    assert scan.seconds is not None
+    assert 0 < scan.seconds < 60

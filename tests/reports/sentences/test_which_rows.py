@@ -11,6 +11,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.rules.dataset_verdict import dataset_verdict
 from aflite_assets.reports.sentences.verdict import verdict_texts
+from tests.planted_leanings import leaning_inputs
 from tests.planted_reports import done_cell, hans
 from tests.reports.sentences.test_verdict import MEND, WORD, started, verdict_text, with_shortcut
 
@@ -226,4 +227,14 @@ def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, ran
     assert use(marked(planted, shares)) == (
         "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
         f"{said}"
+    )
+
+
+def test_nothing_is_called_a_shortcut_that_was_not_found_to_be_one(planted: BenchmarkData) -> None:
+    data = marked(planted, OPEN)
+    data = replace(data, leanings=(leaning_inputs(data, reason=None),))
+    assert verdict_text(data, "roberta").code == "leans_on"
+    assert use(data) == (
+        "Use: the filtered test rows to see how much a model leans on the attribute mark; for training nothing is "
+        "shown."
     )

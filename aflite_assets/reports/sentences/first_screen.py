@@ -247,7 +247,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...]) -> I
     fewest = min((sum(name == train_set for name, _ in seeds) for train_set, _ in seeds), default=0)
     if evaluator and fewest < 2:
         yield Limit(
-            f"“{evaluator}” was trained with one seed only, so how much training moves it is unknown.", "models"
+            f"“{evaluator}” was trained with one seed only, so how much training moves it is unknown.", "overview"
         )
     small = [facts.test_set[name] for name in test_sets if facts.test_set[name].rows < SMALL_TEST_SET]
     if small:
@@ -257,7 +257,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...]) -> I
         yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "overview")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):
         yield Limit(
-            f"{counted(unfinished, 'training')} of {count(len(analysis.of(TRAININGS)))} have no result.", "models"
+            f"{counted(unfinished, 'training')} of {count(len(analysis.of(TRAININGS)))} have no result.", "overview"
         )
     if evaluator and fewest > 1:
         outcomes = {check.outcome for check in analysis.checks} - {"skipped"}

@@ -362,7 +362,7 @@ def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:
     assert line()[:2] == ["vectors", "never"]
     assert line()[4] == "F" * 16
     size = float(line()[5])
-    assert (size > 1, line()[6]) == (True, "MB")
+    assert (size > 1, line()[6]) == (True, "kB")
     run("refresh", "vectors")
     _edit(vectors, title="Other")
     now = line()

@@ -104,7 +104,7 @@ def test_the_baseline_without_biases_stands_in_the_table(circles: Tables) -> Non
     )
     # The best line at a distance from the middle gets 70 % of circles that are 1 and 3 wide.
     assert linear <= 0.7
-    assert rbf_svm >= 0.97
+    assert 0.94 <= rbf_svm <= 0.975  # flipped labels, which its two features cannot show
 
 
 def test_the_rbf_svm_trained_on_filtered_circles_solves_unbiased_ones(circles: Tables) -> None:

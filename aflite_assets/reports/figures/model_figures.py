@@ -108,7 +108,7 @@ def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: in
     panels[0, 0].set_ylim(0, 104)
     for panel in panels[:, 0]:
         panel.set_ylabel(_accuracy_text({unit}), fontsize=9)
-    return drawing.picture(figure, "; ".join(map(_in_words, falls)))
+    return drawing.picture(figure, ". ".join(map(_in_words, falls)))
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:

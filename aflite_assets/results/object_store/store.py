@@ -373,7 +373,9 @@ class ObjectResultStore(ResultStore):
             if mark is None:
                 written = self.bucket.put_new(name, body)
             elif _asked(mark[0]) > asked:
-                log(f"another machine asked for {asset} of {partition!r} later: its {mark[0]['key']} stays current")
+                # Two machines that made the same result at once agree about what is current.
+                if mark[0]["key"] != result.key:
+                    log(f"another machine asked for {asset} of {partition!r} later: its {mark[0]['key']} stays current")
                 return
             else:
                 written = self.bucket.put_over(name, body, mark[1].etag)

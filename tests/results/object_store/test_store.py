@@ -85,11 +85,20 @@ def test_a_result_travels_between_processes(here: ObjectResultStore, there: Obje
     assert "folder=" in repr(sent)
 
 
+@pytest.mark.parametrize("seconds_later", [-1, 0, 1])  # the clock may strike between the two machines' requests
 def test_the_loser_of_a_race_takes_the_winners_result(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names
+    here: ObjectResultStore,
+    there: ObjectResultStore,
+    names: Names,
+    seconds_later: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both_at_work = threading.Barrier(2)
     lines: list[str] = []
+    begun = here.bucket.now()
+    monkeypatch.setattr(
+        ObjectResultStore, "_moment", lambda store, *_: begun + timedelta(seconds=seconds_later * (store is there))
+    )
 
     def work(store: ObjectResultStore, text: str) -> PublishedResult:
         def write(draft: Draft) -> Mapping[str, Any]:

@@ -90,9 +90,8 @@ def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Itera
         else "Raise n_partitions, or lower target_size."
     )
     yield (
-        f"In the last slice (iteration {last.iteration}) {last.tied_at_cutoff} rows, more than a slice "
-        f"({settings.slice_size}), shared the cut-off score of {last.cutoff:.3f}: which of them were removed was drawn "
-        f"at random. {remedy}"
+        f"Where the filter ended (iteration {last.iteration}), {last.tied_at_cutoff} rows had the same predictability, "
+        f"{last.cutoff:.3f}. A slice has {settings.slice_size}, so those that went were drawn at random. {remedy}"
     )
 
 

@@ -33,7 +33,8 @@ class TestSetFacts:
     """One `TestSet`: `rows` and `groups` are numbers, and the classes of `class_map` names.
 
     `filtered_rows`: by representation the rows that the filter kept. `ranked`: whether top-5 accuracies are known.
-    `own_laws`: representations with test rows of their own for other train sets than filtered.
+    `own_laws`: representations with test rows of their own for other train sets than filtered. `largest_class`: the
+    share of the rows that have the most frequent class, in [0, 1]; None without rows, or if `chance` is known.
     """
 
     __test__ = False  # no test class
@@ -55,6 +56,7 @@ class TestSetFacts:
     parts: tuple[PartFacts, ...]
     ranked: bool
     own_laws: tuple[str, ...]
+    largest_class: float | None = None
 
     @cached_property
     def part(self) -> Mapping[PartName, PartFacts]:
@@ -173,6 +175,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
     """Return the facts of a test set; `label_names` are the dataset's, `ranked` if top-5 accuracies are known."""
+    asks_class = one.chance is None and len(one.labels) > 0
     mapped = [one.label_names[to] if to >= 0 else None for to in ([] if one.class_map is None else one.class_map)]
     return record_of(
         TestSetFacts,
@@ -184,6 +187,7 @@ def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> Te
         filtered_rows={name: int(kept.sum()) for name, kept in one.kept.items()},
         parts=_parts(one) if one.challenge else (),
         ranked=ranked,
+        largest_class=float(np.bincount(one.labels).max() / len(one.labels)) if asks_class else None,
         own_laws=tuple(dict.fromkeys(name for name, train_set in one.own_kept if train_set != "filtered")),
     )
 

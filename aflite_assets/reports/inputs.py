@@ -17,7 +17,8 @@ from aflite_assets.data.examples import Examples
 class ReportInputs:
     """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
 
-    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it.
+    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it, and
+    `counterexamples` those of other classes.
     """
 
     examples: Examples
@@ -27,6 +28,7 @@ class ReportInputs:
     similarities: Mapping[str, tuple[ClassBlocks, ...]]
     evidence: tuple[EvidenceTable, ...]
     cue_rows: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    counterexamples: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     @property
     def from_files(self) -> bool:

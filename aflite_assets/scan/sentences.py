@@ -82,8 +82,8 @@ def reach_sentence(result: ScanFacts) -> str:
     best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
     ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
     return (
-        f"With so many rows, a cue of less than {ends} balanced accuracy can be missed; what is no property that was "
-        "tested is not seen at all."
+        f"With {result.rows:,} rows, a cue of less than {ends} balanced accuracy can be missed. A cue that is none of "
+        "the properties tested is not seen at all."
     )
 
 

@@ -87,9 +87,8 @@ def test_training_sets_over_half_of_the_pool() -> None:
 def test_more_than_a_slice_tied() -> None:
     messages = sentences(record(tied_at_cutoff=101), record(iteration=1, tied_at_cutoff=250), last())
     assert messages == (
-        "In the last slice (iteration 1) 250 rows, more than a slice (100), shared the cut-off score of 1.000: which "
-        "of them were removed was drawn at random. Those rows are always predicted: lower target_size, so that they "
-        "all can go.",
+        "Where the filter ended (iteration 1), 250 rows had the same predictability, 1.000. A slice has 100, so those "
+        "that went were drawn at random. Those rows are always predicted: lower target_size, so that they all can go.",
     )
     under = sentences(record(tied_at_cutoff=250, cutoff=0.9), last())
     assert under[0].endswith("Raise n_partitions, or lower target_size.")
@@ -109,7 +108,9 @@ def test_a_run_carries_its_warnings() -> None:
     )
     assert len(result.warnings) == 2
     assert result.warnings[0].startswith("From iteration 4 on, train_size 35 is over half of the pool (60 rows)")
-    assert result.warnings[1].startswith("In the last slice (iteration 3) 70 rows, more than a slice (10), shared the")
+    assert result.warnings[1].startswith(
+        "Where the filter ended (iteration 3), 70 rows had the same predictability, 1.000."
+    )
 
 
 def test_ties_decide_nothing_where_the_threshold_ends_the_filter() -> None:

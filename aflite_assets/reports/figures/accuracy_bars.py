@@ -1,13 +1,15 @@
 """The chart of the first screen: accuracy by test set for all rows, the control and filtered, with intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.facts import TestSetFacts
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.sentences.first_screen import FirstScreen
-from aflite_assets.text import percent
+from aflite_assets.text import count, percent
 from aflite_assets.wording import counted
 
 Series = Literal["full", "control", "filtered"]
@@ -39,22 +41,30 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarGroup:
-    """The bars of one test set; `rows`: how many in words; `chance` in per cent, or None."""
+    """The bars of one test set.
+
+    `about`: its size and chance in words, and how the cue of the finding is there. `chance`: accuracy in per cent of
+    always the largest class, or of guessing an answer; None if it is not known.
+    """
 
     test_set: str
-    rows: str
-    pooled: bool
+    about: str
     chance: float | None
     bars: tuple[Bar, ...]
 
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `control`: what the control's rows are."""
+    """The chart of one evaluator. `says`: its result in words. `train_sets`: what filtered and random rows are."""
 
     evaluator: str
     groups: tuple[BarGroup, ...]
-    control: str
+    train_sets: str
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are bars of filtered and of the control."""
+        return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
     def says(self) -> str:
@@ -68,13 +78,21 @@ class AccuracyBars:
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
     """Return the chart of the evaluator and the test sets that a first screen names; None if there is no accuracy."""
-    return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets)
+    return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
 
 def accuracy_bars(
-    analysis: Analysis, representation: str, evaluator: str, test_sets: Sequence[str]
+    analysis: Analysis,
+    representation: str,
+    evaluator: str,
+    test_sets: Sequence[str],
+    *,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on these test sets, all of their rows; None if it has no accuracy there."""
+    """Return the chart of one evaluator on these test sets, all of their rows; None if it has no accuracy there.
+
+    `notes`: by test set what else its heading says.
+    """
     facts = analysis.facts
     if representation not in facts.filtering:
         return None
@@ -88,14 +106,33 @@ def accuracy_bars(
     }
     if all(one.accuracy is None for one in found.values()):
         return None
+    shown = [
+        series for series in LABELS if any(one.accuracy is not None for (_, own), one in found.items() if own == series)
+    ]
     groups = []
     for test_set in (facts.test_set[name] for name in test_sets):
-        bars = tuple(_bar(series, found.get((test_set.name, series))) for series in LABELS)
-        chance = None if test_set.chance is None else 100 * test_set.chance
-        rows = counted(test_set.rows, test_set.unit)
-        groups.append(BarGroup(test_set.name, rows, test_set.pooled, chance, bars))
-    matched = ", with its class sizes" if control == "random_matched" else ""
-    return AccuracyBars(evaluator, tuple(groups), f"random rows: as many as filtered has{matched}")
+        bars = tuple(_bar(series, found.get((test_set.name, series))) for series in shown)
+        chance = _chance(test_set)
+        groups.append(BarGroup(test_set.name, _about(test_set, chance, notes.get(test_set.name, "")), chance, bars))
+    filtering, sizes = facts.filtering[representation], " with its class sizes" if control == "random_matched" else ""
+    kept = f"the {count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows that filtering kept"
+    return AccuracyBars(
+        evaluator, tuple(groups), f"“filtered” is {kept}, “random rows” as many, drawn at random{sizes}"
+    )
+
+
+def _chance(test_set: TestSetFacts) -> float | None:
+    """The accuracy of guessing in per cent: of an answer, else of always the largest class."""
+    share = test_set.largest_class if test_set.chance is None else test_set.chance
+    return None if share is None else 100 * share
+
+
+def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
+    """The size of a test set, its chance, and how the cue is there."""
+    kind = "challenge set" if test_set.challenge else ""
+    pooled = "the filter saw them" if test_set.pooled else ""
+    guessed = "" if chance is None else f"chance {chance:.1f} %"
+    return "; ".join(filter(None, (kind, counted(test_set.rows, test_set.unit), guessed, note, pooled)))
 
 
 def _bar(series: Series, one: Accuracy | None) -> Bar:

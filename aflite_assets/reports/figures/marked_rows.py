@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from aflite_assets.text import one_line, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
+"""Rows that agree with the cue; one more contradicts it, if there is one."""
 
 _ATTRIBUTE = "attribute."
 _WINDOW, _SIDE, _LONGEST = 110, 96, 80
@@ -29,8 +30,10 @@ _QUOTED = re.compile(r"'([^']+)'")
 class MarkedRow:
     """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
-    `texts`: each text in pieces, and whether a piece is marked. `corner`: where a frame stands on the image ("top
-    left"), or "". `values`: marked columns, each with its value. `place`: file and line, "" if no file is known.
+    `texts`: each text in pieces, and whether a piece is marked. `corners`: where frames stand on the image ("top
+    left"), and whether what is framed is there or, in "no dark patch", missing. `values`: marked columns, each with its
+    value. `place`: file and line, "" if no file is known. `contradicts`: whether the row is of another class than the
+    cue points to.
     """
 
     row_id: int
@@ -41,25 +44,34 @@ class MarkedRow:
     image: str | None = None
     problem: str | None = None
     vector: str | None = None
-    corner: str = ""
+    corners: tuple[tuple[str, bool], ...] = ()
+    contradicts: bool = False
 
 
 def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[MarkedRow, ...]:
-    """Return at most `MOST_ROWS` train rows that carry one of the cues, of several cues a row each in turn.
+    """Return at most `MOST_ROWS` train rows of the class that one of the cues points to, of several cues in turn.
 
-    Where the scan has no such cue, rows with the attribute or word that models lean on. Empty if there is neither.
+    A row that carries a cue and is of another class follows, if there is one. Where the scan has no such cue, rows with
+    the attribute or word that models lean on. Empty if there is neither.
     """
     known = set(inputs.examples.row_ids.tolist())
-    by_cue = [[(row, cue) for row in inputs.cue_rows.get(cue.number, ()) if row in known] for cue in cues]
-    in_turn = [one for one in chain.from_iterable(zip_longest(*by_cue)) if one is not None]
-    drawn = list(dict(in_turn[::-1]).items())[::-1][:MOST_ROWS]
-    word = (leaning.word,) if leaning is not None and leaning.word else ()
+    agreeing, contradicting = (
+        [[(row, cue) for row in rows.get(cue.number, ()) if row in known] for cue in cues]
+        for rows in (inputs.cue_rows, inputs.counterexamples)
+    )
+    in_turn = [one for one in chain.from_iterable(zip_longest(*agreeing)) if one is not None]
+    drawn = [(*one, False) for one in list(dict(in_turn[::-1]).items())[::-1][:MOST_ROWS]]
+    drawn += [(*one, True) for one in chain.from_iterable(contradicting)][:1]
     if drawn:
-        return tuple(_marked(inputs, row, word + _phrases(cue), _sources(cue), cue.properties) for row, cue in drawn)
+        return tuple(
+            replace(_marked(inputs, row, _phrases(cue), _sources(cue), cue), contradicts=contradicts)
+            for row, cue, contradicts in drawn
+        )
     if leaning is None:
         return ()
+    word = (leaning.word,) if leaning.word else ()
     rows = _with_word(inputs, leaning) if leaning.word else _with_attribute(inputs.examples, leaning)
-    return tuple(_marked(inputs, row, word, (leaning.name,), ()) for row in rows)
+    return tuple(_marked(inputs, row, word, (leaning.name,), None) for row in rows)
 
 
 def _phrases(cue: Cue) -> tuple[str, ...]:
@@ -73,7 +85,7 @@ def _sources(cue: Cue) -> tuple[str, ...]:
 
 
 def _marked(
-    inputs: ReportInputs, row_id: int, phrases: Sequence[str], sources: Sequence[str], properties: Iterable[object]
+    inputs: ReportInputs, row_id: int, phrases: Sequence[str], sources: Sequence[str], cue: Cue | None
 ) -> MarkedRow:
     one, source = inputs.examples.select([row_id]), inputs.source
     place = source.of(one.row_ids).to_pylist()[0]
@@ -84,12 +96,17 @@ def _marked(
     if one.modality == "text":
         found["texts"] = _texts(one, source, phrases, sources)
     elif one.modality == "image":
-        corners = (CORNER.search(getattr(each, "name", "")) for each in properties)
         found |= shown_image(one, 0, side=_SIDE)
-        found["corner"] = next((match[1] for match in corners if match), "")
+        found["corners"] = () if cue is None else _corners(cue)
     else:
         found["vector"] = short_vector(source.original(one.features[0]), names=source.features)
     return MarkedRow(**{**vars(row), **found})
+
+
+def _corners(cue: Cue) -> tuple[tuple[str, bool], ...]:
+    """The corners that a cue is about, and whether it asks for what is named there or for its absence."""
+    found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
+    return tuple((match[1], not absent) for match, absent in found if match)
 
 
 def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterable[tuple[str, str]]:

@@ -76,6 +76,8 @@ def _markdown(table: Table) -> str:
 def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
     """Return the first screen of the page as Markdown: the finding, what to do, the chart as a table, and limits."""
     parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
+    if first.sure:
+        parts.append(f"**How sure:** {escape_markdown(first.sure)}")
     if first.to_do:
         parts.append(f"**What to do:** {escape_markdown(first.to_do.replace('`', ''))}")
     if first.command:
@@ -83,7 +85,7 @@ def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
     if bars is not None:
         parts.append(_bars_markdown(bars))
     if first.limits:
-        parts.append("**What limits this:** " + " ".join(escape_markdown(one.text) for one in first.limits))
+        parts.append("**Basis and limits:** " + " ".join(escape_markdown(one.text) for one in first.limits))
     return "\n\n".join(parts)
 
 

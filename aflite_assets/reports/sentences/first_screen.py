@@ -1,42 +1,22 @@
-"""The first screen of a report in words: what this is, what was found, what to do, and what limits it."""
+"""The first screen of a report: what this is, the finding, what to do, and what limits it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
-from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import TRAININGS
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
-from aflite_assets.reports.sentences.verdict import VerdictWords, is_about, leaning_text, mending
-from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue
-from aflite_assets.text import count, listed, one_line, percent, short, signed_points
+from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
 
-Tone = Literal["found", "none", "unknown"]
-"""What a person must tell apart at a glance."""
-
-BADGES: Mapping[Tone, str] = {"found": "Finding", "none": "No shortcut shown", "unknown": "Cannot tell"}
-SIGNS: Mapping[Tone, str] = {"found": "!", "none": "\N{EN DASH}", "unknown": "?"}
-
-TONES: Mapping[Code, Tone] = {
-    "shortcut_found_helps": "found",
-    "shortcut_found_mixed": "found",
-    "shortcut_found_harms": "found",
-    "shortcut_found": "found",
-    "leans_on": "found",
-    "artefact_tells": "found",
-    "helps_no_shortcut_named": "found",
-    "easy": "none",
-    "learnable_no_shortcut_shown": "none",
-    "class_balance_only": "none",
-    "nothing_found": "none",
-    "cannot_tell": "unknown",
-}
+SIGNS: Mapping[Tone, str] = {
+    "found": "!", "judge": "\N{BLACK DIAMOND}", "none": "\N{EN DASH}", "unknown": "?"
+}  # fmt: skip
 
 MOST_SETS = 4
 """Test sets that the first screen shows."""
@@ -44,7 +24,26 @@ MOST_SETS = 4
 _FINDINGS = frozenset({"no_artefact_tells"})
 """Checks whose failure is a finding and no doubt about one."""
 
-_MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 150
+_CONSEQUENCES: Mapping[str, str] = {
+    "no_repeats_across_splits": "Accuracies may be too high",
+    "no_groups_across_splits": "Accuracies may be too high",
+    "few_repeats_in_train": "There are fewer different train rows than it seems",
+    "no_label_conflicts": "Some rows cannot be learnt",
+    "classes_balanced": "Chance is above one over the number of classes",
+    "texts_fit_encoders": "Encoders do not see whole texts",
+    "all_cells_done": "Some trainings have no result",
+}
+"""By name of a check the consequence of its failure, where there is one for every finding."""
+
+_ABOUT: Mapping[str, str] = {
+    "data": "On the data",
+    "warm-up": "On the encoder",
+    "filter": "On the filtered rows",
+    "weak models": "On the weak model",
+    "evaluators": "On the evaluator",
+}
+
+_MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
 
 @dataclass(frozen=True)
@@ -55,31 +54,32 @@ class Limit:
     section: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FirstScreen:
     """The sentences of the first screen; none is escaped.
 
-    `about`: what the page is. `to_do` with its `command`, "" where there is none. `cues`: those of the scan that the
-    finding is about, the strongest first. `evaluator`: whose accuracies show it, "" if none was trained.
-    `test_sets`: those that show it, the natural one first. `representation`: "" if nothing was filtered.
+    `badge`: the kind of finding in two or three words. `about`: what the page is. `sure`: how sure the finding is.
+    `to_do` with its `command`; each is "" where there is none. `cues`: those of the scan that the finding is about, the
+    strongest first, and `carriers` how many rows carry it. `evaluator`: whose accuracies show it, "" if none was
+    trained. `test_sets`: those that show it, the natural one first; `set_notes`: how the cue is there.
+    `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
+    badge: str
     about: str
     finding: str
-    to_do: str
-    command: str
-    limits: tuple[Limit, ...]
-    cues: tuple[Cue, ...]
-    leaning: PropertyLeaning | None
-    evaluator: str
-    test_sets: tuple[str, ...]
-    representation: str
-
-    @property
-    def badge(self) -> str:
-        """The tone in words."""
-        return BADGES[self.tone]
+    sure: str = ""
+    to_do: str = ""
+    command: str = ""
+    limits: tuple[Limit, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    carriers: str = ""
+    leaning: PropertyLeaning | None = None
+    evaluator: str = ""
+    test_sets: tuple[str, ...] = ()
+    set_notes: Mapping[str, str] = field(default_factory=dict)
+    representation: str = ""
 
     @property
     def sign(self) -> str:
@@ -91,25 +91,29 @@ def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
     """Word the verdict that says most. `from_files`: whether the rows stand in files that `aflite fix` can mend."""
     about = _about(analysis)
     if not analysis.verdicts:
-        said = "No filtering was run, so there is no finding."
-        return FirstScreen("unknown", about, said, "", "", tuple(_limits(analysis, "", ())), (), None, "", (), "")
+        found = "No filtering was run, so there is no finding."
+        limits = tuple(_limits(analysis, "", (), touched=True))
+        return FirstScreen(tone="unknown", badge="Cannot tell", about=about, finding=found, limits=limits)
     one = analysis.verdicts[0]
-    words, cues = VerdictWords(analysis, one), _cues(analysis, one)
-    tone, leaning, evaluator = TONES[one.verdict.code], one.verdict.evidence.leaning, _evaluator(analysis, one)
-    sets = _test_sets(analysis, one)
-    to_do, command = _to_do(analysis, words, cues if from_files else ())
+    cues, evaluator, sets = cues_of(analysis, one), _evaluator(analysis, one), _test_sets(analysis, one)
+    words, (tone, badge) = FindingWords(analysis, one, cues, evaluator), tone_of(one, cues)
+    rests_on_filter = tone in ("none", "unknown") or one.verdict.evidence.effect is not None
     return FirstScreen(
-        tone,
-        about,
-        finding_text(words),
-        to_do,
-        command,
-        tuple(_limits(analysis, evaluator, sets)),
-        cues,
-        leaning,
-        evaluator,
-        sets,
-        one.representation,
+        tone=tone,
+        badge=badge,
+        about=about,
+        finding=words.found(),
+        sure=words.sure(),
+        to_do=words.to_do(),
+        command=_command(analysis, one, tone, cues if from_files else ()),
+        limits=tuple(_limits(analysis, evaluator, sets, touched=rests_on_filter)),
+        cues=cues[:_MOST_CUES],
+        carriers=words.carriers(),
+        leaning=one.verdict.evidence.leaning,
+        evaluator=evaluator,
+        test_sets=sets,
+        set_notes=words.set_notes(),
+        representation=one.representation,
     )
 
 
@@ -122,92 +126,20 @@ def _about(analysis: Analysis) -> str:
     )
 
 
-def finding_text(words: VerdictWords) -> str:
-    """The finding with its numbers, in the fewest sentences."""
-    verdict, leaning = words.verdict, words.leaning
-    if leaning is not None:
-        price = _price(words.analysis, leaning)
-        if verdict.shortcut:
-            return f"Shortcut: {property_name(leaning)}. Models lean on it: {price}."
-        return f"Models lean on {property_name(leaning)}: {price}. Whether that is a shortcut is yours to say."
-    if verdict.code == "artefact_tells":
-        return f"Artefact: {words.artefact()}"
-    if verdict.code == "helps_no_shortcut_named":
-        gains = f"instead of as many random rows, {words.changes('gains')}"
-        return f"Filtering helps, though no shortcut can be named: {gains}."
-    said = words.because(with_effect=False)
-    return f"{said[:1].upper()}{said[1:]}"
-
-
-def _price(analysis: Analysis, one: PropertyLeaning) -> str:
-    """What leaning on the property costs, as accuracies where a fall was measured."""
-    where = one.fallen_on or one.broken_on
-    falls = {(fall.evaluator, fall.test_set): fall for fall in analysis.of(CHALLENGE_FALLS)}
-    if where is not None and (fall := falls.get((one.evaluator, where))) is not None and fall.named:
-        leads = "it goes with no class or another one" if one.fallen_on else "it misleads"
-        before = f"from {percent(fall.natural)} % on “{short(fall.natural_set, _LONGEST)}”"
-        after = f"to {percent(fall.challenge)} % on “{short(where, _LONGEST)}”, where {leads}"
-        return f"accuracy of “{one.evaluator}” falls {before} {after}"
-    if one.pull is not None and one.untied is not None:
-        return (
-            f"“{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, but "
-            f"{signed_points(one.untied)} if trained on rows in which it goes with no class"
-        )
-    said = leaning_text(one)
-    return said.split(": ", 1)[1] if ": " in said else "it tells their answers"
-
-
-def _cues(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """The cues of the scan that the finding is about."""
-    if analysis.scan is None:
-        return ()
-    evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
-    if evidence.leaning is not None:
-        about = [cue for cue in by_itself if is_about(cue, evidence.leaning)]
-    elif one.verdict.code == "artefact_tells":
-        about = [cue for cue in by_itself if cue.name == evidence.artefacts[0]]
-    else:
-        about = by_itself[:1]
-    return tuple(about[:_MOST_CUES])
-
-
-def _to_do(analysis: Analysis, words: VerdictWords, mendable: tuple[Cue, ...]) -> tuple[str, str]:
-    """What to do in one or two sentences, and the command that does it or begins it."""
-    name, code = analysis.facts.name, words.verdict.code
-    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
+def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
+    """The command that does what is to be done, or begins it; "" where there is none."""
+    name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
+    numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
     fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
-    filtered = 'load_dataset("<dataset folder>", "filtered")'
-    if words.verdict.shortcut and words.leaning is not None:
-        mend = f"{_capital(mending(words.leaning))}."
-        if words.effect != "helps":
-            return mend, fix
-        return f"{mend} Until then train on `filtered` where it misleads: {_gain(words)}.", fix or filtered
-    if code == "leans_on" and words.leaning is not None:
-        if words.leaning.kind in ("attribute", "column"):
-            declared = f"`irrelevant: [{short(words.leaning.name, _LONGEST)}]`"
-            return (
-                f"If it is no part of the task, add {declared} to the file and judge again.",
-                f"aflite refresh {name}",
-            )
-        return f"If it is no part of the task, {mending(words.leaning)}.", fix
-    if code == "artefact_tells":
-        return "Mend it in the source, then judge again. Until then no accuracy proves the task.", fix
-    use = _capital(words.use_rows())
-    if code == "cannot_tell":
-        return f"Use {use[:1].lower()}{use[1:]}", f"aflite refresh {name}"
-    if words.effect == "helps" and code == "helps_no_shortcut_named":
-        return f"Use {use[:1].lower()}{use[1:]}", filtered
-    return f"Use {use[:1].lower()}{use[1:]}", ""
-
-
-def _gain(words: VerdictWords) -> str:
-    gain = max(words.verdict.evidence.gains, key=lambda one: one.difference or 0.0)
-    points = f"{signed_points(gain.difference or 0.0)} points on “{short(gain.test_set, _LONGEST)}”"
-    return f"“{gain.evaluator}” gains {points} over as many random rows"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+    load = 'load_dataset("<dataset folder>", "filtered")'
+    if verdict.shortcut:
+        return fix or (load if verdict.evidence.effect == "helps" else "")
+    if verdict.code == "leans_on":
+        declares = leaning is not None and leaning.kind in ("attribute", "column")
+        return f"aflite refresh {name}" if declares else fix
+    if verdict.code == "artefact_tells" or tone == "judge":
+        return fix
+    return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
@@ -228,15 +160,16 @@ def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
     return tuple(sorted(chosen, key=list(facts.test_set).index))
 
 
-def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...]) -> Iterator[Limit]:
-    """What a reader must know before trusting the finding, the gravest first."""
+def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, touched: bool) -> Iterator[Limit]:
+    """What a reader must know before trusting the finding, the gravest first.
+
+    `touched`: whether the finding rests on what the filter kept.
+    """
     facts = analysis.facts
     yield from (Limit(one_line(note)) for note in facts.notes)
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
-    for check in failed[:_MOST_FAILED]:
-        title = one_line(check.title.replace("_", " "))
-        said = truncate(one_line(check.found or check.asks).rstrip("."), _LONGEST_SAID)
-        yield Limit(f"Check “{title}” failed: {said}{'' if said.endswith('…') else '.'}", "checks")
+    failed.sort(key=lambda check: check.about == "filter" and not touched)
+    yield from (Limit(_failed(check, touched=touched), "checks") for check in failed[:_MOST_FAILED])
     if len(failed) > _MOST_FAILED:
         yield Limit(f"{counted(len(failed) - _MOST_FAILED, 'more check')} failed.", "checks")
     seeds = {
@@ -263,3 +196,14 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...]) -> I
         outcomes = {check.outcome for check in analysis.checks} - {"skipped"}
         passed = "; every check that applies passed" if outcomes == {"passed"} else ""
         yield Limit(f"It rests on {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "overview")
+
+
+def _failed(check: CheckOutcome, *, touched: bool) -> str:
+    """A check that failed, in words: whom it concerns, the consequence, and what was found."""
+    subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
+    lead = _CONSEQUENCES.get(check.name, f"{_ABOUT.get(check.about, 'On the data')}{subject}")
+    found = truncate(one_line(check.found or check.what_to_do or check.asks).rstrip("."), _LONGEST_SAID)
+    besides = check.about == "filter" and not touched
+    return (
+        f"{lead}: {found}{'' if found.endswith('…') else '.'}{' The finding does not rest on it.' if besides else ''}"
+    )

@@ -22,6 +22,8 @@ from aflite_assets.wording import counted
 
 _MOST_NAMED, _LONGEST = 2, 40
 
+NO_SHORTCUT = "no shortcut shown"
+
 _OPENINGS: dict[Code, str] = {
     "cannot_tell": "Cannot tell",
     "nothing_found": "Nothing found",
@@ -33,8 +35,8 @@ _OPENINGS: dict[Code, str] = {
     "leans_on": "A shortcut or the task",
     "artefact_tells": "An artefact tells the label",
     "helps_no_shortcut_named": "Filtering helps, no shortcut named",
-    "easy": "Easy, no shortcut shown",
-    "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
+    "easy": f"Easy, {NO_SHORTCUT}",
+    "learnable_no_shortcut_shown": f"Learnable, {NO_SHORTCUT}",
 }
 _LACKS: dict[Lack, str] = {
     "set not available": "the challenge sets are not available",
@@ -104,7 +106,7 @@ def leaning_text(one: PropertyLeaning) -> str:
         text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
         text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
     if one.fallen_on is not None and one.fall is not None:
-        where = f"on “{short(one.fallen_on, _LONGEST)}”, in which it goes with no class or another one"
+        where = f"on “{short(one.fallen_on, _LONGEST)}”, where it is not tied to the class"
         return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
     if one.broken_on is None or one.loss is None:
         return text
@@ -116,15 +118,18 @@ def judgement_text(one: PropertyLeaning) -> str:
     if one.kind in ("attribute", "column"):
         how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
     else:
-        how = "a challenge set in which it goes with no class would show its price"
+        how = "a challenge set in which it is as frequent in every class would show what it costs"
     return f"Whether they should is yours to say: {how}"
 
 
-def mending(one: PropertyLeaning) -> str:
-    """Say how data are mended in which models lean on a property that is no part of the task, without a full stop."""
+def mending(one: PropertyLeaning, name: str) -> str:
+    """Say how data are mended in which models lean on a property that is no part of the task, without a full stop.
+
+    `name`: what the property is called in the sentence.
+    """
     if one.kind == "column":
-        return f"leave out {property_name(one)}, which models should not see"
-    return f"take {property_name(one)} out of the rows if you can, or collect rows in which it goes with no class"
+        return f"leave out {name}, which models should not see"
+    return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
@@ -139,7 +144,7 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 def cue_text(one: SurfaceCue) -> str:
     """Name a cue of the scan, its class and its balanced accuracy: "“no full stop” for “a”, 71.2 %"."""
-    return f"“{short(one.name, 2 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"
+    return f"“{short(one.name, 4 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"
 
 
 def alike_text(falls: Sequence[ChallengeFall]) -> str:
@@ -181,10 +186,15 @@ class VerdictWords:
 
     def text(self) -> VerdictText:
         """The verdict and its details."""
-        sentence = f"{_OPENINGS[self.verdict.code]}: {self.because()}"
+        sentence = f"{self.opening()}: {self.because()}"
         uses = Detail(f"Use: {self.use()}", "paired")
         details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
+
+    def opening(self) -> str:
+        """The verdict in a few words; "no shortcut shown" never stands above a cue that tells a class by itself."""
+        opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
+        return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if scan is not None and scan.cues else opening
 
     def because(self, *, with_effect: bool = True) -> str:
         """What the verdict rests on; without what filtering does, `with_effect` False, for codes without a leaning."""
@@ -199,8 +209,8 @@ class VerdictWords:
             return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
         if not bias.labels_moved:
             return "groups of similar sizes share labels, so shuffling moves too few labels to show what chance gives."
-        predicted = f"linear classifiers predict {percent(bias.rows.bias)} % of the rows"
-        beside_chance = f"{predicted}, and with shuffled labels {percent(bias.rows.shuffled_labels)} %."
+        predicted = f"linear classifiers predict the label of {percent(bias.rows.bias)} % of the rows"
+        beside_chance = f"{predicted}, and of {percent(bias.rows.shuffled_labels)} % if labels are shuffled."
         less, gains = f"less than {LEAST:g} points more", self.changes("gains")
         besides = f" `filtered` is nevertheless better than its control: {gains}." if gains else ""
         if verdict.code == "nothing_found":
@@ -414,7 +424,7 @@ class VerdictWords:
         """Which data to mend, if models lean on a shortcut, then which rows to use."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
-        return f"first {mending(self.leaning)}. Then {self.use_rows()}"
+        return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def use_rows(self) -> str:
         """Which rows to use."""

@@ -125,8 +125,13 @@ def read_scan(result: PublishedResult) -> ScanFacts:
     return TypeAdapter(ScanFacts).validate_json(result.file(SCAN_FILE).read_bytes())
 
 
-def example_carriers(result: PublishedResult, raw: Examples, *, most: int) -> dict[int, list[int]]:
-    """Draw ids of train rows that carry each cue and have its class, at most so many, by number of the cue."""
+def example_carriers(
+    result: PublishedResult, raw: Examples, *, most: int, of_class: bool = True
+) -> dict[int, list[int]]:
+    """Draw ids of train rows that carry each cue, at most so many, by number of the cue.
+
+    They have the class of the cue, or with `of_class` False another one.
+    """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     carried = carried.filter(pc.is_in(carried["set"], pa.array(["train", ALL_ROWS])))
     rows = carried["row_id"].to_numpy()
@@ -135,7 +140,7 @@ def example_carriers(result: PublishedResult, raw: Examples, *, most: int) -> di
     labels = raw.select(rows).labels
     drawn = {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
-        own = rows[(cues == cue.number) & (labels == raw.label_names.index(cue.label))]
+        own = rows[(cues == cue.number) & ((labels == raw.label_names.index(cue.label)) == of_class)]
         drawn[cue.number] = np.sort(np.random.default_rng(cue.number).permutation(own)[:most]).tolist()
     return drawn
 

@@ -88,7 +88,8 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
         similarities=read_similarities(inputs.bias_evidence),
         evidence=read_evidence(folder),
         cue_rows=example_carriers(inputs.cue_scan, raw, most=MOST_CARRIERS),
+        counterexamples=example_carriers(inputs.cue_scan, raw, most=1, of_class=False),
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "24", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "25", BenchmarkReportSettings, BenchmarkReportInputs, run)

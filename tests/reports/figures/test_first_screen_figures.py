@@ -19,7 +19,13 @@ def test_bars_are_the_accuracies_on_all_rows(by_hand: BenchmarkData) -> None:
     bars = accuracy_bars(analyse(by_hand), "a", "p", ("test", "odd"))
     assert bars is not None
     test, odd = bars.groups
-    assert (test.test_set, test.rows, odd.rows) == ("test", "6 rows", "8 rows")
+    assert (test.test_set, test.about) == ("test", "6 rows; chance 50.0 %")
+    assert odd.about == "challenge set; 8 rows; chance 50.0 %"
+    assert bars.compares
+    assert bars.train_sets.startswith("“filtered” is the ")
+    noted = accuracy_bars(analyse(by_hand), "a", "p", ("odd",), notes={"odd": "the cue tells nothing there"})
+    assert noted is not None
+    assert noted.groups[0].about == "challenge set; 8 rows; chance 50.0 %; the cue tells nothing there"
     assert [(bar.label, bar.mean) for bar in test.bars] == [
         ("all rows", 75.0),
         ("random rows", 58.3),
@@ -59,6 +65,10 @@ def test_rows_of_several_cues_come_in_turn_with_the_value_marked(make_planted: A
     shown = marked_rows(replace(inputs, cue_rows={0: [200, 202], 1: [201, 203]}), cues, None)
     assert [row.row_id for row in shown] == [200, 201, 202]
     assert [row.values for row in shown] == [(("genre", "fiction"),), (("genre", "travel"),), (("genre", "fiction"),)]
+    assert not any(row.contradicts for row in shown)
+    against = replace(inputs, cue_rows={0: [200, 202, 204, 206]}, counterexamples={0: [208], 1: [209]})
+    shown = marked_rows(against, cues, None)
+    assert [(row.row_id, row.contradicts) for row in shown] == [(200, False), (202, False), (204, False), (208, True)]
     assert marked_rows(inputs, (), None) == ()
     names = planted.examples.label_names
     leaning = PropertyLeaning("attribute", "genre", "", ("travel",), (names[1],), None, 0.4, "bert", 90)
@@ -70,5 +80,8 @@ def test_the_corner_of_a_patch_is_framed(make_planted: Any, image_examples: Any)
     inputs = report_inputs(make_planted(examples=image_examples(1400)))
     patch = cue(0, "bright patch of one colour in the top left corner", "", kind="image")
     (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (patch,), None)
-    assert row.corner == "top left"
+    assert row.corners == (("top left", True),)
+    both = replace(patch, name=f"no dark patch of one colour in the bottom right corner and {patch.name}")
+    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (both,), None)
+    assert row.corners == (("bottom right", False), ("top left", True))
     assert str(row.image).startswith("data:image/jpeg")

@@ -173,7 +173,7 @@ def test_the_first_screen_is_the_same_in_markdown(by_hand: BenchmarkData, hostil
         "| p, accuracy in % | all rows | random rows | filtered |\n| --- | ---: | ---: | ---: |\n| test | 75.0 "
         in shown
     )
-    assert "**What limits this:** " in shown
+    assert "**Basis and limits:** " in shown
     analysis = analyse(hostile)
     screen = first_screen(analysis, from_files=True)
     assert "<script" not in first_screen_markdown(screen, screen_bars(analysis, screen))

@@ -21,8 +21,8 @@ def test_a_cue_has_a_line_with_its_numbers_and_where_it_does_not_hold(planted: B
     assert table.notes == (
         "Surface alone, all artefacts in one linear model of all classes: 40 % balanced accuracy [38 %, 42 %], chance "
         "33 %.",
-        "With so many rows, a cue of less than 61 % balanced accuracy can be missed; what is no property that was "
-        "tested is not seen at all.",
+        "With 1,200 rows, a cue of less than 61 % balanced accuracy can be missed. A cue that is none of the "
+        "properties tested is not seen at all.",
     )
 
 

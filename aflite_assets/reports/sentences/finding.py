@@ -1,0 +1,274 @@
+"""The finding of a report in plain words: what was found, how sure it is, what to do. The first screen shows it."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
+from aflite_assets.analysis.rules.dataset_verdict import Code
+from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
+from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.reports.sentences.verdict import VerdictWords, is_about, mending
+from aflite_assets.reports.tables.cells import property_name
+from aflite_assets.scan.cues import Cue, State
+from aflite_assets.scan.sentences import reach_sentence
+from aflite_assets.text import count, percent, short, signed_points
+from aflite_assets.wording import counted
+
+Tone = Literal["found", "judge", "none", "unknown"]
+"""What a person must tell apart at a glance."""
+
+Badge = Literal[
+    "Shortcut found", "Artefact found", "Filtering helps", "Yours to judge", "No shortcut shown", "Cannot tell"
+]
+
+BADGES: Mapping[Code, tuple[Tone, Badge]] = {
+    "shortcut_found_helps": ("found", "Shortcut found"),
+    "shortcut_found_mixed": ("found", "Shortcut found"),
+    "shortcut_found_harms": ("found", "Shortcut found"),
+    "shortcut_found": ("found", "Shortcut found"),
+    "leans_on": ("judge", "Yours to judge"),
+    "artefact_tells": ("found", "Artefact found"),
+    "helps_no_shortcut_named": ("found", "Filtering helps"),
+    "easy": ("none", "No shortcut shown"),
+    "learnable_no_shortcut_shown": ("none", "No shortcut shown"),
+    "class_balance_only": ("none", "No shortcut shown"),
+    "nothing_found": ("none", "No shortcut shown"),
+    "cannot_tell": ("unknown", "Cannot tell"),
+}
+
+SET_STATES: Mapping[State, str] = {
+    "holds": "the cue is there as in the train rows",
+    "weaker": "the cue tells less there",
+    "gone": "the cue tells nothing there",
+    "reversed": "the cue points to other classes there",
+}
+"""How a cue goes with its class in a test set; "cannot tell" has no words."""
+
+_LONGEST, _LONGEST_CUE = 40, 160
+
+
+def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...]) -> tuple[Tone, Badge]:
+    """Return the tone of a verdict and its words; "No shortcut shown" never stands above a cue that tells a class."""
+    tone, badge = BADGES[one.verdict.code]
+    return ("judge", "Yours to judge") if tone == "none" and cues else (tone, badge)
+
+
+def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
+    """Return the cues of the scan that the finding is about, the strongest first; else the strongest cue."""
+    if analysis.scan is None:
+        return ()
+    evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
+    if evidence.leaning is not None:
+        return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
+    if one.verdict.code == "artefact_tells":
+        return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
+    return tuple(sorted(by_itself, key=lambda cue: -cue.balanced)[:1])
+
+
+class FindingWords:
+    """The sentences of one finding, none escaped; `cues` as `cues_of` gives them."""
+
+    def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
+        self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
+        self.words, self.evaluator, self.representation = VerdictWords(analysis, one), evaluator, one.representation
+        self.leaning, self.tone = one.verdict.evidence.leaning, tone_of(one, cues)[0]
+        falls = {(fall.evaluator, fall.test_set): fall for fall in analysis.of(CHALLENGE_FALLS) if fall.named}
+        self._falls: Mapping[tuple[str, str], ChallengeFall] = falls
+        sets = [] if self.leaning is None else [self.leaning.fallen_on or "", self.leaning.broken_on or ""]
+        self._fall = next((falls[evaluator, name] for name in sets if (evaluator, name) in falls), None)
+
+    def found(self) -> str:
+        """What was found, with its numbers, in the fewest sentences."""
+        if self.leaning is not None:
+            own = "" if self.verdict.shortcut else " Whether that is a shortcut is yours to say."
+            return f"Models lean on {self._name(self.leaning)}: {self._price(self.leaning)}.{own}"
+        if self.verdict.code == "artefact_tells":
+            return f"{self._by_itself(self.cues[0])} It is no part of the task." if self.cues else self._all_artefacts()
+        if self.verdict.code == "helps_no_shortcut_named":
+            gains = f"Trained on the filtered rows instead of as many random ones, {self.words.changes('gains')}"
+            return f"{gains}. No cue that was tested explains it."
+        if self.tone == "judge":
+            return f"{self._by_itself(self.cues[0])} Whether it belongs to the task is yours to judge."
+        if self.verdict.code in ("easy", "learnable_no_shortcut_shown"):
+            return self._learnt()
+        said = self.words.because(with_effect=False)
+        if self.verdict.shortfalls:
+            return f"Too few {self.verdict.shortfalls[0].what} to tell: {said}"
+        return _capital(said)
+
+    def sure(self) -> str:
+        """How sure that is; "" where `found` says so itself."""
+        one = self.leaning
+        if one is not None and self._fall is not None:
+            fall = self._fall
+            points = f"{signed_points(fall.fall)} points (95 % interval {_range(fall.low, fall.high)})"
+            return f"The fall, as a mean over classes, is {points}. That counts test rows and trainings."
+        if one is not None and one.low is not None and one.high is not None:
+            return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
+        if self.cues and self.tone in ("found", "judge") and self.verdict.code != "helps_no_shortcut_named":
+            cue = self.cues[0]
+            interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on rows it was not chosen on"
+            return f"{interval}. {self._leans(cue)}"
+        return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
+
+    def carriers(self) -> str:
+        """How many rows of the class and of the others carry the first cue, and its other names; "" without a cue."""
+        if not self.cues:
+            return ""
+        cue = self.cues[0]
+        shares = f"{percent(cue.share_of_class)} % of “{short(cue.label, _LONGEST)}”, {percent(cue.share_of_rest)} %"
+        said = f"“{short(cue.name, _LONGEST_CUE)}”: {shares} of the other rows."
+        if len(self.cues) > 1:
+            said += f" The same holds for {counted(len(self.cues) - 1, 'more cue')} of that source."
+        if cue.synonyms:
+            others = f" and {count(len(cue.synonyms) - 1)} more" if len(cue.synonyms) > 1 else ""
+            said += f" In nearly the same rows: “{short(cue.synonyms[0], _LONGEST_CUE)}”{others}."
+        return said
+
+    def set_notes(self) -> dict[str, str]:
+        """By test set how the cue of the finding goes with its class there, where that is known."""
+        notes: dict[str, str] = {}
+        for cue in self.cues:
+            for one in cue.elsewhere:
+                if one.state in SET_STATES:
+                    notes.setdefault(one.name, SET_STATES[one.state])
+        return notes
+
+    def to_do(self) -> str:
+        """What to do, in at most three sentences."""
+        code = self.verdict.code
+        if self.leaning is not None and self.verdict.shortcut:
+            return f"{_capital(self._mending(self.leaning))}. {self._until_then()}"
+        if self.leaning is not None:
+            if self.leaning.kind in ("attribute", "column"):
+                declared = f"`irrelevant: [{short(self.leaning.name, _LONGEST)}]`"
+                return f"If it is no part of the task, add {declared} to the file and run again."
+            return f"If it is no part of the task, {self._mending(self.leaning)}."
+        if code == "artefact_tells":
+            return "Mend it in the source, then run again. Until then a high accuracy does not prove the task."
+        if self.tone == "judge":
+            return "If it is no part of the task, mend it and run again. If it is, use all rows."
+        if code == "cannot_tell" and self.verdict.shortfalls:
+            return "Add what is missing and run again. Until then use all rows."
+        if code in ("easy", "learnable_no_shortcut_shown") and not self.words.fallen_sets():
+            lost = self.words.changes("losses")
+            price = f" Trained on them instead of as many random rows, {lost}." if lost else ""
+            return f"Use all rows for training. The filtered rows are harder for models, not more correct.{price}"
+        return f"Use {self.words.use_rows()}"
+
+    def _name(self, one: PropertyLeaning) -> str:
+        """The property as the rows show it: the cue of the scan, unless it is a whole column or attribute."""
+        reasons = {"declared": ", declared irrelevant,", "artefact": ", which is no part of any task,", None: ""}
+        if one.kind in ("attribute", "column") or not self.cues:
+            return f"{property_name(one)}{reasons[one.reason]}".removesuffix(",")
+        return f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”"
+
+    def _mending(self, one: PropertyLeaning) -> str:
+        return mending(one, "it" if self._name(one).startswith("the cue") else property_name(one))
+
+    def _price(self, one: PropertyLeaning) -> str:
+        """What leaning costs, as accuracies where a fall was measured."""
+        if (fall := self._fall) is not None:
+            return (
+                f"“{one.evaluator}” is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
+                f"“{short(fall.natural_set, _LONGEST)}”, but on {self._accuracy(fall.test_set, fall.challenge)} % of "
+                f"“{short(fall.test_set, _LONGEST)}”, where {self._there(one, fall.test_set)}"
+            )
+        if one.pull is not None and one.untied is not None:
+            return (
+                f"“{one.evaluator}” gives rows of other classes that carry it the class it goes with "
+                f"{signed_points(one.pull)} points too often, but {signed_points(one.untied)} once it is trained on "
+                "rows in which the two are independent"
+            )
+        lost = one.loss if one.loss is not None else one.fall
+        where = one.fallen_on or one.broken_on
+        if lost is None or where is None:
+            return "it tells their answers"
+        return f"it costs “{one.evaluator}” {signed_points(lost)} points on “{short(where, _LONGEST)}”"
+
+    def _accuracy(self, test_set: str, of_labels: float) -> str:
+        """The accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
+        found = (
+            one.accuracy
+            for one in self.analysis.of(ACCURACIES, self.representation)
+            if (one.evaluator, one.train_set, one.test_set) == (self.evaluator, "full", test_set)
+            if one.whole and one.top == 1 and one.tested_on in ("full", "all") and one.accuracy is not None
+        )
+        return percent(next(found, of_labels))
+
+    def _there(self, one: PropertyLeaning, test_set: str) -> str:
+        """How the tie of the cue is broken in a challenge set."""
+        states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
+        tie = one.challenge_tie if one.broken_on == test_set else None
+        if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
+            return "it points to other classes"
+        return "it tells nothing of the class" if states == {"gone"} else "it no longer goes with the class"
+
+    def _by_itself(self, cue: Cue) -> str:
+        name, label = short(cue.name, _LONGEST_CUE), short(cue.label, _LONGEST)
+        return (
+            f"The cue “{name}” tells “{label}” from all other rows by itself: {percent(cue.balanced)} % balanced "
+            "accuracy, where chance is 50 %."
+        )
+
+    def _leans(self, cue: Cue) -> str:
+        """Whether models were seen to lean on a cue."""
+        tested = {one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)} - {None}
+        if not tested:
+            return "Whether models lean on it was not tested."
+        return "Models lean on it." if True in tested else "Models were not seen to lean on it."
+
+    def _all_artefacts(self) -> str:
+        said = self.words.artefact()
+        return _capital(said)
+
+    def _learnt(self) -> str:
+        """The task is learnt, and no single property that was tested tells a class."""
+        scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
+        tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
+        said = f"{tested} gives a class away by itself." if tested else "No cue was looked for by itself."
+        right = {(one.evaluator, one.test_set): one for one in self.analysis.judging.margins}
+        if (over := right.get((self.evaluator, natural))) is not None:
+            learnt = f"{self._accuracy(natural, over.accuracy)} % of “{short(natural, _LONGEST)}”"
+            said += f" From whole rows “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
+        if names := self.words.fallen_sets():
+            said += f" But models fall on {names}, which is not explained."
+        return said
+
+    def _until_then(self) -> str:
+        """What filtered rows are good for until the data are mended: the gain and its price, against all rows."""
+        gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
+        if self.words.effect not in ("helps", "mixed") or not gains:
+            return "Filtering does not replace that: `filtered` is not shown to be better than as many random rows."
+        gain = max(gains, key=lambda one: one.difference or 0.0)
+        filtering = self.facts.filtering[self.representation]
+        rows = f"{count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows"
+        cost = self._change(next(iter(self.facts.natural_sets), ""), gain.evaluator, "at the price of")
+        return (
+            f"Until then, `filtered` ({rows}) is for uses that look like “{short(gain.test_set, _LONGEST)}”: "
+            f"{self._change(gain.test_set, gain.evaluator, '')}{f', {cost}' if cost else ''}."
+        )
+
+    def _change(self, test_set: str, evaluator: str, lead: str) -> str:
+        """The accuracy after training on filtered instead of on all rows."""
+        found = {
+            one.train_set: one.accuracy
+            for one in self.analysis.of(ACCURACIES, self.representation)
+            if (one.evaluator, one.test_set) == (evaluator, test_set) and one.accuracy is not None
+            if one.whole and one.top == 1 and one.tested_on in ("full", "all")
+        }
+        if "full" not in found or "filtered" not in found:
+            return ""
+        full, filtered = percent(found["full"] or 0.0), percent(found["filtered"] or 0.0)
+        where = f"“{evaluator}” is right on {filtered} instead of {full} %"
+        return f"{lead} {filtered} instead of {full} % on “{short(test_set, _LONGEST)}”" if lead else where
+
+
+def _range(low: float, high: float) -> str:
+    return f"{signed_points(low)} to {signed_points(high)}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -59,8 +59,8 @@ LEANS = (
     "often, and 0.0 after training on rows in which it goes with no class"
 )
 MEND = (
-    "Use: first take the attribute mark out of the rows if you can, or collect rows in which it is as frequent in every "
-    "class. Then "
+    "Use: first take the attribute mark out of the rows if you can, or collect rows in which it is as frequent in "
+    "every class. Then "
 )
 
 
@@ -68,8 +68,8 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
     text = verdict_text(started(alike(planted), bias=0.33), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == (
-        "Nothing found: linear classifiers predict the label of 33.0 % of the rows, and of 34.0 % if labels are shuffled. "
-        "They learn nothing from these features, neither a shortcut nor the task."
+        "Nothing found: linear classifiers predict the label of 33.0 % of the rows, and of 34.0 % if labels "
+        "are shuffled. They learn nothing from these features, neither a shortcut nor the task."
     )
     assert (
         text.details[-1].text
@@ -101,8 +101,8 @@ def test_a_bias_just_over_shuffled_labels_is_not_nothing_learnt(planted: Benchma
     text = verdict_text(barely(alike(planted)), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == (
-        "Nothing found: linear classifiers predict the label of 35.5 % of the rows, and of 34.0 % if labels are shuffled. "
-        "That is less "
+        "Nothing found: linear classifiers predict the label of 35.5 % of the rows, and of 34.0 % if labels "
+        "are shuffled. That is less "
         "than 2 points more."
     )
     assert text.details[-1].text.startswith("Use: nothing speaks for fewer rows.")

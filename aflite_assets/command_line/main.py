@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: with code 2 for wrong usage, with 0 after `--help`.
     """
-    options = _parser().parse_args(arguments)
+    options = command_parser().parse_args(arguments)
     configure_libraries()
     try:
         code: int | None = options.command(options)
@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Return the parser of every command, which the documentation is written from too."""
     parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)

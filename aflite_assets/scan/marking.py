@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from markupsafe import Markup
 
 from aflite_assets.diagnostics.properties.artefacts import BLANKS, TYPOGRAPHY
-from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.cues import Cue, CueProperty
 from aflite_assets.scan.properties.texts import SIGNS
 from aflite_assets.scan.properties.words import GROUPS
 from aflite_assets.text import MAX_SHOWN_CHARACTERS, printable
@@ -17,6 +17,7 @@ Span = tuple[int, int]
 _SIGNS = {**TYPOGRAPHY, **BLANKS, **SIGNS}
 _WORDS = re.compile(r"the words? '(.+)'", re.DOTALL)
 _EDGE = re.compile(r"(begins|ends) with '(.+)'", re.DOTALL)
+_LAST_WORD = re.compile(r"\w+\Z")
 _LONGEST_SIGN = 6
 """Characters of the longest part that is looked for by a predicate."""
 
@@ -27,13 +28,13 @@ _BEFORE = 80
 """Characters of a long text that are shown before its first marked part."""
 
 
-def carrying_parts(text: str, cue: Cue, source: str) -> list[Span]:
-    """Return the parts of a text that make it carry the cue, in order; none if it is the whole text, or a lack.
+def carrying_parts(text: str, properties: Iterable[CueProperty], source: str) -> list[Span]:
+    """Return the parts of a text that have the properties, in order; none if it is the whole text, or a lack.
 
     `source`: the name of the column that the text is of.
     """
     found: set[Span] = set()
-    for one in cue.properties:
+    for one in properties:
         if one.source == source:
             found.update(_parts(text, one.name.removesuffix(f" ({source})")))
     return _merged(sorted(found))
@@ -76,12 +77,14 @@ def _sign_parts(text: str, name: str, has: Callable[[str], bool]) -> list[Span]:
 
 
 def _ends(text: str, name: str) -> list[Span]:
-    """Return the first sign or the last one; of blanks all that stand there."""
+    """Return the first sign or the last one, with its word if it is part of one; of blanks all that stand there."""
     inner = len(text) - len(text.lstrip()), len(text.rstrip())
     if name in BLANKS or name.startswith("blank "):
         spans = [(0, inner[0]), (inner[1], len(text))]
     elif name.startswith("ends "):
-        spans = [(inner[1] - 1, inner[1])]
+        spans = [
+            (len(_LAST_WORD.sub("", text[: inner[1]])) if text[inner[1] - 1].isalnum() else inner[1] - 1, inner[1])
+        ]
     elif name.startswith("begins "):
         spans = [(inner[0], inner[0] + 1)]
     else:
@@ -104,7 +107,7 @@ def marked_text(text: str, cue: Cue, source: str) -> Markup:
 
     Of a long text at most `MAX_SHOWN_CHARACTERS` are shown, with the first marked part among them.
     """
-    parts = carrying_parts(text, cue, source)
+    parts = carrying_parts(text, cue.properties, source)
     first = parts[0][0] if parts else 0
     start = 0 if first < MAX_SHOWN_CHARACTERS - _BEFORE else first - _BEFORE
     end = min(len(text), start + MAX_SHOWN_CHARACTERS)

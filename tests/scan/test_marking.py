@@ -20,7 +20,7 @@ def cue(name: str, kind: str = "typography") -> Cue:
         ("curly apostrophe", "it's it\u2019s", ["\u2019"]),
         ("three full stops", "well... no.", ["..."]),
         ("two blanks in a row", "a  b c", ["a  b"]),
-        ("ends without a full stop", "no stop here ", ["e"]),
+        ("ends without a full stop", "no stop here ", ["here"]),
         ("ends with a question mark", "why? really? ", ["?"]),
         ("begins with a small letter", " lower", ["l"]),
         ("blank at the beginning", "  x y", ["  "]),
@@ -40,12 +40,12 @@ def cue(name: str, kind: str = "typography") -> Cue:
     ],
 )
 def test_the_part_that_carries_the_cue_is_found(name: str, text: str, parts: list[str]) -> None:
-    found = carrying_parts(text, cue(name), "review")
+    found = carrying_parts(text, cue(name).properties, "review")
     assert [text[low:high] for low, high in found] == parts
 
 
 def test_a_text_of_another_column_has_no_part() -> None:
-    assert carrying_parts("a…", cue("ellipsis sign (…)"), "title") == []
+    assert carrying_parts("a…", cue("ellipsis sign (…)").properties, "title") == []
 
 
 def test_the_text_beside_the_mark_is_escaped() -> None:

@@ -1,7 +1,6 @@
 """A few rows that carry a cue, with the place marked: words of a text, a corner of an image, a column's value."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 
@@ -13,17 +12,20 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures.example_rows import short_vector, shown_image
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.cues import Cue, CueProperty
+from aflite_assets.scan.marking import Span, carrying_parts
 from aflite_assets.scan.remedies import CORNER
-from aflite_assets.text import one_line, short
+from aflite_assets.text import one_line, printable, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
 """Rows that agree with the cue; one more contradicts it, if there is one."""
 
 _ATTRIBUTE = "attribute."
-_WINDOW, _SIDE, _LONGEST = 110, 96, 80
-_QUOTED = re.compile(r"'([^']+)'")
+_WINDOW, _SIDE = 110, 96
+
+Corners = tuple[tuple[str, bool], ...]
+"""Corners of an image, and whether what a cue names there is present or absent."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class MarkedRow:
     image: str | None = None
     problem: str | None = None
     vector: str | None = None
-    corners: tuple[tuple[str, bool], ...] = ()
+    corners: Corners = ()
     contradicts: bool = False
 
 
@@ -64,46 +66,38 @@ def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLean
     drawn += [(*one, True) for one in chain.from_iterable(contradicting)][:1]
     if drawn:
         return tuple(
-            replace(_marked(inputs, row, _phrases(cue), _sources(cue), cue), contradicts=contradicts)
+            replace(_marked(inputs, row, cue.properties, corners=_corners(cue)), contradicts=contradicts)
             for row, cue, contradicts in drawn
         )
     if leaning is None:
         return ()
-    word = (leaning.word,) if leaning.word else ()
-    rows = _with_word(inputs, leaning) if leaning.word else _with_attribute(inputs.examples, leaning)
-    return tuple(_marked(inputs, row, word, (leaning.name,), None) for row in rows)
-
-
-def _phrases(cue: Cue) -> tuple[str, ...]:
-    """The words that the properties of a cue name."""
-    return tuple(dict.fromkeys(chain.from_iterable(_QUOTED.findall(one.name) for one in cue.properties)))
-
-
-def _sources(cue: Cue) -> tuple[str, ...]:
-    """The columns that the properties of a cue were read from."""
-    return tuple(dict.fromkeys(one.source for one in cue.properties if one.source))
+    name = f"the word '{leaning.word}' ({leaning.name})" if leaning.word else leaning.name
+    leant_on = CueProperty(leaning.kind, name, leaning.name)
+    rows = _with_word(inputs, leant_on) if leaning.word else _with_attribute(inputs.examples, leaning)
+    return tuple(_marked(inputs, row, (leant_on,)) for row in rows)
 
 
 def _marked(
-    inputs: ReportInputs, row_id: int, phrases: Sequence[str], sources: Sequence[str], cue: Cue | None
+    inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *, corners: Corners = ()
 ) -> MarkedRow:
     one, source = inputs.examples.select([row_id]), inputs.source
     place = source.of(one.row_ids).to_pylist()[0]
     where = "" if place["source_file"] is None else one_line(brief_place(place))
     label = one.label_names[one.labels[0]]
+    sources = list(dict.fromkeys(each.source for each in properties if each.source))
     row = MarkedRow(row_id, label, where, tuple(_values(one, source, sources)))
     found: dict[str, object] = {}
     if one.modality == "text":
-        found["texts"] = _texts(one, source, phrases, sources)
+        found["texts"] = tuple(_texts(one, source, properties))
     elif one.modality == "image":
         found |= shown_image(one, 0, side=_SIDE)
-        found["corners"] = () if cue is None else _corners(cue)
+        found["corners"] = corners
     else:
         found["vector"] = short_vector(source.original(one.features[0]), names=source.features)
     return MarkedRow(**{**vars(row), **found})
 
 
-def _corners(cue: Cue) -> tuple[tuple[str, bool], ...]:
+def _corners(cue: Cue) -> Corners:
     """The corners that a cue is about, and whether it asks for what is named there or for its absence."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
@@ -120,45 +114,34 @@ def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterab
 
 
 def _texts(
-    one: Examples, source: SourceRows, phrases: Sequence[str], sources: Sequence[str]
-) -> tuple[tuple[tuple[str, bool], ...], ...]:
-    shown = []
+    one: Examples, source: SourceRows, properties: Sequence[CueProperty]
+) -> Iterator[tuple[tuple[str, bool], ...]]:
     for column in ("text", "text_pair"):
         if column in one.table.column_names and (text := one.table[column][0].as_py()) is not None:
-            asked = phrases if not sources or source.named(column) in sources or column in sources else ()
-            shown.append(marked_text(one_line(text), asked))
-    return tuple(shown)
+            yield _in_pieces(text, carrying_parts(text, properties, source.named(column)))
 
 
-def marked_text(text: str, phrases: Sequence[str]) -> tuple[tuple[str, bool], ...]:
-    """Return a text in pieces with the first place of each phrase marked; a long text is cut around the first mark."""
-    spans = sorted(found.span() for phrase in phrases if (found := _pattern(phrase).search(text)))
-    if not spans:
-        return ((truncate(text, 2 * _WINDOW), False),)
-    start, end = max(spans[0][0] - _WINDOW, 0), spans[0][1] + _WINDOW
-    pieces, at = [], start
-    for first, last in spans:
-        if first >= at and last <= end:
+def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]:
+    """Return a text in pieces, and whether each is one of the parts; a long text is cut around the first part."""
+    if not parts:
+        return ((truncate(one_line(text), 2 * _WINDOW), False),)
+    start, end = max(parts[0][0] - _WINDOW, 0), parts[0][1] + _WINDOW
+    pieces, at = [("…" if start else "", False)], start
+    for first, last in parts:
+        if last <= end:
             pieces += [(text[at:first], False), (text[first:last], True)]
             at = last
-    pieces.append((text[at:end], False))
-    cut = [("…", False)] if start else []
-    left = [("…", False)] if end < len(text) else []
-    return tuple(piece for piece in (*cut, *pieces, *left) if piece[0])
+    pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
+    return tuple((printable(piece), marked) for piece, marked in pieces if piece)
 
 
-def _pattern(phrase: str) -> re.Pattern[str]:
-    words = r"\W+".join(map(re.escape, phrase.split()))
-    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-
-
-def _with_word(inputs: ReportInputs, leaning: PropertyLeaning) -> list[int]:
+def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
     """The first train rows that have the word in the text that it is of."""
-    train, pattern, found = inputs.examples.in_split("train"), _pattern(leaning.word), list[int]()
+    train, found = inputs.examples.in_split("train"), list[int]()
     for column in ("text", "text_pair"):
-        if column in train.table.column_names and inputs.source.named(column) == leaning.name:
+        if column in train.table.column_names and inputs.source.named(column) == word.source:
             texts = zip(train.row_ids.tolist(), train.table[column].to_pylist(), strict=True)
-            found += islice((row for row, text in texts if text is not None and pattern.search(text)), MOST_ROWS)
+            found += islice((row for row, text in texts if carrying_parts(text or "", (word,), word.source)), MOST_ROWS)
     return found
 
 

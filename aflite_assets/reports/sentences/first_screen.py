@@ -25,11 +25,10 @@ _FINDINGS = frozenset({"no_artefact_tells"})
 """Checks whose failure is a finding and no doubt about one."""
 
 _CONSEQUENCES: Mapping[str, str] = {
-    "no_repeats_across_splits": "Accuracies may be too high",
-    "no_groups_across_splits": "Accuracies may be too high",
-    "few_repeats_in_train": "There are fewer different train rows than it seems",
-    "no_label_conflicts": "Some rows cannot be learnt",
-    "classes_balanced": "Chance is above one over the number of classes",
+    "no_repeats_across_splits": "Accuracies may be too high, since train rows are repeated outside train",
+    "no_groups_across_splits": "Accuracies may be too high, since groups of train rows go on outside train",
+    "few_repeats_in_train": "Train rows repeat each other",
+    "no_label_conflicts": "Rows with the same input have different labels",
     "texts_fit_encoders": "Encoders do not see whole texts",
     "all_cells_done": "Some trainings have no result",
 }

@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
-from aflite_assets.reports.figures.marked_rows import marked_rows, marked_text
+from aflite_assets.reports.figures.marked_rows import marked_rows
 from tests.planted_reports import report_inputs
 from tests.reports.sentences.test_first_screen import cue
 
@@ -44,14 +44,29 @@ def test_no_accuracy_is_no_chart(make_by_hand: Any) -> None:
     assert accuracy_bars(analysis, "unknown", "p", ("test",)) is None
 
 
-def test_a_phrase_is_marked_where_it_stands_as_words() -> None:
-    assert marked_text("Notable, but NOT the end.", ["not the"]) == (
+def marked_texts(make_planted: Any, planted: BenchmarkData, name: str, text: str) -> Any:
+    """The pieces of the first text of a train row that carries a cue of so named a property."""
+    texts = pa.array([text] * len(planted.examples.table))
+    column = planted.examples.table.column_names.index("text")
+    table = planted.examples.table.set_column(column, "text", texts)
+    inputs = report_inputs(make_planted(examples=replace(planted.examples, table=table)))
+    source = inputs.source.named("text")
+    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (cue(0, f"{name} ({source})", source),), None)
+    return row.texts[0]
+
+
+def test_the_part_that_carries_the_cue_is_marked(make_planted: Any, planted: BenchmarkData) -> None:
+    assert marked_texts(make_planted, planted, "the words 'not the'", "Notable, but NOT the end.") == (
         ("Notable, but ", False),
         ("NOT the", True),
         (" end.", False),
     )
-    assert marked_text("nothing", ["not"]) == (("nothing", False),)
-    pieces = marked_text(f"{'a ' * 200}cue{' b' * 200}", ["cue"])
+    assert marked_texts(make_planted, planted, "the word 'not'", "nothing") == (("nothing", False),)
+    assert marked_texts(make_planted, planted, "ends with a letter or digit", "A fun film") == (
+        ("A fun ", False),
+        ("film", True),
+    )
+    pieces = marked_texts(make_planted, planted, "the word 'cue'", f"{'a ' * 200}cue{' b' * 200}")
     assert [text for text, marked in pieces if marked] == ["cue"]
     assert (pieces[0], pieces[-1]) == (("…", False), ("…", False))
     assert sum(len(text) for text, _ in pieces) < 250

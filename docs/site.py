@@ -1,0 +1,186 @@
+"""The documentation site: reference pages from the code, and links that leave `docs`. `mkdocs.yml` calls it as a hook.
+
+`python docs/site.py` writes the reference pages again; a test compares them with the code.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+COPIED = {"README.md": "project.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+"""Pages at the top of the repository, and their names on the site."""
+
+_LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_MOST_VALUES, _COLUMNS = 20, 100
+
+
+def settings_page() -> str:
+    """Return a table of every block of a dataset's file: its settings, what they hold, and their defaults."""
+    from aflite_assets.specs.yaml.schema import dataset_schema
+
+    schema = dataset_schema()
+    blocks = {"A dataset": schema, **schema["$defs"]}
+    parts = [
+        "# Settings of a dataset's file",
+        "Every block that a dataset's YAML file may hold. Written by `python docs/site.py` from the schema that `aflite "
+        "schema` prints, which editors read too. How to write a file: [Your own dataset](../your_own_dataset.md).",
+    ]
+    for name, block in blocks.items():
+        parts += [f"## {_heading(name)}", block.get("description", "").strip(), _settings_table(block)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _heading(name: str) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Spec"))
+    return words[:1] + words[1:].lower()
+
+
+def _settings_table(block: Mapping[str, Any]) -> str:
+    needed = set(block.get("required", ()))
+    lines = ["| setting | value | default | |", "|---|---|---|---|"]
+    for name, setting in block.get("properties", {}).items():
+        default = "needed" if name in needed else _default(setting)
+        said = _escaped(setting.get("description", ""))
+        lines.append(f"| `{name}` | {_escaped(_value(setting))} | {default} | {said} |")
+    return "\n".join(lines)
+
+
+def _default(setting: Mapping[str, Any]) -> str:
+    default = setting.get("default")
+    if isinstance(default, dict) and len(default) > 2:
+        return "see its block"
+    return "" if default is None else f"`{json.dumps(default, ensure_ascii=False)}`"
+
+
+def _value(setting: Mapping[str, Any]) -> str:
+    """Return in words what a setting may hold."""
+    if "$ref" in setting:
+        name = _heading(setting["$ref"].rsplit("/", 1)[1])
+        return f"[{name}](#{re.sub('[^a-z0-9]+', '-', name.lower())})"
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in setting:
+            return " or ".join(dict.fromkeys(filter(None, map(_value, setting[key]))))
+    if "const" in setting or "enum" in setting:
+        values = [setting["const"]] if "const" in setting else setting["enum"]
+        return ", ".join(f"`{one}`" for one in values[:_MOST_VALUES])
+    if "pattern" in setting and (setting["pattern"].startswith(("\\$", "^")) and len(setting) <= 2):
+        return ""  # a variable, or a number written as text
+    if setting.get("type") == "array":
+        return f"list of {_value(setting.get('items', {})) or 'texts'}"
+    if setting.get("type") == "object":
+        return f"mapping to {_value(setting.get('additionalProperties') or {}) or 'values'}"
+    return _plain_value(setting)
+
+
+def _plain_value(setting: Mapping[str, Any]) -> str:
+    names = {"integer": "whole number", "number": "number", "string": "text", "boolean": "yes or no", "null": ""}
+    name = names.get(str(setting.get("type")), "")
+    bounds = {"minimum": "at least", "exclusiveMinimum": "over", "maximum": "at most", "exclusiveMaximum": "under"}
+    told = [f"{word} {setting[key]:g}" for key, word in bounds.items() if key in setting]
+    return f"{name} {' and '.join(told)}".strip()
+
+
+def commands_page() -> str:
+    """Return the help of `aflite` and of each of its commands."""
+    from aflite_assets.command_line.main import command_parser
+
+    parser = command_parser()
+    (commands,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+    helped = {one.dest: one.help or "" for one in commands._choices_actions}
+    parts = [
+        "# Commands",
+        "Every command of `aflite` with its options. Written by `python docs/site.py` from the parser.",
+        "\n".join(f"- [`aflite {name}`](#aflite-{name}): {said}" for name, said in helped.items()),
+    ]
+    for name, command in commands.choices.items():
+        parts += [f"## `aflite {name}`", f"{helped.get(name, '').capitalize()}.", f"```text\n{_help(command)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    parser.formatter_class = partial(argparse.HelpFormatter, width=_COLUMNS)  # type: ignore[assignment]
+    return parser.format_help().strip()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the generated pages by their paths below `docs`."""
+    return {"reference/settings.md": settings_page(), "reference/commands.md": commands_page()}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages at the top of the repository to the site."""
+    from mkdocs.structure.files import File
+
+    for source, name in COPIED.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=_at_the_top(text)))
+    return files
+
+
+def _at_the_top(text: str) -> str:
+    """Return a page of the top folder as one of `docs`."""
+    return _LINK.sub(lambda link: f"]({_from_top(link[1])}{link[2] or ''})", text)
+
+
+def _from_top(target: str) -> str:
+    if ":" in target:
+        return target
+    return target.removeprefix("docs/") if target.startswith("docs/") else f"../{target}"
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point links to pages at the top to their copies, and take away links to files that the site does not have."""
+    here = PurePosixPath(page.file.src_uri).parent
+
+    def kept(link: re.Match[str]) -> str:
+        target = link[1]
+        if ":" in target:
+            return link[0]
+        steps = _normal(here / target)
+        if not steps.startswith("../"):
+            return link[0]
+        name = COPIED.get(steps.removeprefix("../"))
+        return f"]({'../' * len(here.parts)}{name}{link[2] or ''})" if name else "]"
+
+    without = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda one: _plain(one, here), markdown)
+    return _LINK.sub(kept, without)
+
+
+def _plain(link: re.Match[str], here: PurePosixPath) -> str:
+    """Return the words of a link alone, if it leads to a file of the repository that the site does not have."""
+    target = link[2].split("#")[0]
+    steps = _normal(here / target) if target and ":" not in target else ""
+    outside = steps.startswith("../") and steps.removeprefix("../") not in COPIED
+    return link[1] if outside else link[0]
+
+
+def _normal(path: PurePosixPath) -> str:
+    steps: list[str] = []
+    for step in path.parts:
+        if step == ".." and steps and steps[-1] != "..":
+            steps.pop()
+        elif step != ".":
+            steps.append(step)
+    return "/".join(steps)
+
+
+def written() -> Iterator[Path]:
+    """Write the reference pages, and yield their paths."""
+    for name, text in reference_pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+        yield DOCS / name
+
+
+if __name__ == "__main__":
+    for path in written():
+        path.stat()

@@ -57,7 +57,8 @@ def score_permuted(
         groups: one integer per row; rows of a group are never split between training and held-out side.
         passes: how many permutations.
         most_rows: larger pools are sampled, in whole groups; `train_size` then falls in proportion.
-        device, memory_limit: as for `score_rows`.
+        device: as for `score_rows`.
+        memory_limit: as for `score_rows`.
 
     Raises:
         InvalidInputError: anything above is not as described.

@@ -12,7 +12,7 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
 from aflite_assets.reports.sentences.first_screen import SIGNS, first_screen
-from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts
+from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
 
 PLACE = PropertyLeaning(
     "attribute", "place", "", ("water",), ("bird",), None, 0.4, "bert", 90, 50.0, 40.0, 60.0, 2.0, adjusted_p=0.001
@@ -124,7 +124,7 @@ def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analys
 
 
 def test_a_cue_says_how_it_goes_with_its_class_in_each_test_set(analysis: Analysis) -> None:
-    states = ("holds", "reversed", "gone", "cannot tell")
+    states: tuple[State, ...] = ("holds", "reversed", "gone", "cannot tell")
     names = ("test", "hans", "stress", "other")
     elsewhere = tuple(Elsewhere(name, 90, state, 0.7, 0.6, 0.8) for name, state in zip(names, states, strict=True))
     found = judged(analysis, "artefact_tells", cues=(replace(cue(0, "x", "text"), elsewhere=elsewhere),))

@@ -1,6 +1,6 @@
 """The documentation site: reference pages from the code, and links that leave `docs`. `mkdocs.yml` calls it as a hook.
 
-`python docs/site.py` writes the reference pages again; a test compares them with the code.
+`python docs/reference_pages.py` writes the reference pages again; a test compares them with the code.
 """
 
 import argparse
@@ -28,8 +28,9 @@ def settings_page() -> str:
     blocks = {"A dataset": schema, **schema["$defs"]}
     parts = [
         "# Settings of a dataset's file",
-        "Every block that a dataset's YAML file may hold. Written by `python docs/site.py` from the schema that `aflite "
-        "schema` prints, which editors read too. How to write a file: [Your own dataset](../your_own_dataset.md).",
+        "Every block that a dataset's YAML file may hold. Written by `python docs/reference_pages.py` from the schema "
+        "that `aflite schema` prints, which editors read too. How to write a file: "
+        "[Your own dataset](../your_own_dataset.md).",
     ]
     for name, block in blocks.items():
         parts += [f"## {_heading(name)}", block.get("description", "").strip(), _settings_table(block)]
@@ -95,7 +96,7 @@ def commands_page() -> str:
     helped = {one.dest: one.help or "" for one in commands._choices_actions}
     parts = [
         "# Commands",
-        "Every command of `aflite` with its options. Written by `python docs/site.py` from the parser.",
+        "Every command of `aflite` with its options. Written by `python docs/reference_pages.py` from the parser.",
         "\n".join(f"- [`aflite {name}`](#aflite-{name}): {said}" for name, said in helped.items()),
     ]
     for name, command in commands.choices.items():
@@ -104,7 +105,7 @@ def commands_page() -> str:
 
 
 def _help(parser: argparse.ArgumentParser) -> str:
-    parser.formatter_class = partial(argparse.HelpFormatter, width=_COLUMNS)  # type: ignore[assignment]
+    parser.formatter_class = partial(argparse.HelpFormatter, width=_COLUMNS)
     return parser.format_help().strip()
 
 

@@ -52,7 +52,7 @@ class CheckOutcome:
 
     @property
     def said(self) -> str:
-        """What was found and, if the check failed, what to do."""
+        """Return what was found and, if the check failed, what to do."""
         if self.outcome != "failed" or not self.what_to_do:
             return self.found
         return f"{self.found.removesuffix('.')}. To do: {self.what_to_do}" if self.found else self.what_to_do

@@ -99,7 +99,7 @@ class IterationBytes:
 
 
 def iteration_bytes(filtering: Filter, pool: float) -> IterationBytes:
-    """What an iteration on `pool` rows moves.
+    """Return what an iteration on `pool` rows moves.
 
     Row numbers int64, sent once per node; the start float64. Back from each worker, whatever its share, per row: right
     predictions int64, sums of probabilities float64, predictions by class int32. Classifiers are float32, padded to 16
@@ -142,7 +142,7 @@ def filter_seconds(filtering: Filter, machine: Machine, costs: Costs, nodes: int
 
 
 def driver_seconds(costs: Costs, pool: float, nodes: int) -> float:
-    """What one thread does in an iteration while the others wait."""
+    """Return what one thread does in an iteration while the others wait."""
     return pool * (costs.driver + costs.added * max(0, nodes - 1))
 
 

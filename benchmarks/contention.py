@@ -153,7 +153,7 @@ class Filter:
         self.process.stdin.flush()
 
     def result(self) -> Pass:
-        """What it took, once it is done."""
+        """Return what it took, once it is done."""
         assert self.process.stdout is not None
         answer = self.process.stdout.readline().split()
         if len(answer) != 2:
@@ -162,7 +162,7 @@ class Filter:
 
 
 def serve(name: str, threads: int) -> None:
-    """What a filter's process does: a pass for every line that comes in, its times on a line that goes out."""
+    """Return what a filter's process does: a pass for every line that comes in, its times on a line that goes out."""
     torch.set_num_threads(threads)
     problem = CONFIGURATIONS[name]()
     _pass(problem)  # compiles, and fills the page cache

@@ -48,7 +48,7 @@ _BLOCK = re.compile(r"(<!-- measured: ([\w.]+) -->\n).*?(<!-- end -->)", re.DOTA
 
 
 def measure(store: ResultStore, dataset: str) -> Measured:
-    """What the stored results of a dataset say.
+    """Return what the stored results of a dataset say.
 
     Raises:
         StoreError: a stage was never made.

@@ -155,7 +155,7 @@ def train_ours(work: Work, *, bucketed: bool) -> float:
 
 
 def extract_plain(work: Work) -> np.ndarray:
-    """What enters the last linear layer, rows x width float32."""
+    """Return what enters the last linear layer, rows x width float32."""
     model, columns, kept = work.classifier.model.eval(), _columns(work), []
     layer = final_layer(model, work.classifier.n_classes)
     hook = layer.register_forward_pre_hook(lambda _, arguments: kept.append(arguments[0].float().cpu().numpy()))
@@ -226,7 +226,7 @@ def _from_start(work: Work, contestant: Callable[[Work], float]) -> float:
 
 
 def effort(work: Work, name: str) -> Effort:
-    """What a contestant has to do."""
+    """Return what a contestant has to do."""
     training = name in (PLAIN_TRAINING, SAME_BATCHES, BUCKETED)
     epochs = work.classifier.settings.epochs if training else 1
     batches = work.slices()

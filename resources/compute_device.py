@@ -31,7 +31,7 @@ class ComputeDevice(dg.ConfigurableResource):
         return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
 
     def cards(self) -> tuple[str, ...]:
-        """What `CUDA_VISIBLE_DEVICES` calls the GPUs that steps may use; none on the CPU or without a GPU."""
+        """Return what `CUDA_VISIBLE_DEVICES` calls the GPUs that steps may use; none on the CPU or without a GPU."""
         return () if self.device == "cpu" else tuple(visible_devices())
 
     @contextmanager

@@ -99,7 +99,7 @@ def filter_dataset(
 
 @dataclass(frozen=True)
 class _Run:
-    """What stays the same over the iterations."""
+    """Record of what stays the same over the iterations."""
 
     inputs: Inputs
     settings: FilterSettings

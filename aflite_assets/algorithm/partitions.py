@@ -9,7 +9,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class Purpose(IntEnum):
-    """What a generator is for; draws for one purpose never shift those for another."""
+    """Record of what a generator is for; draws for one purpose never shift those for another."""
 
     PARTITION = 0
     TIES = 1

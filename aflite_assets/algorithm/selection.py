@@ -26,7 +26,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Slice:
-    """What one iteration removes.
+    """Record of what one iteration removes.
 
     `rows`: ascending row numbers. `passing`: rows whose score is at or over the threshold. `cutoff`: lowest
     removed score, None when nothing is removed. `tied_at_cutoff`: rows that have exactly that score.

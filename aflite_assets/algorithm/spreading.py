@@ -29,7 +29,7 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class IterationWork:
-    """What all scorers need of one iteration.
+    """Record of what all scorers need of one iteration.
 
     `pool`: the rows that enter it, ascending int64. `start`: `EngineTally.start` of the iteration before, None in the
     first. Partitions are drawn where they are scored.
@@ -51,7 +51,7 @@ class Scorers(Protocol):
         ...
 
     def score(self, work: IterationWork, numbers: Sequence[range]) -> Iterator[SetCounts]:
-        """What each range of partition numbers gives, in the order given."""
+        """Return what each range of partition numbers gives, in the order given."""
         ...
 
 

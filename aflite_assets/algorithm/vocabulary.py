@@ -73,7 +73,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class LowestUnits:
-    """What was removed: `units` in the order in which they went, and `own_words`, u of each unit of the pool.
+    """Record of what was removed: `units` in the order in which they went, and `own_words`, u of each unit of the pool.
 
     Of a unit that went, u is as it was when it went; of the others as it is now. `bound`: whether one stayed, or none
     was asked for, since no more of what the target size counts may go.

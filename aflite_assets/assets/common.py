@@ -110,7 +110,7 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
 def materialized(
     obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
-    """What Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
+    """Return what Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
     result = obtained.result
     dataset = dg.MetadataValue.text(result.partition)
     # Dagster keeps a check's last outcome only, whichever partition it was about: it says which.

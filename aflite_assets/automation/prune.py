@@ -11,7 +11,7 @@ from resources import ResultStoreResource
 
 
 class PruneConfig(dg.Config):
-    """What is kept in addition to everything that current results need."""
+    """Record of what is kept in addition to everything that current results need."""
 
     keep: int = Field(default=KEEP, ge=0, description="refreshes of every dataset to keep")
     older_than_days: float | None = Field(default=None, ge=0, description="remove only what is older")

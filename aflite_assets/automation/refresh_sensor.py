@@ -174,7 +174,7 @@ class Tick:
         )
 
     def _busy_with(self, name: str) -> str | None:
-        """What is working on a dataset now, in words; None if nothing is."""
+        """Return what is working on a dataset now, in words; None if nothing is."""
         return self._runs.in_progress(name, now=self.now.timestamp()) or occupant(self.store.locks_folder, name)
 
     def _answer(

@@ -20,7 +20,7 @@ Work = Callable[[Any, Any, Log], Any]
 
 @dataclass(frozen=True)
 class Needs:
-    """What one worker takes of a node: CPU cores, and a GPU where the work can use one and nodes have any."""
+    """Record of what one worker takes of a node: CPU cores, and a GPU where the work can use one and nodes have any."""
 
     cpus: int = 1
     gpu: bool = False

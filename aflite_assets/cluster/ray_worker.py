@@ -20,7 +20,7 @@ _DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-l
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a worker finds where it runs.
+    """Record of what a worker finds where it runs.
 
     `versions`: of Python and the packages that decide about results. `processor`: model and instruction sets, on which
     the last bits of floating-point results hang. `sees_files`: whether the folder asked about is there.

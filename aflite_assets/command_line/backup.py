@@ -54,7 +54,7 @@ of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD
 
 @dataclass(frozen=True)
 class Places:
-    """What is copied: the home, Dagster's home (or None), MLflow's files, databases of PostgreSQL."""
+    """Record of what is copied: the home, Dagster's home (or None), MLflow's files, databases of PostgreSQL."""
 
     home: Path
     dagster_home: Path | None
@@ -64,7 +64,7 @@ class Places:
 
 @dataclass
 class Copied:
-    """What a backup or a restore copied; `already_there`: results that the folder of backups held before.
+    """Record of what a backup or a restore copied; `already_there`: results that the folder of backups held before.
 
     `damaged`: results that were not copied, each with what is wrong with it.
     """

@@ -67,7 +67,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """What was removed by kind, what was kept and why, and what is in use."""
+    """Yield what was removed by kind, what was kept and why, and what is in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"

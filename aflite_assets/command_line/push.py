@@ -56,7 +56,7 @@ def _push(options: argparse.Namespace) -> None:
 def push_lines(
     result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
 ) -> Iterator[str]:
-    """What is sent where: the folder, who can read it, its configurations with their rows, files and bytes."""
+    """Yield what is sent where: the folder, who can read it, its configurations with their rows, files and bytes."""
     visible = "public, everybody can read it" if public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"

@@ -125,7 +125,7 @@ def _plan(options: argparse.Namespace) -> int:
 def _due_by_dataset(
     plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState", *, begin: bool
 ) -> dict[str, "Due"]:
-    """What a refresh would do now about each dataset whose file is understood; `begin`: also about new ones."""
+    """Return what a refresh would do now about each dataset whose file is understood; `begin`: also about new ones."""
     from aflite_assets.refresh.due import what_is_due
     from aflite_assets.refresh.run import settings_of
 
@@ -188,7 +188,7 @@ def _runner(plan: "DatasetPlan") -> str | None:
 def outlook_lines(
     plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"], registry: "Registry"
 ) -> Iterator[str]:
-    """What a refresh would do now, with datasets that share an answer in one line."""
+    """Yield what a refresh would do now, with datasets that share an answer in one line."""
     datasets: dict[str, list[str]] = {}
     for plan in plans:
         due = due_by_dataset.get(plan.dataset)
@@ -205,7 +205,7 @@ def outlook_lines(
 
 
 def _outlook(plan: "DatasetPlan", due: "Due | None") -> str | None:
-    """What a refresh would do about one dataset, None where all is found; the same words for the same answer."""
+    """Return what a refresh would do about one dataset, None where all is found; the same words for the same answer."""
     from aflite_assets.refresh.due import how_to_start
     from aflite_assets.refresh.launching import PLACEHOLDER
 
@@ -321,7 +321,7 @@ def _without_files(store: "ResultStore", registry: "Registry") -> int:
 
 
 def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = None) -> Iterator[str]:
-    """What was done about one dataset, what was not and why, the verdicts of the `report`, and where it is.
+    """Yield what was done about one dataset, what was not and why, the verdicts of the `report`, and where it is.
 
     The reason why a stage was given up is printed once; later lines only name the stage.
     """
@@ -446,7 +446,7 @@ def _plans(names: list[str], registry: "Registry", *, watch: "Watch | None") -> 
 
 
 def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack) -> "RefreshContext":
-    """What stages are run with; on a terminal their bars, which `stack` ends."""
+    """Return what stages are run with; on a terminal their bars, which `stack` ends."""
     from aflite_assets.models.devices import DeviceSettings
     from aflite_assets.refresh.run import RefreshContext
     from aflite_assets.stages.stage import Progress

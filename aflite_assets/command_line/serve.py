@@ -195,7 +195,7 @@ def _index_item(root: Path, dataset: str) -> str:
 
 
 def _damage(report: Path) -> str | None:
-    """What is wrong with the result that a report's page belongs to, or None if nothing is."""
+    """Return what is wrong with the result that a report's page belongs to, or None if nothing is."""
     folder = report.parent
     wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
     return "; ".join(wrong) or None

@@ -37,7 +37,7 @@ from aflite_assets.specs.sources import (
 
 
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """What a source's content is known by, empty for one that is drawn from a seed.
+    """Return what a source's content is known by, empty for one that is drawn from a seed.
 
     Files: how many, and one sha256 over their paths and contents. A hub dataset: the commit its revision stands for.
     `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.

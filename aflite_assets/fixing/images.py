@@ -34,7 +34,7 @@ _MARGIN = 8
 
 @dataclass(frozen=True, kw_only=True)
 class ImageChanges:
-    """What is done with every image.
+    """Record of what is done with every image.
 
     `extension`: ".jpg" or ".png", in which it is stored anew, or "" if the files stay as they are. `quality`: of JPEG,
     1 to 95. `size`: width and height in pixels, or None. `corners`: names and sides in pixels of the squares that are

@@ -47,7 +47,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What is done with a source.
+    """Record of what is done with a source.
 
     `texts` and `dropped` have the source's names of columns. `rows`: per split the positions of the rows that are
     kept, int64, in their new order; None for all. `is_shuffled`: whether they have a new order. `phrases`: what is

@@ -21,7 +21,7 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class TableChange:
-    """What is done with the rows of a table.
+    """Record of what is done with the rows of a table.
 
     `texts`: a change of every text of these columns. `dropped`: columns that are left out. `rows`: positions of the
     rows that are kept, int64, in the new order; None for all. Everything else stays as it is.

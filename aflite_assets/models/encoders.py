@@ -49,7 +49,7 @@ class EncoderScore:
 
 
 class Encoder(Protocol):
-    """What turns examples into feature vectors of a known width."""
+    """Record of what turns examples into feature vectors of a known width."""
 
     @property
     def width(self) -> int:

@@ -18,7 +18,7 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Alert:
-    """What happened to which stage of which dataset, why, and where to look.
+    """Record of what happened to which stage of which dataset, why, and where to look.
 
     `input` identifies what the stage read (its result's key, or a hash): the same kind of alert about the same stage
     and input is sent once. `reason` may hold text of a dataset; it is made safe where it is shown.

@@ -27,7 +27,7 @@ class GivenUp:
 
     @property
     def remedy(self) -> str:
-        """What a person does about it."""
+        """Return what a person does about it."""
         by_hand = f", or make it by hand: `{launch_command(self.stage.dataset)}`"
         return f"mend what it reads{'' if self.tries.refused else by_hand}"
 
@@ -55,7 +55,7 @@ class RetryLater:
 
 @dataclass(frozen=True)
 class Due:
-    """What is to be done about one dataset now.
+    """Record of what is to be done about one dataset now.
 
     `closed`: nothing is due, whatever changed, because refreshes are paused, or `never` or cron forbids it.
     `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
@@ -90,7 +90,7 @@ def what_is_due(
     dry_run: bool = False,
     stages: Mapping[str, Stage] = STAGES,
 ) -> Due:
-    """What a refresh does about a dataset at `now`, a time with a zone.
+    """Return what a refresh does about a dataset at `now`, a time with a zone.
 
     `at_once`: whatever its cron says, and without waiting after a try that failed. Changes are acted on from the first
     time of `cron` after the dataset was first looked at, until nothing of it is due; then they wait for the next time.
@@ -173,7 +173,7 @@ def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | RetryLater |
 
 
 def how_to_start(dataset: str) -> str:
-    """What a person does about a dataset that no refresh makes for the first time."""
+    """Return what a person does about a dataset that no refresh makes for the first time."""
     return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
 
 

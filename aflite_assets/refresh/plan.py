@@ -54,7 +54,7 @@ STATES: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class StagePlan:
-    """What a refresh would do about one stage of one dataset.
+    """Record of what a refresh would do about one stage of one dataset.
 
     `reasons`: why it is not found, or not current. `seconds`: how long making the current result took, None where
     unknown. `key`: digest of its present key, None where inputs or files do not determine it yet. `current`: it is
@@ -160,7 +160,7 @@ def plan_dataset(
     contents: FieldContents | None = None,
     stages: Mapping[str, Stage] = STAGES,
 ) -> DatasetPlan:
-    """What a refresh of one dataset would do, stage by stage.
+    """Return what a refresh of one dataset would do, stage by stage.
 
     A stage is found where the key that follows from the found results before it has a complete result, whatever is
     current. `contents`: its files and commits; by default they are read now, without a limit.

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What a refresh of one dataset did.
+    """Record of what a refresh of one dataset did.
 
     `made`: the stages that were run, with whether each was found after all; `failed`: why others failed, by stage.
     `plan` and `due`: those of the dataset afterwards.
@@ -43,7 +43,7 @@ class Refreshed:
 
 @dataclass(frozen=True)
 class RefreshContext:
-    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh.
+    """Record of what stages are run with. `run`: the name under which tries are counted, a new one for each refresh.
 
     `progress` is given the name of each stage that is run, and returns where it tells how far it is.
     """

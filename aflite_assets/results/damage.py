@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with a published result: a phrase per file, and the parts that are damaged themselves."""
+    """Record of what is wrong with a published result: a phrase per file, and the parts that are damaged themselves."""
 
     result: PublishedResult
     reasons: tuple[str, ...]
@@ -118,7 +118,7 @@ def size_problem(name: str, now: int | None, size: int) -> str | None:
 
 
 def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
-    """What is wrong with the files beside a manifest that is sound; those that are right are noted."""
+    """Return what is wrong with the files beside a manifest that is sound; those that are right are noted."""
     manifest, seen = result.manifest, _read_seen(result)
     known = {} if ignore_cache else seen
     folder, sizes = str(result.path), manifest.get("sizes", {})
@@ -136,7 +136,7 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
 
 
 def _examined(folder: str, name: str, digest: str, size: int | None, known: Any) -> tuple[list[Any], str | None]:
-    """What to note of a file, and what is wrong with it; `known` is what was noted when it was last hashed."""
+    """Return what to note of a file, and what is wrong with it; `known` is what was noted when it was last hashed."""
     path = os.path.join(folder, name)
     try:
         status = os.stat(path)

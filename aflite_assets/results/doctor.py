@@ -83,7 +83,7 @@ def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem
 
 
 def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """What is wrong with this machine's copies of an object store, and what writers and readers here left."""
+    """Yield what is wrong with this machine's copies of an object store, and what writers and readers here left."""
     for _, _, home in ResultStore(store.root).partitions():
         with writing_now(home) as free:
             if free:

@@ -138,7 +138,7 @@ def _exclusive(store: ResultStore) -> Iterator[None]:
 
 @dataclass
 class _Rules:
-    """What is kept for every dataset, and how things are removed."""
+    """Record of what is kept for every dataset, and how things are removed."""
 
     store: ResultStore
     keep: int

@@ -31,7 +31,7 @@ class PublishedResult:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What the result was made from and with: key, data version, summary, parts, environment, time.
+        """Return what the result was made from and with: key, data version, summary, parts, environment, time.
 
         Raises:
             DamagedManifestError: it cannot be read, or it is not the one that was published here.

@@ -158,7 +158,7 @@ class ResultStore:
         return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
-        """What is wrong with the published result of a key; None if it is whole or not there."""
+        """Return what is wrong with the published result of a key; None if it is whole or not there."""
         return find_damage(PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest))
 
     def current(self, asset: str, partition: str) -> PublishedResult:

@@ -109,7 +109,7 @@ Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
 
 @dataclass(frozen=True)
 class ScanFacts:
-    """What a scan found, without the rows.
+    """Record of what a scan found, without the rows.
 
     `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
     class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
@@ -141,7 +141,7 @@ class ScanFacts:
 
     @property
     def verdict(self) -> Verdict:
-        """What was found; all artefacts together count as one."""
+        """Return what was found; all artefacts together count as one."""
         if not self.can_tell:
             return "cannot tell"
         if self.artefacts or self.is_spread:
@@ -156,7 +156,7 @@ class ScanFacts:
 
 @dataclass(frozen=True, eq=False)
 class ScanResult(ScanFacts):
-    """What a scan found, and which rows carry it.
+    """Record of what a scan found, and which rows carry it.
 
     `carriers`: bool of shape (rows, cues), of the rows of all sets that were read. `sets`: per row the name of its set,
     object. `row_ids`: per row its id in its set, int64. `row_units`: per row the code of its unit, int64.

@@ -37,7 +37,7 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False}
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """What a representation's filtered set by another ranking is called, beside that of the filter itself."""
+    """Return what a representation's filtered set by another ranking is called, beside that of the filter itself."""
     return f"{representation}_by_{rank}"
 
 
@@ -214,7 +214,7 @@ class FilterSpec(StrictSpec):
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """What is done with the rows of one split other than train."""
+        """Return what is done with the rows of one split other than train."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

@@ -60,7 +60,7 @@ class ForgettablesSpec(StrictSpec):
         return (seed,) if self.evaluator is None else seeds[:1]
 
     def settings(self, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
-        """What is trained."""
+        """Return what is trained."""
         if self.model is not None:
             return self.model
         assert self.evaluator is not None

@@ -8,7 +8,7 @@ from aflite_assets.specs.models import StrictSpec
 
 
 class ScanSpec(StrictSpec):
-    """What a run does after the scan for cues."""
+    """Record of what a run does after the scan for cues."""
 
     stop: Literal["never", "artefact"] = Field(
         "never",

@@ -164,7 +164,7 @@ def _listen(
     seconds: float | None,
     on_making: Callable[[str], None],
 ) -> tuple[StoredResult, int]:
-    """What the child obtained, and the bytes of memory that it holds afterwards."""
+    """Return what the child obtained, and the bytes of memory that it holds afterwards."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()

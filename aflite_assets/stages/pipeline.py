@@ -79,7 +79,7 @@ SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
 def stage_key(
     stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
 ) -> ResultKey:
-    """What a stage's result depends on: code version, the fields it reads with the files they name, its inputs.
+    """Return what a stage's result depends on: code version, the fields it reads with the files they name, its inputs.
 
     `contents`: what was already looked at of the files; default: they are looked at now.
     """

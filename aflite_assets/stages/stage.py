@@ -82,7 +82,7 @@ ALL_CELLS = CellFilter()
 
 @dataclass(frozen=True)
 class StageContext:
-    """What a running stage works with, none of which changes its result.
+    """Record of what a running stage works with, none of which changes its result.
 
     `cells` changes how much of a grid is made now.
     """

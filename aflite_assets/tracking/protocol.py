@@ -37,7 +37,7 @@ class RunReference:
 
     @property
     def fragment(self) -> str:
-        """What follows the server's address to the run's page.
+        """Return what follows the server's address to the run's page.
 
         Without the last part MLflow opens in its mode for language models, which shows no run of an experiment.
         """
@@ -45,7 +45,7 @@ class RunReference:
 
     @property
     def experiment_fragment(self) -> str:
-        """What follows the server's address to the page of all runs of the dataset."""
+        """Return what follows the server's address to the page of all runs of the dataset."""
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 

@@ -62,7 +62,7 @@ class Record:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What no two records share."""
+        """Return what no two records share."""
         return (self.input, self.kind, self.labels, self.strength, self.number)
 
 

@@ -280,7 +280,7 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """What is known of a candidate.
+    """Record of what is known of a candidate.
 
     `pointed`: per test set the class, of the dataset's, that each row's value points to (int64, -1 for none), in the
     order of the set; sets that lack the property are left out. `predicted`: by train set and test set the predictions
@@ -345,7 +345,7 @@ NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetRecord:
-    """What is known of a dataset and its models before any number, and stated as it is.
+    """Record of what is known of a dataset and its models before any number, and stated as it is.
 
     `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first, `settings_done`
     (changes that settings made to the source's rows), `published` (name of the papers' figures in `published_tables`),

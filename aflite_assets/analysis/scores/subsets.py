@@ -18,7 +18,7 @@ PartName = tuple[str | None, str | None, str | None]
 
 
 class Part:
-    """What is about rows of a test set: those of a category `column` or a gold `label`, None for any."""
+    """Record of what is about rows of a test set: those of a category `column` or a gold `label`, None for any."""
 
     column: str | None
     label: str | None

@@ -187,7 +187,7 @@ def _meaning(asset: str, column: str) -> str | None:
 
 
 def _described(result: PublishedResult, column: str, parents: Sources) -> str | None:
-    """What the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
+    """Return what the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
     meaning = _meaning(result.asset, _plain_name(result, column))
     if not parents:
         return meaning

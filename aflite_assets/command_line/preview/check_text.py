@@ -111,7 +111,7 @@ WORST_CASE_ROWS = 1_537
 
 
 def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """What the report's verdict will lack with this file, and what to set; nothing where it lacks nothing."""
+    """Yield what the report's verdict will lack with this file, and what to set; nothing where it lacks nothing."""
     if plan.seeds == 1:
         yield "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]

@@ -125,7 +125,7 @@ def preview_data(spec: DatasetSpec) -> DataPreview:
 
 
 def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
-    """What the checks of these rows say of their source."""
+    """Return what the checks of these rows say of their source."""
     read = data.raw.source_rows
     return facts_of(
         RowPlaces(spec.source, read, data.content),
@@ -207,7 +207,7 @@ def preview_plan(
 def _sample(
     spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
 ) -> tuple[CurveSizes | None, int | None, Examples]:
-    """What is tried of a sample of the train rows, and the number and the rows of the one that the plan is for.
+    """Return what is tried of a sample of the train rows, and the number and the rows of the one that the plan is for.
 
     That is the largest one that the sizes fit; where they fit none, the largest, of which the plan is then refused.
     """

@@ -322,7 +322,7 @@ def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: Timi
 
 
 def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
-    """What neural models load when they are first used; None without any here."""
+    """Return what neural models load when they are first used; None without any here."""
     encoders = [one for one in spec.representations.values() if not isinstance(one, IdentityEncoderSpec)]
     apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
     evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]

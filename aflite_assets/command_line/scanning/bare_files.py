@@ -40,7 +40,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """What the columns of a bare file are: names that the command line gives; the rest is guessed."""
+    """Record of what the columns of a bare file are: names that the command line gives; the rest is guessed."""
 
     label: str | None = None
     texts: tuple[str, ...] = ()

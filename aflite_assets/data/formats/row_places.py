@@ -43,7 +43,7 @@ def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int
 
 
 def files_of(table: pa.Table) -> list[dict[str, Any]]:
-    """What `with_files` noted; nothing for a table from elsewhere."""
+    """Return what `with_files` noted; nothing for a table from elsewhere."""
     noted = (table.schema.metadata or {}).get(_FILES)
     return [] if noted is None else json.loads(noted)
 

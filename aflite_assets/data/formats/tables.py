@@ -60,7 +60,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
 
 
 class _FileError(ValueError):
-    """What is wrong with a file, and what to do about it."""
+    """Record of what is wrong with a file, and what to do about it."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(found)

@@ -47,7 +47,7 @@ def asking() -> Asking | None:
 
 
 def in_time(call: Callable[[], Answer]) -> Answer:
-    """What `call` returns or raises; outside of `shared_deadline` without a limit.
+    """Return what `call` returns or raises; outside of `shared_deadline` without a limit.
 
     A call that is late goes on in a thread that keeps no process alive.
 

@@ -44,7 +44,7 @@ class RepoRef:
 
 
 def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
-    """What `call` returns; what the hub's libraries raise in it comes back as this project's error.
+    """Return what `call` returns; what the hub's libraries raise in it comes back as this project's error.
 
     Raises:
         MissingDataError: for a dataset that cannot be had for now: no network, gated, or the hub is out of order.

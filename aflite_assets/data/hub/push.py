@@ -118,7 +118,7 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
 
 
 def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
-    """What `call` returns; what the hub says of writing is worded here, the rest by `call_hub`.
+    """Return what `call` returns; what the hub says of writing is worded here, the rest by `call_hub`.
 
     Raises:
         DataError: the token may not write there.

@@ -30,7 +30,7 @@ class HubRepository:
 
     @property
     def address(self) -> str:
-        """What the hub's file system calls the repository's root."""
+        """Return what the hub's file system calls the repository's root."""
         return f"hf://datasets/{self.place.id}@{self.commit}/"
 
     @property

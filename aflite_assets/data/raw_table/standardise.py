@@ -72,7 +72,7 @@ class Scale:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """What `save` wrote; None where the features are as they came."""
+        """Return what `save` wrote; None where the features are as they came."""
         file = folder / SCALE_FILE
         if not file.is_file():
             return None

@@ -51,7 +51,7 @@ def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
 
 
 def _values(names: LabelNames) -> set[str | None]:
-    """What stands for a class."""
+    """Return what stands for a class."""
     if not isinstance(names, Mapping):
         return {label_text(name) for name in names}
     listed = (values if isinstance(values, tuple) else (values,) for values in names.values())

@@ -11,7 +11,7 @@ _ROWS_AT_ONCE = 8_192
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """What the columns of a finite matrix hold; column numbers from 0.
+    """Record of what the columns of a finite matrix hold; column numbers from 0.
 
     `constant`: columns with one value in all rows, `all_zero` of them with zero. `repeated`: sets of two or more
     columns, not constant, that are equal in every row. `deviations`: standard deviation of every column, float64.

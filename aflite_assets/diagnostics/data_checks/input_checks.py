@@ -75,7 +75,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
 
 
 def _copy_name(data: CheckContext, column: int | str) -> int | str:
-    """What the dataset's file calls a column: its name, or its number if it has none."""
+    """Return what the dataset's file calls a column: its name, or its number if it has none."""
     if isinstance(column, str):
         return data.source.named(column)
     return column if data.source.feature_names is None else data.source.feature_names[column]

@@ -175,7 +175,7 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 
 
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """What `predict` says of each row with a model of the other folds; the only class where these have one."""
+    """Return what `predict` says of each row with a model of the other folds; the only class where these have one."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 

@@ -113,7 +113,7 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """What takes them away and is not set yet; copies within train part when a split is drawn from it."""
+    """Return what takes them away and is not set yet; copies within train part when a split is drawn from it."""
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)
     steps = []

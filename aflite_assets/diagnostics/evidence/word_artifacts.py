@@ -46,7 +46,7 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """What fewer rows do not explain: the mean of the random sets less the kept set's number."""
+        """Return what fewer rows do not explain: the mean of the random sets less the kept set's number."""
         return self.mean - self.kept
 
     @property

@@ -52,7 +52,7 @@ class ContextualVectors(nn.Module):
         return self
 
     def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
-        """What each layer has for each word's first piece, layers x rows x most words x width float32.
+        """Return what each layer has for each word's first piece, layers x rows x most words x width float32.
 
         The first layer is what enters the encoder's first block: the pieces' embeddings. `words` rows x most words: the
         position of that piece in its text, counted from 1, or 0 for no word; `pieces` rows x most pieces: word pieces,
@@ -101,7 +101,7 @@ class LayerMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def shares(self) -> torch.Tensor:
-        """What each layer counts, float32 (layers,), sums to 1."""
+        """Return what each layer counts, float32 (layers,), sums to 1."""
         return self.weights.float().softmax(dim=0)
 
     def forward(self, layers: torch.Tensor) -> torch.Tensor:

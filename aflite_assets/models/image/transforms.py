@@ -30,7 +30,7 @@ LONGEST_SHAPE = 4
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """What an image model is given.
+    """Record of what an image model is given.
 
     `square` makes image_size x image_size x 3 uint8 of an RGB image to predict. `change(images, rng=)` makes rows x
     image_size x image_size x 3 of train images: of their squares or, with `changes_originals`, of the RGB images as
@@ -44,7 +44,7 @@ class ImagePreparation:
 
 
 def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
-    """What these settings say."""
+    """Return what these settings say."""
     size, squeezed = settings.image_size, Squeezed(settings.image_size, settings.interpolation)
     if settings.augmentation == "flip_crop":
         return ImagePreparation(size, squeezed, flip_and_crop)

@@ -18,7 +18,7 @@ from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
 @dataclass(frozen=True)
 class SiameseConfiguration:
-    """What a saved model is built from.
+    """Record of what a saved model is built from.
 
     `words`, `other_words`: rows of the table of vectors that are learnt, and that are not. `texts`: 1 or 2 that the
     model reads. `width`: of the bag's projection, None for none, or of one direction of the LSTM; `layers`, `pooling`:

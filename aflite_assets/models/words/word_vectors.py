@@ -108,7 +108,7 @@ class _Line:
     width: int
 
     def word(self) -> str:
-        """What stands before the last `width` fields."""
+        """Return what stands before the last `width` fields."""
         spaces = self.content.count(b" ")
         if spaces < self.width:
             raise self._ragged(spaces)

@@ -28,7 +28,7 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """What the model was trained on, in the words of the chart."""
+        """Return what the model was trained on, in the words of the chart."""
         return LABELS[self.series]
 
     @property

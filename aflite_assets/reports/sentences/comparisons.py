@@ -170,7 +170,7 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """What second phases on forgettable rows gain over random rows; None if none was judged."""
+    """Return what second phases on forgettable rows gain over random rows; None if none was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:
         return None

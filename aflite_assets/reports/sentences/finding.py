@@ -80,7 +80,7 @@ class FindingWords:
         self._fall = next((falls[evaluator, name] for name in sets if (evaluator, name) in falls), None)
 
     def found(self) -> str:
-        """What was found, with its numbers, in the fewest sentences."""
+        """Return what was found, with its numbers, in the fewest sentences."""
         if self.leaning is not None:
             own = "" if self.verdict.shortcut else " Whether that is a shortcut is yours to say."
             return f"Models lean on {self._name(self.leaning)}: {self._price(self.leaning)}.{own}"
@@ -137,7 +137,7 @@ class FindingWords:
         return notes
 
     def to_do(self) -> str:
-        """What to do, in at most three sentences."""
+        """Return what to do, in at most three sentences."""
         code = self.verdict.code
         if self.leaning is not None and self.verdict.shortcut:
             return f"{_capital(self._mending(self.leaning))}. {self._until_then()}"
@@ -169,7 +169,7 @@ class FindingWords:
         return mending(one, "it" if self._name(one).startswith("the cue") else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """What leaning costs, as accuracies where a fall was measured."""
+        """Return what leaning costs, as accuracies where a fall was measured."""
         if (fall := self._fall) is not None:
             return (
                 f"“{one.evaluator}” is right on {self._accuracy(fall.natural_set, fall.natural)} % of "

@@ -160,7 +160,7 @@ def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
 
 
 def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, touched: bool) -> Iterator[Limit]:
-    """What a reader must know before trusting the finding, the gravest first.
+    """Yield what a reader must know before trusting the finding, the gravest first.
 
     `touched`: whether the finding rests on what the filter kept.
     """

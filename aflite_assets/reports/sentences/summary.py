@@ -105,7 +105,7 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
+    """Return what these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
 

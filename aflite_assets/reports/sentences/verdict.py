@@ -294,7 +294,7 @@ class VerdictWords:
         return f"No property that was tested explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
 
     def single_property(self) -> str:
-        """What the scan found, where no property was tested for whether models lean on it."""
+        """Return what the scan found, where no property was tested for whether models lean on it."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that might explain it."
@@ -328,7 +328,7 @@ class VerdictWords:
         return f"{text}; not settled on {listed(names, _MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """What there is too little of to tell."""
+        """Return what there is too little of to tell."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])

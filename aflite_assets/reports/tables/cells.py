@@ -138,7 +138,7 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:
-    """What the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
+    """Return what the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
     return " or ".join(sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)) or "rows"
 
 

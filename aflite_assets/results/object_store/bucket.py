@@ -219,7 +219,7 @@ class Bucket:
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """What stands between `prefix`, which is empty or ends with a slash, and the next slash of any name."""
+        """Return what stands between `prefix`, which is empty or ends with a slash, and the next slash of any name."""
         return [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")

@@ -158,7 +158,7 @@ class ObjectResultStore(ResultStore):
         return str(self.address)
 
     def name_of(self, path: Path) -> str:
-        """What a path below `root` is called in the bucket."""
+        """Return what a path below `root` is called in the bucket."""
         return path.relative_to(self.root).as_posix()
 
     def needs_folder(self, command: str, *, instead: str) -> None:
@@ -318,7 +318,7 @@ class ObjectResultStore(ResultStore):
         return self._published(asset, partition, folder)
 
     def _published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """What was published into a place; a manifest that cannot be used counts as none."""
+        """Return what was published into a place; a manifest that cannot be used counts as none."""
         try:
             return self._usable(asset, partition, folder)
         except LostObjectsError as error:
@@ -326,7 +326,7 @@ class ObjectResultStore(ResultStore):
             return None
 
     def _usable(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """What was published into a place.
+        """Return what was published into a place.
 
         Raises:
             LostObjectsError: a manifest that cannot be used lies there, so that nothing can be published.

@@ -79,7 +79,7 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
 
 
 def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the bucket lacks of the files that the manifest of `place` names, a phrase each, by one listing."""
+    """Return what the bucket lacks of the files that the manifest of `place` names, a phrase each, by one listing."""
     prefix = f"{place}/{manifest[ATTEMPT]}/"
     there = {each.name.removeprefix(prefix): each.size for each in bucket.objects(prefix)}
     problems = (size_problem(name, there.get(name), size) for name, size in manifest["sizes"].items())

@@ -11,7 +11,7 @@ _SEVERAL: dict[object, str] = {str: "texts", int: "whole numbers", float: "numbe
 
 
 def wish_of_kind(place: object, value: object) -> str:
-    """What may stand at a place where something of another kind stands, and what to do."""
+    """Return what may stand at a place where something of another kind stands, and what to do."""
     alternatives = members(place)
     words = [member for member in alternatives if get_origin(member) is Literal]
     count = ", or ".join([_count_words(), *map(_word, words)])

@@ -64,7 +64,7 @@ _DOLLAR = re.compile(rf"\$\$|\$\{{(?P<name>{_NAME})(?::-(?P<default>(?:[^}}$]|\$
 
 
 def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
-    """What a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
+    """Return what a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
 
     Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `fill_in`) of values;
     one without quotes is read as YAML after that, so that it may be a number, and never as several values.
@@ -134,7 +134,7 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """What PyYAML found, from where on, and what to do; without the line's text, which may hold a secret."""
+    """Return what PyYAML found, from where on, and what to do; without the line's text, which may hold a secret."""
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
     start, end = error.context_mark, error.problem_mark
@@ -288,7 +288,7 @@ def _refuse(path: Path, line: int, problem: str) -> NoReturn:
 
 
 def _plain(text: str) -> object:
-    """What a scalar without quotes is: null, a boolean, a number, or the text itself."""
+    """Return what a scalar without quotes is: null, a boolean, a number, or the text itself."""
     stripped = text.strip()
     if stripped in _NULLS:
         return None

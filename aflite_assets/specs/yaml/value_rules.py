@@ -23,7 +23,7 @@ def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[
 
 
 def _problem(location: Location, value: object, place: object) -> str | None:
-    """What is wrong with the value, without the field's name."""
+    """Return what is wrong with the value, without the field's name."""
     types = members(place)
     if SecretStr in types:
         return _token_problem(value)

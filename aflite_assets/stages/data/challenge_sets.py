@@ -38,7 +38,7 @@ MOST_CATEGORIES = 200
 
 
 class ChallengeSetsSettings(StageSettings):
-    """What `challenge_sets` reads of a dataset's file."""
+    """Settings of a dataset's file that `challenge_sets` reads."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     undecodable_images: float

@@ -46,7 +46,7 @@ def most_scanned(modality: str) -> int:
 
 
 class CueScanSettings(StageSettings):
-    """What `cue_scan` reads of a dataset's file."""
+    """Settings of a dataset's file that `cue_scan` reads."""
 
     columns: ColumnsSpec
     planted: dict[str, PlantedValues]

@@ -40,7 +40,7 @@ class LoadedTable(RawTable):
 
 
 class RawDatasetSettings(StageSettings):
-    """What `raw_dataset` reads of a dataset's file."""
+    """Settings of a dataset's file that `raw_dataset` reads."""
 
     source: SourceSpec
     columns: ColumnsSpec

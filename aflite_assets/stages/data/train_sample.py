@@ -47,7 +47,7 @@ _INPUTS = ("features", "text", "text_pair", "image")
 
 
 class TrainSampleSettings(StageSettings):
-    """What `train_sample` reads of a dataset's file."""
+    """Settings of a dataset's file that `train_sample` reads."""
 
     sample: SampleSpec | None
     seed: int
@@ -237,7 +237,7 @@ class _Growth:
 
 
 def _contents(train: Examples) -> Iterator[bytes]:
-    """What each row is: its number in the source, its input and its label."""
+    """Return what each row is: its number in the source, its input and its label."""
     inputs = {name: train.table[name] for name in _INPUTS if name in train.table.column_names}
     rows = zip(train.row_ids.tolist(), content_digests(inputs), train.labels.tolist(), strict=True)
     return (f"{row_id} {label} ".encode() + content for row_id, content, label in rows)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class EmbeddingsSettings(StageSettings):
-    """What `embeddings` reads of a dataset's file."""
+    """Settings of a dataset's file that `embeddings` reads."""
 
     representations: dict[Name, EncoderSpec]
 

@@ -36,7 +36,7 @@ SHARD_BATCHES = 16
 
 @dataclass(frozen=True)
 class EncoderJob:
-    """What every worker is given: the encoder's settings and folder, the raw rows, and the device."""
+    """Record of what every worker is given: the encoder's settings and folder, the raw rows, and the device."""
 
     settings: EncoderSpec
     folder: Path

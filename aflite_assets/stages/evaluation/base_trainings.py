@@ -41,7 +41,7 @@ class BaseTraining:
 
 @dataclass(frozen=True)
 class StageRows:
-    """What recipes' later stages train on, by what the stages call their rows.
+    """Record of what recipes' later stages train on, by what the stages call their rows.
 
     `challenge_sets`: fingerprints of the rows of challenge sets, None where there are none. `weak_models`: by those
     names and seed, the ids (int64) of train rows; a set without a seed is there for each. `problems`: why rows are
@@ -130,7 +130,7 @@ def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
 
 
 def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
-    """What an evaluator is trained with on the train set: its own settings, or those its recipe starts from."""
+    """Return what an evaluator is trained with on the train set: its own settings, or those its recipe starts from."""
     if recipe is not None:
         return recipe.settings
     assert not isinstance(settings, FineTunedSpec)

@@ -48,7 +48,7 @@ _OVERALL = "all-representations"
 
 
 class BiasEvidenceSettings(StageSettings):
-    """What `bias_evidence` reads of a dataset's file."""
+    """Settings of a dataset's file that `bias_evidence` reads."""
 
     distance_encoder: EncoderSpec | None
     planted: dict[str, PlantedValues]
@@ -172,7 +172,7 @@ def _publish(
 
 
 def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """What stands in the rows of one filtered set; tables without rows (no attributes, no texts) are left out."""
+    """Yield what stands in the rows of one filtered set; tables without rows (no attributes, no texts) are left out."""
     from aflite_assets.diagnostics.evidence.kept_vs_removed import (
         attribute_shares,
         label_shares,

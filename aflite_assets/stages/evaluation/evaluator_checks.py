@@ -46,7 +46,7 @@ _outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
-    """What the checks read of a dataset's file."""
+    """Record of what the checks read of a dataset's file."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     evaluators: dict[Name, EvaluatorSpec]

@@ -55,7 +55,7 @@ class _Outcome:
 
 
 class EvaluatorModelsSettings(StageSettings):
-    """What `evaluator_models` reads of a dataset's file."""
+    """Settings of a dataset's file that `evaluator_models` reads."""
 
     evaluators: dict[Name, EvaluatorSpec]
     seeds: tuple[Seed, ...]
@@ -171,14 +171,14 @@ class _Training:
             self.draft.add_published_part(base.name, base.key)
 
     def base_names(self) -> list[str]:
-        """What cells start from: each training's first name, then the others."""
+        """Return what cells start from: each training's first name, then the others."""
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
             firsts.setdefault(base.key.digest, base.name)
         return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
 
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
-        """What was trained before, here or where the forgetting of an evaluator's own training is counted."""
+        """Return what was trained before, here or where the forgetting of an evaluator's own training is counted."""
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 

@@ -321,7 +321,7 @@ def _many_suspects(shares: pa.Table) -> str:
 def planted_removals(
     representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
 ) -> list[PlantedRemoval]:
-    """What filtering removed of the train rows of each planted attribute."""
+    """Return what filtering removed of the train rows of each planted attribute."""
     from aflite_assets.diagnostics.evidence.planted import planted_removed
 
     table = planted_removed(rows.filter(_in_train(rows)), raw, planted)

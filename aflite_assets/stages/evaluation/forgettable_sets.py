@@ -61,7 +61,7 @@ _BALANCE, _RANDOM = 11, 12
 
 
 class ForgettableSetsSettings(StageSettings):
-    """What `forgettable_sets` reads of a dataset's file."""
+    """Settings of a dataset's file that `forgettable_sets` reads."""
 
     forgettables: dict[Name, ForgettablesSpec]
     minorities: MinoritiesSpec | None
@@ -150,7 +150,7 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """What one training forgot.
+    """Record of what one training forgot.
 
     Arrays (rows,) of the rows that it was presented: `row_ids`, `labels` int64, and of their label's probability
     `last`, `mean` and `deviation` over the epochs, float32. `taken`: the ids of the forgettable rows that are used,

@@ -55,7 +55,7 @@ _STREAM = 21
 
 
 class LeaningSetsSettings(StageSettings):
-    """What `leaning_sets` reads of a dataset's file."""
+    """Settings of a dataset's file that `leaning_sets` reads."""
 
     columns: ColumnsSpec
     planted: dict[str, PlantedValues]

@@ -38,7 +38,7 @@ NO_MODEL = "the representation has no warm-up model"
 
 
 class ControlSetsSettings(StageSettings):
-    """What `control_sets` reads of a dataset's file."""
+    """Settings of a dataset's file that `control_sets` reads."""
 
     seed: int
     seeds: tuple[Seed, ...]
@@ -179,7 +179,7 @@ def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
 def _earlier_controls(
     representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
 ) -> list[ControlSet]:
-    """What the filter had left when it was down to some sizes, each with random sets of its size."""
+    """Return what the filter had left when it was down to some sizes, each with random sets of its size."""
     made = []
     for number, (name, earlier_rows) in enumerate(earlier.items()):
         if earlier_rows is None:

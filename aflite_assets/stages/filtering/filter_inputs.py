@@ -162,7 +162,7 @@ class FilterInputs:
             )
 
     def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
-        """What the workers of a cluster are given."""
+        """Return what the workers of a cluster are given."""
         return ScoredRows.of(
             cluster,
             self.features,
@@ -174,7 +174,7 @@ class FilterInputs:
         )
 
     def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
-        """What scoring and the loop are given alike, beside features and labels."""
+        """Return what scoring and the loop are given alike, beside features and labels."""
         return {
             "settings": self.settings,
             "seed": seed,
@@ -204,7 +204,7 @@ class FilterInputs:
         return is_learnt
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
-        """What the rows of the pool score with permuted labels."""
+        """Return what the rows of the pool score with permuted labels."""
         from aflite_assets.algorithm import score_permuted  # loads torch and numba
 
         return score_permuted(

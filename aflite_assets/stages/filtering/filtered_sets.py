@@ -49,7 +49,7 @@ from aflite_assets.tracking import TrackedRun
 
 
 class FilteredSetsSettings(StageSettings):
-    """What `filtered_sets` reads of a dataset's file."""
+    """Settings of a dataset's file that `filtered_sets` reads."""
 
     filter: FilterSpec
     filter_seeds: int
@@ -187,7 +187,7 @@ def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tra
 def _run_again(
     name: str, given: FilterInputs, is_learnt: IsLearnt | None, scratch: Path, seed: int, *, context: StageContext
 ) -> np.ndarray:
-    """What another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
+    """Return what another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
     folder = scratch / f"seed-{seed}"
     folder.mkdir(exist_ok=True)
     checkpoint = Checkpoint(folder)

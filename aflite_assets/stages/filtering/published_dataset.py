@@ -65,7 +65,7 @@ class Content:
 
 
 class PublishedDatasetSettings(StageSettings):
-    """What `published_dataset` reads of a dataset's file."""
+    """Settings of a dataset's file that `published_dataset` reads."""
 
     title: str
     description: str

@@ -24,7 +24,7 @@ MEMORY_LIMIT = 2**30
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """What every worker is given of a run: as for `filter_dataset`, arrays are shared."""
+    """Record of what every worker is given of a run: as for `filter_dataset`, arrays are shared."""
 
     features: Shared
     labels: Shared

@@ -23,7 +23,7 @@ MOST_CARRIERS = 3
 
 
 class BenchmarkReportSettings(StageSettings):
-    """What `benchmark_report` reads of a dataset's file."""
+    """Settings of a dataset's file that `benchmark_report` reads."""
 
     columns: ColumnsSpec
     report: ReportSpec

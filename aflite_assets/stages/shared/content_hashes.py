@@ -88,7 +88,7 @@ class FieldContents:
 
 
 def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
-    """What `FieldContents.of` gives, looked at now."""
+    """Return what `FieldContents.of` gives, looked at now."""
     return FieldContents(spec).of(fields)
 
 

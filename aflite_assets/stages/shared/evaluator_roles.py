@@ -11,7 +11,7 @@ from aflite_assets.wording import counted
 
 
 def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageSpec]:
-    """What every evaluator is trained with on the train set."""
+    """Return what every evaluator is trained with on the train set."""
     recipes = recipes_of(evaluators)
     return {
         name: recipes[name].settings if isinstance(settings, FineTunedSpec) else settings

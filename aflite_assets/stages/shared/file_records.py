@@ -12,7 +12,7 @@ from aflite_assets.results.file_hashes import HashedFile
 
 
 class FileRecord(TypedDict):
-    """What a file was, or all the `files` of a folder."""
+    """Record of what a file was, or all the `files` of a folder."""
 
     files: NotRequired[int]
     bytes: int

@@ -48,7 +48,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """What is trained on each sample of one curve.
+    """Record of what is trained on each sample of one curve.
 
     `name`: of the curve, and `point`: what follows it in names of nested runs beside the rows; `place`: where the
     dataset's file says so, for messages. `train(rows, asked, scratch part)` gives the answers about `asked`.

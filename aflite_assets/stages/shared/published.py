@@ -67,7 +67,7 @@ class FineTuneFacts:
 
 @dataclass(frozen=True)
 class ChallengeFacts:
-    """What readers of a challenge set must know of it.
+    """Record of what readers of a challenge set must know of it.
 
     `source_rows`: before rows without a label were dropped and a limit drew. `dataset_classes`: whether its classes are
     the dataset's by name and number. `undecodable_images`: dropped. `fine_tune`: where evaluators may be trained on it.
@@ -88,7 +88,7 @@ class ChallengeFacts:
 
 @dataclass(frozen=True)
 class ChallengeSets:
-    """What `challenge_sets` holds beside the rows.
+    """Record of what `challenge_sets` holds beside the rows.
 
     `missing` by name: why a set that is not required could not be had.
     """

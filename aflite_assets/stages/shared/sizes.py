@@ -68,7 +68,7 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
 
 
 def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
-    """What `sample` tries, as far as there are rows, and 5 % of the train rows to score it on, 10,000 at most.
+    """Return what `sample` tries, as far as there are rows, and 5 % of the train rows to score it on, 10,000 at most.
 
     Raises:
         DataError: there are too few rows for two samples or for accuracies that say something.

@@ -49,7 +49,7 @@ def source_of(raw_result: PublishedResult) -> SourceSpec:
 
 
 def source_facts(raw_result: PublishedResult) -> SourceFacts:
-    """What the checks of a published raw dataset say of its source."""
+    """Return what the checks of a published raw dataset say of its source."""
     fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
     return facts_of(
         RowPlaces(source_of(raw_result), summary["source_rows"], fields["contents"]["source"]),
@@ -68,7 +68,7 @@ def facts_of(
     drop_between_splits: bool,
     drawn_splits: frozenset[str],
 ) -> SourceFacts:
-    """What checks say of a source; its own names as they print, in brief."""
+    """Return what checks say of a source; its own names as they print, in brief."""
     features = columns.features if isinstance(columns.features, tuple) else None
     texts = {"text": columns.text, "text_pair": columns.text_pair}
     return SourceFacts(

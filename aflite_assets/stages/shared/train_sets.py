@@ -39,7 +39,7 @@ class TrainSet:
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """What was left when the filter was down to some number of train rows.
+    """Record of what was left when the filter was down to some number of train rows.
 
     `row_ids`: int64 ascending, by split: train, and the splits that the filter took part in. `iteration`: the one that
     passed the number, None where the filter began with no more rows. `cutoff`: lowest score of its rows that went.
@@ -81,7 +81,7 @@ class FilterRun:
 
 
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
-    """What the filter would have kept with `size` train rows as its target: exactly as many.
+    """Return what the filter would have kept with `size` train rows as its target: exactly as many.
 
     The slice of the iteration that passed `size` is cut to it as the filter cuts its last slice, with the same draws.
     Where whole groups are removed, one that would go below `size` stays. None where the filter never had so few rows

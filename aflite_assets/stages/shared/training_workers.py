@@ -44,7 +44,7 @@ WORKER_MEMORY = 2**30
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """What `CUDA_VISIBLE_DEVICES` must say for each GPU that trainings may use; empty on the CPU."""
+    """Return what `CUDA_VISIBLE_DEVICES` must say for each GPU that trainings may use; empty on the CPU."""
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -106,7 +106,7 @@ class LocalWorkers:
         self._close(interrupt=error is not None)
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """What one job gives, such as the metrics of a cell; waits for a free worker.
+        """Return what one job gives, such as the metrics of a cell; waits for a free worker.
 
         Raises:
             ModelError: the worker process died.

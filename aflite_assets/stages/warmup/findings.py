@@ -16,7 +16,7 @@ LARGEST_CUT_SHARE = 0.01
 
 
 def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What to do about each text model that reads too little; `lengths` as `warmup_split` publishes them."""
+    """Return what to do about each text model that reads too little; `lengths` as `warmup_split` publishes them."""
     return [
         f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
         f"tokens, the longest has {facts['longest']}), or as near to it as the checkpoint reads"

@@ -14,7 +14,7 @@ from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
 
 class WarmupModelsSettings(StageSettings):
-    """What `warmup_models` reads of a dataset's file."""
+    """Settings of a dataset's file that `warmup_models` reads."""
 
     representations: dict[Name, EncoderSpec]
     seed: int

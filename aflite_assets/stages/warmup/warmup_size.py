@@ -37,7 +37,7 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """What every point of the curves is made with; `samples` are of `train`, whose rows are some of `raw`."""
+    """Record of what every point of the curves is made with; `samples` are of `train`, whose rows are some of `raw`."""
 
     representations: Mapping[str, EncoderSpec]
     seed: int
@@ -178,7 +178,7 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
 
 
 def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:
-    """What the summary of `warmup_split` holds of the curves; `published.read_learning_curves` reads it."""
+    """Return what the summary of `warmup_split` holds of the curves; `published.read_learning_curves` reads it."""
     return {
         "sample_rows": chosen,
         "held_back_rows": curves[0].held_back_rows,

@@ -58,7 +58,7 @@ class WarmupDraw:
 
 
 class WarmupSplitSettings(StageSettings):
-    """What `warmup_split` reads of a dataset's file."""
+    """Settings of a dataset's file that `warmup_split` reads."""
 
     warmup: WarmupSpec
     representations: dict[Name, EncoderSpec]

@@ -114,7 +114,7 @@ _Collecting = TypeVar("_Collecting", bound=_Collector)
 
 @dataclass(frozen=True)
 class SetCounts:
-    """What the fits to some training sets of one iteration give; arrays may be read-only.
+    """Record of what the fits to some training sets of one iteration give; arrays may be read-only.
 
     `counts`: an entry per row of the pool. `classifiers`: an entry per kind. `evaluations`: kinds x sets.
     """
@@ -126,7 +126,7 @@ class SetCounts:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What all fits of one kind in one iteration share."""
+    """Record of what all fits of one kind in one iteration share."""
 
     objective: Objective
     start: Point

@@ -70,7 +70,7 @@ def prepare(
 
 
 def chosen_device(device: str) -> torch.device:
-    """What "auto" stands for here: the first GPU that torch can use, else the CPU."""
+    """Return what "auto" stands for here: the first GPU that torch can use, else the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(device)

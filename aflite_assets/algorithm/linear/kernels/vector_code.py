@@ -46,7 +46,7 @@ def loop(
 
 
 def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
-    """What lies at an address."""
+    """Return what lies at an address."""
     return builder.inttoptr(address, kind.as_pointer())
 
 

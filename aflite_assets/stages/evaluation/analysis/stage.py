@@ -48,7 +48,7 @@ CHECKED = (
 
 
 class AnalysisSettings(StageSettings):
-    """What `analysis` reads of a dataset's file."""
+    """Settings of a dataset's file that `analysis` reads."""
 
     title: str
     description: str

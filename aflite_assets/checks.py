@@ -1,4 +1,4 @@
-"""What a check found: one record for checks of data, warm-up, filter and models. Assets and report show the same."""
+"""Outcome of a check: one record for checks of data, warm-up, filter and models. Assets and report show the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -22,7 +22,8 @@ _LIBRARIES = (
 
 
 def threads_per_step() -> int:
-    """What a step may use, at least 1: from the environment, the instance's settings and the cores of this process.
+    """Return how many threads a step may use, at least 1: from the environment, the instance's settings and the cores
+    of this process.
 
     Raises:
         InvalidInputError: `AFLITE_THREADS` is no whole number of at least 1.

@@ -1,4 +1,4 @@
-"""What a GPU gives: `python -m benchmarks.card [--part NAME ...] [--limit 480] [--small] [--output card.json]`.
+"""Measure what a GPU gives: `python -m benchmarks.card [--part NAME ...] [--limit 480] [--small] [--output card.json]`.
 
 One JSON, written anew after every part, so that a run that is stopped keeps what it has. A part that begins after
 `--limit` seconds is skipped and says so; an error of one part is recorded and the next begins.

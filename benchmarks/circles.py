@@ -1,4 +1,4 @@
-"""What of the paper's Figure 2 holds on the bundled circles: `python benchmarks/circles.py [draws]`.
+"""Measure what of the paper's Figure 2 holds on the bundled circles: `python benchmarks/circles.py [draws]`.
 
 Parameter grid: circles_1 to circles_4 as bundled (threshold 0.95) and again with threshold 0.75; five draws of the data
 (seeds 0 to 4; the unbiased challenge set has 100 more; the filter's seed is that of the data); the test rows share the
@@ -87,7 +87,7 @@ CLAIMS: Mapping[str, Callable[[Outcome], bool]] = {
     "most flipped rows go": lambda one: one["flipped"] < 0.5,
     "most unbiased rows stay (ours: at least 90 %)": _at_least("unbiased", 0.9),
 }
-"""What section 3 says of Figure 2, with numbers of ours where it has none."""
+"""Sentences of section 3 of Figure 2, with numbers of ours where it has none."""
 
 
 def main(draws: int) -> None:

@@ -117,7 +117,7 @@ def job_of(folder: Path, rows: int, width: int, iterations: int) -> Job:
 
 
 def digest(state: FilterState) -> str:
-    """Of everything in a state but the seconds that it took."""
+    """Return a hash of everything in a state but the seconds that it took."""
     hashed = hashlib.sha256()
     for name, array in sorted(state.to_arrays().items()):
         if "seconds" not in name:

@@ -62,7 +62,7 @@ class Filter:
         return self.rows * (1 - (1 - self.kept) * iteration / self.iterations)
 
     def feature_bytes(self, rows: float) -> float:
-        """Of some rows' features."""
+        """Bytes of some rows' features."""
         return 4 * self.width * rows
 
 

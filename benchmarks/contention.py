@@ -70,7 +70,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Line:
-    """What a cell's passes come to; percentiles are the 90th, `fair` and `quiet_cpu` what they are held against."""
+    """Times of a cell's passes; percentiles are the 90th, `fair` and `quiet_cpu` what they are held against."""
 
     median: float
     percentile: float

@@ -1,4 +1,5 @@
-"""What each deviation from the papers does to a filter: `python -m benchmarks.deviations FEATURES LABELS GROUPS`.
+"""Measure what each deviation from the papers does to a filter: `python -m benchmarks.deviations FEATURES LABELS
+GROUPS`.
 
 Three .npy files: features rows x width, labels and group numbers per row (int64). Parameter grid: one filter with this
 project's defaults, the same with another seed, and one with each switch of `filter:` by which a file departs from

@@ -1,5 +1,5 @@
-"""What each setting of the filter does to what is removed: `python -m benchmarks.filter_settings` writes the tables of
-`docs/filter_settings.md`.
+"""Measure what each setting of the filter does to what is removed: `python -m benchmarks.filter_settings` writes the
+tables of `docs/filter_settings.md`.
 
 Parameter grid: 2,000 planted rows of two classes in 8 features (`planted`), filtered with `BASE` and with one setting
 changed at a time; means over three draws of the data (seeds 0 to 2; the filter's seed is that of the data, and `alike`

@@ -1,4 +1,4 @@
-"""What wrong labels and the second rate do to a second phase on forgettable rows.
+"""Measure what wrong labels and the second rate do to a second phase on forgettable rows.
 
     python -m benchmarks.forgotten_labels
 
@@ -34,7 +34,7 @@ from aflite_assets.specs.sources import TemplateNliSource
 
 SHARES = (0.0, 0.04)
 RATES = (1.0, 0.2)
-"""Of the second phase, as parts of the first's."""
+"""Rates of the second phase, as parts of the first's."""
 SEEDS = (0, 1, 2)
 EPOCHS = 8
 WEAK = SiameseBagSpec(kind="siamese_bag", epochs=5, batch_size=256)

@@ -26,7 +26,7 @@ MEASURED = ROOT / "docs" / "measured"
 DATASETS = ("marked_digits", "digits", "template_nli", "circles_1")
 
 Measured = Mapping[str, Any]
-"""What a file of `docs/measured` holds; accuracies and shares in [0, 1], differences in points."""
+"""Content of a file of `docs/measured` holds; accuracies and shares in [0, 1], differences in points."""
 
 TRAINED_ON = {
     "full": "all rows",
@@ -85,7 +85,7 @@ def _accuracies(analysis: PublishedResult) -> list[dict[str, Any]]:
 
 
 def _differences(analysis: PublishedResult) -> list[dict[str, Any]]:
-    """Of filtered with its control, on whole test sets whose rows the filter did not choose."""
+    """Return the differences of filtered with its control, on whole test sets whose rows the filter did not choose."""
     columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family", "adjusted_p"]
 
     def wanted(row: Mapping[str, Any]) -> bool:

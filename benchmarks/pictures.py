@@ -34,7 +34,7 @@ MARGIN = 8
 SHARP = 1.6
 """Pixels of the picture per pixel of the page, for screens that have more than one."""
 COLOURS = 128
-"""Of a picture's palette: pages are flat, so that more would only be larger files."""
+"""Colours of a picture's palette: pages are flat, so that more would only be larger files."""
 
 
 def make_pictures(store: ResultStore, *, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What counting every class's predictions costs an iteration: `python benchmarks/predicted_classes.py`.
+"""Measure what counting every class's predictions costs an iteration: `python benchmarks/predicted_classes.py`.
 
 Grid: the SNLI features of AFLITE_EXAMPLE_DATA at train share 10 %; Gaussian classes (see filtering.py) of 20,000 x 256
 with 10 classes and of 10,000 x 128 with 50, train share 20 %; 64 partitions. By turns in one process, with and without

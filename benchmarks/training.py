@@ -56,7 +56,7 @@ SEED = 0
 PLAIN_TRAINING, SAME_BATCHES, BUCKETED = "training, plain", "training, ours", "training, ours, bucketed"
 PLAIN_EXTRACTION, EXTRACTION = "extraction, plain", "extraction, ours"
 PEERS = {SAME_BATCHES: PLAIN_TRAINING, BUCKETED: SAME_BATCHES, EXTRACTION: PLAIN_EXTRACTION}
-"""What each is compared with."""
+"""Rivals that each is compared with."""
 
 SIZES: Mapping[str, dict[str, int]] = {
     "tiny": {"width": 16, "layers": 1, "heads": 2},

@@ -28,7 +28,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Effort:
-    """What there is to do in a turn; `padded_tokens` and `operations` count what shorter rows are filled up with."""
+    """Work of a turn; `padded_tokens` and `operations` count what shorter rows are filled up with."""
 
     rows: int
     tokens: int

@@ -1,4 +1,4 @@
-"""What ranking by vocabulary costs: `python -m benchmarks.vocabulary_ranking`.
+"""Measure what ranking by vocabulary costs: `python -m benchmarks.vocabulary_ranking`.
 
 Pairs: those of SNLI's test and validation splits in AFLITE_EXAMPLE_DATA (19,655), then again with other hypotheses
 drawn to the premises, 28 times in all; the words that one pair alone of these has are other words each time, so that

@@ -1,4 +1,4 @@
-"""What models are trained and run on."""
+"""Devices that models are trained and run on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

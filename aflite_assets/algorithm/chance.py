@@ -20,13 +20,13 @@ PASSES = 20
 """A bias that is over all of them is over chance at the level 1/21, one-sided."""
 
 MOST_PARTITIONS = 16
-"""Of one pass: its bias is a mean over all rows, which more partitions hardly move."""
+"""Partitions of one pass: its bias is a mean over all rows, which more partitions hardly move."""
 
 FEWEST_IN_BIN = 20
 """Groups of similar size that exchange their labels: with fewer, labels would hardly move."""
 
 MOST_ROWS = 20_000
-"""Of one pass: a larger pool is sampled, in whole groups, and trained on the same share of it."""
+"""Rows of one pass: a larger pool is sampled, in whole groups, and trained on the same share of it."""
 
 
 def score_permuted(

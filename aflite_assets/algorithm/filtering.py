@@ -375,7 +375,9 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """What was predicted in place of the rows' labels, and its shares, as of the last iteration that scored a row."""
+    """Return the labels predicted in place of the rows' labels, and its shares, as of the last iteration that scored a
+    row.
+    """
     if tally.instead is None or (state.iterations and state.instead_labels is None):
         return None, None  # a run that goes on with another memory limit has it of all rows or of none
     columns = tally.instead.columns

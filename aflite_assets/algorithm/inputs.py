@@ -1,4 +1,4 @@
-"""What a run is given: arrays checked once at the door, read in blocks of bounded memory, and hashed.
+"""Inputs of a run: arrays checked once at the door, read in blocks of bounded memory, and hashed.
 
 Whatever can be wrong with arrays, or with their fit to the settings, is found here before any fitting. Settings alone
 are checked in settings.py.

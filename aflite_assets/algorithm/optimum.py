@@ -109,7 +109,9 @@ def bias_table(
     most_fits: int = _MOST_FITS,
     most_subsets: int = _MOST_SUBSETS,
 ) -> BiasTable:
-    """What `exact_bias` needs to judge subsets where no optimum is wanted; arguments and errors of `optimal_subset`."""
+    """Return what `exact_bias` needs to judge subsets where no optimum is wanted; arguments and errors of
+    `optimal_subset`.
+    """
     settings = FilterSettings(
         target_size=1, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
     )

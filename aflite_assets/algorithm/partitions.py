@@ -1,4 +1,4 @@
-"""What is drawn at random: a stream for every purpose, and which rows each classifier trains on or does not predict."""
+"""Random draws: a stream for every purpose, and which rows each classifier trains on or does not predict."""
 
 from collections.abc import Sequence
 from enum import IntEnum

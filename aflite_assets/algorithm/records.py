@@ -1,4 +1,4 @@
-"""What the algorithm hands back: scores, a record per iteration, the result, and the state a run can go on from.
+"""Results of the algorithm: scores, a record per iteration, the result, and the state a run can go on from.
 
 Plain records; how they are computed is in scoring.py and filtering.py. Keeping a state is the caller's business.
 """
@@ -24,7 +24,7 @@ class StopReason(Enum):
     CHANCE = "chance"
     """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
     NOTHING_LEARNT = "nothing_learnt"
-    """What `filter_dataset` was given as `is_learnt` answered False after the first pass, so nothing was removed."""
+    """The function given as `is_learnt` answered False after the first pass, so nothing was removed."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ LEAST_MOVED = 0.5
 
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
-    """What passes over permuted labels score: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
+    """Scores of passes over permuted labels: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
 
     `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
     labels that occur; NaN for a class without a scored row. `class_probability`: the same of the rows' label
@@ -86,7 +86,7 @@ class ChanceScores:
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """What one iteration did. "Rows" leaves the `score_only` rows out; fields named "scored" are about those alone.
+    """Record of one iteration. "Rows" leaves the `score_only` rows out; fields named "scored" are about those alone.
 
     `iteration`: from 0. `rows_in`, `scored_rows_in`: rows in the pool when it began. `removed`,
     `scored_removed`: rows it removed. `counted_rows_in`, `counted_removed`: of `rows_in` and `removed`, those that the

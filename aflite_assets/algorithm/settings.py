@@ -1,4 +1,4 @@
-"""What a user decides about a run, and the checks that need no data. Checks against the data are in inputs.py."""
+"""Settings of a run, and the checks that need no data. Checks against the data are in inputs.py."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields

@@ -93,7 +93,8 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """What `LinearEngine` is to a run, with its partitions scored by `scorers`; a context manager, which ends nothing.
+    """Stand-in for `LinearEngine` in a run, with its partitions scored by `scorers`; a context manager, which ends
+    nothing.
 
     The same bits as one `LinearEngine` gives on a machine like the scorers', however many there are: every fit is the
     same whichever others it is made with, counts are whole numbers, probabilities are rounded so that their sums are

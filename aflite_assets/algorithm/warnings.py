@@ -1,4 +1,4 @@
-"""What may be wrong with a finished run, in sentences, read off its records."""
+"""Warnings about a finished run, in sentences, read off its records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

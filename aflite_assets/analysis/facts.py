@@ -96,7 +96,8 @@ class WeakTrainingFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFacts(DatasetRecord):
-    """What a report says of a dataset, its test sets, filterings and evaluators; `evaluators` as in `BenchmarkData`.
+    """Facts that a report states of a dataset, its test sets, filterings and evaluators; `evaluators` as in
+    `BenchmarkData`.
 
     `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
     and `split_questions` the number of questions by split; None and empty if rows are no answers. `sample_rows`: of the

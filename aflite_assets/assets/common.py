@@ -1,4 +1,4 @@
-"""What all assets share: options, running a stage, base metadata, checks. Defines no assets."""
+"""Parts that all assets share: options, running a stage, base metadata, checks. Defines no assets."""
 
 import os
 import shlex

@@ -18,7 +18,7 @@ _LONGEST_WHY = 400
 
 @dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
 def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
-    """What a refresh would make, of which datasets and why, and how each stands: `aflite plan` and `aflite status`."""
+    """Plan of a refresh: what it would make and why, and how each stands: `aflite plan` and `aflite status`."""
     store = result_store.open()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))

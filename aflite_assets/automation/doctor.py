@@ -1,4 +1,4 @@
-"""What is wrong in a Dagster instance: dead runs, a database that lacks a migration, more GPU slots than GPUs."""
+"""Faults of a Dagster instance: dead runs, a database that lacks a migration, more GPU slots than GPUs."""
 
 import dagster as dg
 

@@ -1,4 +1,4 @@
-"""What a Dagster instance still holds of datasets whose file was deleted: runs that wait, and listed partitions."""
+"""Leftovers in a Dagster instance of datasets whose file was deleted: runs that wait, and listed partitions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

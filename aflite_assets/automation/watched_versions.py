@@ -1,4 +1,4 @@
-"""What the sensor `refresh` reports of `source_files`: versions that changed, and why one could not be determined."""
+"""Reports of the sensor `refresh` on `source_files`: versions that changed, and why one could not be determined."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a cluster is to those who use it: workers that hold something, and answer items one at a time."""
+"""Interface of a cluster: workers that hold something, and answer items one at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

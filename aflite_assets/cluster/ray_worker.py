@@ -1,4 +1,4 @@
-"""What runs on a node: holds the work, answers items, and says what the node is like. Imports nothing of Ray."""
+"""Worker on a node: holds the work, answers items, and says what the node is like. Imports nothing of Ray."""
 
 import platform
 import socket
@@ -33,7 +33,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Of this process's machine; `probe`: a file that shared storage shows everywhere."""
+    """Return the facts of this process's machine; `probe`: a file that shared storage shows everywhere."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
@@ -69,7 +69,7 @@ class Holder:
         self._thread = ThreadPoolExecutor(1)
 
     def facts(self, probe: Path | None = None) -> NodeFacts:
-        """Of the node; also shows that the worker has started."""
+        """Return the facts of the node; also shows that the worker has started."""
         return node_facts(probe)
 
     def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:

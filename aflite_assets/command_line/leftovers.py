@@ -1,4 +1,4 @@
-"""What is left of datasets whose file was deleted: lines for `aflite status`, and the question of `aflite prune`."""
+"""Leftovers of datasets whose file was deleted: lines for `aflite status`, and the question of `aflite prune`."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What is left, in words by dataset, and what of it Dagster's instance holds; None without `DAGSTER_HOME`."""
+    """Leftovers in words by dataset, and what of them Dagster's instance holds; None without `DAGSTER_HOME`."""
 
     words: Mapping[str, str]
     instance: "InstanceLeftovers | None"

@@ -36,7 +36,7 @@ _TYPES = {
     ".md": "text/plain; charset=utf-8",
     ".png": "image/png",
 }
-"""What a browser shows; everything else is saved."""
+"""Types that a browser shows; everything else is saved."""
 
 _LOCKED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _INDEX_POLICY = f"{_LOCKED}; style-src 'unsafe-inline'"

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 _RUN_BYTES = 4096
-"""What the records of one more chunk in each column cost; a run of rows that holds less is better copied."""
+"""Cost of the records of one more chunk in each column, in rows; a run of rows that holds less is better copied."""
 
 _TAKE_BYTES = 2**30
 """Arrow's `take` gathers a column as one array first, and an array of text or bytes can hold 2 GiB."""

@@ -1,4 +1,4 @@
-"""What counts as a word of a text, for everything that counts, tests or highlights words; no models."""
+"""Definition of a word of a text, for everything that counts, tests or highlights words; no models."""
 
 import re
 from array import array

@@ -7,7 +7,7 @@ from typing import Literal
 from aflite_assets.scan.cues import Cue, ScanResult
 
 Change = Literal["gone", "weaker", "still there", "new"]
-"""What became of a cue. Weaker: it tells less than half of what it told, counted from chance."""
+"""Fate of a cue. Weaker: it tells less than half of what it told, counted from chance."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ def _most_weights(settings: OneStageSpec) -> int | None:
 
 @cache
 def _weights_of_architecture(architecture: str) -> int | None:
-    """Of one of timm's models with 100 classes, without making its numbers; None if timm does not know it."""
+    """Return the size of one of timm's models with 100 classes, without making its numbers; None if timm does not know
+    it.
+    """
     import timm
     import torch
 

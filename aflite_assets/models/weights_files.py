@@ -13,13 +13,16 @@ LOADING_ERRORS = (
     OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError,
     RuntimeError, ImportError, SafetensorError, StrictDataclassError, pickle.UnpicklingError, struct.error,
 )  # fmt: skip
-"""What libraries raise on a folder or hub id that holds no such model, half of one, or one that was made to harm."""
+"""Errors that libraries raise on a folder or hub id that holds no such model, half of one, or one that was made to
+harm.
+"""
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
-    """What an error of loading a model says, with the names of the files that are cut short or damaged, if any are.
+    """Say what an error of loading a model means, with the names of the files that are cut short or damaged, if any
+    are.
 
     `folder` may be a file, or a hub id, of which the file is known only by the error.
     """

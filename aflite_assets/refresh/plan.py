@@ -49,7 +49,7 @@ STATES: Mapping[State, str] = {
     "waiting": "a file is still being written, or not hashed yet",
     "refused": "it cannot be made until what is said there is mended",
 }
-"""What each state means, in words for people."""
+"""Meanings of the states in words."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is kept between refreshes below `AFLITE_HOME`: tries, looks at datasets, cron times acted on, the pause.
+"""State kept between refreshes below `AFLITE_HOME`: tries, looks at datasets, cron times acted on, the pause.
 
 All is in `refresh/state.sqlite` except the pause, which is the file `refresh/paused.json`. Any number of processes
 share both; deleting the folder loses only these notes.

@@ -1,4 +1,4 @@
-"""What a report shows beside the numbers of an analysis: rows of the dataset, matrices and tables as published."""
+"""Inputs of a report beside the numbers of an analysis: rows of the dataset, matrices and tables as published."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

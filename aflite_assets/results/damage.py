@@ -111,7 +111,7 @@ def forget(result: PublishedResult) -> None:
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
-    """What is wrong with a file that has so many bytes now, None where it is not there; None where nothing is."""
+    """Say what is wrong with a file that has so many bytes now, None where it is not there; None where nothing is."""
     if now is None:
         return f"{name} is gone"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"

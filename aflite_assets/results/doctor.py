@@ -70,7 +70,9 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 
 
 def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
-    """What is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day old."""
+    """Return what is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day
+    old.
+    """
     for finding in examine_bucket(store, deep=deep):
         mended = fix and finding.mend is not None and finding.mend()
         # What is damaged there is found by every run until it is withdrawn.

@@ -35,7 +35,7 @@ _unusable: set[Path] = set()
 """Databases that were complained about."""
 
 _begun: dict[tuple[Path, "FileMark"], tuple[Any, int]] = {}
-"""Of files larger than a budget, what this process has hashed so far: the hash and how many bytes are in it."""
+"""Progress of hashing files larger than a budget: the hash and how many bytes are in it."""
 
 
 @dataclass(frozen=True)

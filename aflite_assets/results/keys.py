@@ -1,4 +1,4 @@
-"""What a result was made from, and the short hash of it that names the result's folder."""
+"""Keys: what a result was made from, and the short hash of it that names the result's folder."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DIGEST = re.compile(r"[0-9a-f]{20}")
-"""What names a result's folder."""
+"""Digest that names a result's folder."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """What was or would be removed; what was kept only because a process uses it, a line each; what is kept, by reason.
+    """Results that were or would be removed; those kept only because a process uses it, a line each; what is kept, by
+    reason.
 
     `damaged`: what was left alone because a damaged result may need it, a line each. `kept`: for each reason, most
     important first, how many results and their bytes; parts are counted apart.

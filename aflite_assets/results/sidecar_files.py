@@ -1,4 +1,4 @@
-"""What can be computed from a published result at any time, kept beside it so that it is computed once.
+"""Files computed from a published result at any time, kept beside it so that it is computed once.
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
 

@@ -44,7 +44,7 @@ from aflite_assets.results.manifests import content_version, environment, sealed
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 FORMAT = 1
-"""Of folders and manifests; a store of a later one is refused."""
+"""Version of folders and manifests; a store of a later one is refused."""
 DAMAGED, WORK = ".damaged", ".work"
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
@@ -77,7 +77,7 @@ class StoredResult:
 
 @dataclass
 class Draft:
-    """What a writer fills: files in `path` are published; `scratch` outlives a killed writer of the same key."""
+    """Draft that a writer fills: files in `path` are published; `scratch` outlives a killed writer of the same key."""
 
     store: "ResultStore"
     asset: str

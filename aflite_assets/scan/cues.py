@@ -104,7 +104,7 @@ class ClassSize:
 
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
-"""What a scan found, the strongest of it."""
+"""Strongest finding of a scan."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSI
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
 
 Remedy = Literal["normalise", "drop", "rebalance", "shuffle"]
-"""What mends a cue.
+"""Ways to mend a cue.
 
 normalise: rewrite texts or images so that all rows are alike; drop: leave out the column; rebalance: keep a subset of
 the rows in which the cue tells nothing; shuffle: draw a new order of the rows.

@@ -1,4 +1,4 @@
-"""What a scan found in sentences: the first line, and what the numbers of a cue mean. They are not escaped."""
+"""Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
 
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted

@@ -8,7 +8,7 @@ import numpy as np
 from aflite_assets.diagnostics.score_tests import score_test
 
 PERMUTATIONS = 999
-"""Of the labels between units; the smallest p-value of a cut is then 0.001."""
+"""Permutations of the labels between units; the smallest p-value of a cut is then 0.001."""
 
 _AT_ONCE = 250
 _RATIO = 1.25

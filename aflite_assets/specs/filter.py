@@ -13,7 +13,7 @@ Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, l
 EvaluationRows = Literal["pooled", "scored", "kept"]
 
 
-"""What the filter does with rows of splits other than train.
+"""Treatment of rows of splits other than train.
 
 pooled: they are filtered as train rows are, so that train and test stay one distribution (ICML 2020, section 1).
 scored: nothing is trained on them, and they leave by the law by which train rows leave. kept: they are left alone.
@@ -23,7 +23,7 @@ scored: nothing is trained on them, and they leave by the law by which train row
 SuspectedErrors = Literal["keep", "quarantine"]
 
 
-"""What is done with rows whose labels are suspected: they are filtered like any others, or taken out before that."""
+"""Treatment of rows whose labels are suspected: they are filtered like any others, or taken out before that."""
 
 
 Ranking = Literal["predictability", "vocabulary"]

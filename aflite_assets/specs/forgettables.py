@@ -54,7 +54,7 @@ class ForgettablesSpec(StrictSpec):
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Of the trainings; `seed` is the dataset's, `seeds` are the evaluators'."""
+        """Return the seeds of the trainings; `seed` is the dataset's, `seeds` are the evaluators'."""
         if self.seeds is not None:
             return self.seeds
         return (seed,) if self.evaluator is None else seeds[:1]

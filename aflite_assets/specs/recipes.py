@@ -69,7 +69,7 @@ def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
 
 
 def set_name(take: str, share: float | None = None) -> str:
-    """What a set of a weak model's is called: forgettable, random, never_learnt, highest_loss, highest_loss_10 (%)."""
+    """Names of the sets of a weak model: forgettable, random, never_learnt, highest_loss, highest_loss_10 (%)."""
     return take if share is None else f"{take}_{100 * share:g}".replace(".", "_")
 
 

@@ -1,4 +1,4 @@
-"""What a UI shows of a result and takes time to compute: small pictures and checks, made once and kept beside it.
+"""Displays of a result that take time to compute: small pictures and checks, made once and kept beside it.
 
 The drawing is in `reports`, the checks are those of the stage; the report's own figures are files of its result.
 """

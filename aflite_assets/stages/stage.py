@@ -1,4 +1,4 @@
-"""What a stage is: what it reads of a dataset's file and of other stages, and how it makes its result.
+"""Definition of a stage: what it reads of a dataset's file and of other stages, and how it makes its result.
 
 Each stage is defined in a module of its name; their order is in `pipeline`.
 """
@@ -147,7 +147,7 @@ class StageInputs:
 
 
 def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Of most stages every result is of use."""
+    """Say that every result of most stages is of use."""
 
 
 # Covariant, so that the pipeline may hold stages of any settings and inputs: it makes both by `of` alone.

@@ -193,7 +193,8 @@ class MlflowSession:
 
 
 def pending_migration(session: MlflowSession) -> str | None:
-    """What to do before this database can be used; None where nothing is, there is no database yet, or it is a server.
+    """Say what to do before this database can be used; None where nothing is, there is no database yet, or it is a
+    server.
 
     Raises:
         TrackingError: the database cannot be reached.

@@ -1,4 +1,4 @@
-"""What every fit minimises: the classifiers' losses with their first and second derivatives, in torch.
+"""The classifiers' losses, which every fit minimises, with their first and second derivatives, in torch.
 
 For n rows x_i with scores s_i = W x_i + b a fit minimises, over W and b,
 
@@ -48,7 +48,7 @@ HINGE = 2
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised: `loss` is one of the names above, `strength` the L2 strength in the features' scale."""
+    """Objective of a fit: `loss` is one of the names above, `strength` the L2 strength in the features' scale."""
 
     loss: int
     outputs: int

@@ -36,10 +36,10 @@ Code = Literal[
 """The most informative code comes first."""
 
 LEAST_SKILL = 0.2
-"""Of an easy task: the lower end of the skill of the best evaluator."""
+"""Least lower end, of an easy task, of the skill of the best evaluator."""
 
 MOST_BY_PROPERTY = 0.8
-"""Of an easy task: the share of that skill that a property by itself does not reach."""
+"""Largest share, of an easy task, of that skill that a property by itself does not reach."""
 
 Effect = Literal["helps", "mixed", "harms"]
 

@@ -21,7 +21,8 @@ FEWEST_GROUPS = 10
 """With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
 
 FEWEST_RUNS = 8
-"""Of the filter, with which a difference says something of the procedure; with one it is about the file that it made.
+"""Runs of the filter with which a difference says something of the procedure; with one it is about the file that it
+made.
 
 By a t-test three runs find a true effect as large as the spread between runs in 18 % of cases, and eight in 68 %.
 """
@@ -77,7 +78,7 @@ class Claim:
 
     @property
     def p_value(self) -> float:
-        """Of the judged difference; a gain that needs a contrast must also exceed that on natural rows."""
+        """p-value of the judged difference; a gain that needs a contrast must also exceed that on natural rows."""
         if self.judged is None:
             return 1.0
         if self.judged.difference <= 0 or not self.needs_contrast:

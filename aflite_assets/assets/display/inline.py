@@ -15,7 +15,7 @@ LONGEST = 999
 
 _WIDTH, _HEIGHT = 320, 60
 _POINTS = 24
-"""Of a drawn line, which has as many of its values at equal steps, the last among them."""
+"""Points of a drawn line: as many of its values at equal steps, the last among them."""
 _COLOURS = (("blue", "#35d"), ("grey", "#888"))
 
 

@@ -19,7 +19,9 @@ Row = Mapping[str, Any]
 
 
 def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
-    """Of filtered_sets: train rows kept and their share in [0, 1], representation bias before and after, iterations."""
+    """Return the numbers of filtered_sets: train rows kept and their share in [0, 1], representation bias before and
+    after, iterations.
+    """
     numbers: dict[str, int | float] = {}
     for facts, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
         kept, rows = facts["kept"]["train"], facts["rows"]["train"]
@@ -35,7 +37,7 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 
 
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Of evaluator_models: mean accuracy in [0, 1] over the seeds that are done, by train set.
+    """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the seeds that are done, by train set.
 
     Of the grid's first evaluator, on the first test set whose classes are the dataset's; `accuracy.of` says so.
     """
@@ -59,7 +61,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Of analysis: accuracies in [0, 1] and the difference that the verdict is about, in points.
+    """Return the numbers of analysis: accuracies in [0, 1] and the difference that the verdict is about, in points.
 
     `difference`, `difference_low` and `difference_high`: filtered less its control in the surest deciding comparison,
     with the bounds of its 95 % interval. If there is none, accuracies are those of the first evaluator on the first

@@ -1,4 +1,4 @@
-"""What holds for a whole run of one dataset: its lock, what its steps obtained, and the record of it at the end.
+"""State of a whole run of one dataset: its lock, what its steps obtained, and the record of it at the end.
 
 The executor opens a scope for the run and takes the dataset's lock before any step asks for a slot of a pool: a step
 that waited for the lock while it holds the slot would wait for a run that waits for the slot.

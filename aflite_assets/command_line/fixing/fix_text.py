@@ -1,4 +1,4 @@
-"""What `aflite fix` did, as lines for a terminal and as JSON. Every text of the dataset is made safe."""
+"""Report of `aflite fix` as lines for a terminal and as JSON. Every text of the dataset is made safe."""
 
 import json
 from collections.abc import Sequence

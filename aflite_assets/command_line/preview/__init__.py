@@ -1,1 +1,1 @@
-"""What `aflite check` computes and prints before anything is trained: the data, the plan, what it costs."""
+"""The preview of `aflite check`, before anything is trained: the data, the plan, what it costs."""

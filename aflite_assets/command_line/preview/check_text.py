@@ -1,4 +1,4 @@
-"""What `aflite check` prints, section by section, from records; nothing is read, counted or timed here.
+"""Text of `aflite check`, section by section, from records; nothing is read, counted or timed here.
 
 Everything that a dataset holds is cut to a length and made safe for a terminal.
 """
@@ -39,7 +39,7 @@ MOST_TEXT_SIGNS = 100
 MOST_NUMBERS = 6
 
 _OVER_GUESSING, _ROUNDING = 0.6, 1e-9
-"""Of the way from guessing to always right lies the threshold that is advised: 0.9 for four answers."""
+"""Share of the way from guessing to always right at which the advised threshold lies: 0.9 for four answers."""
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
@@ -138,7 +138,7 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """That rows reach the threshold if the largest class is always predicted, and what to set; else nothing."""
+    """Warn that rows reach the threshold if the largest class is always predicted, and what to set; else nothing."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
     of_questions = right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is not None

@@ -1,4 +1,4 @@
-"""What a run of one dataset costs on this machine: the counts of `run_plan` times speeds, each measured once.
+"""Estimated cost of a run of one dataset on this machine: the counts of `run_plan` times speeds, each measured once.
 
 How a speed is measured is in `model_timing` and `filter_timing`.
 """
@@ -88,7 +88,7 @@ FEW_ROWS_SPEC = {
 }  # fmt: skip
 
 LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
-"""What the process of a stage loads before it does anything."""
+"""Libraries that the process of a stage loads before it does anything."""
 
 _LEANING = " (leaning)"
 
@@ -141,7 +141,7 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """Of all lines that could be measured."""
+        """Seconds of all lines that could be measured."""
         return sum(line.seconds or 0.0 for line in self.lines)
 
     @property
@@ -204,7 +204,9 @@ def start_seconds() -> float:
 
 
 def few_rows_seconds() -> float:
-    """What all stages take on few rows, once their libraries are loaded; the tracker writes to a folder of its own."""
+    """Measure what all stages take on few rows, once their libraries are loaded; the tracker writes to a folder of its
+    own.
+    """
     code = f"{LIBRARIES}\n{FEW_ROWS}"
     command = [sys.executable, "-P", "-c", code, json.dumps(FEW_ROWS_SPEC)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True)

@@ -1,4 +1,4 @@
-"""What current results say of a run before it, such as how many train rows the filters keep. Nothing is made."""
+"""Sizes that current results tell of a run before it, such as how many train rows the filters keep. Nothing is made."""
 
 from statistics import fmean
 

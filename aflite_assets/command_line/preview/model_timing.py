@@ -66,7 +66,7 @@ class ClassicalTiming:
     row_grows: bool
 
     def seconds(self, train_rows: int, test_rows: int) -> float:
-        """Of one fit and its predictions."""
+        """Seconds of one fit and its predictions."""
         ratio = train_rows / self.rows
         return self.fit * ratio**self.growth + test_rows * self.row * (ratio if self.row_grows else 1)
 

@@ -1,4 +1,4 @@
-"""What `aflite check` warns of in settings that a run would take: samples and train sets that may not fit, rates.
+"""Warnings of `aflite check` about settings that a run would take: samples and train sets that may not fit, rates.
 
 What a verdict will lack, and a threshold that guessing reaches, are in `check_text`.
 """

@@ -1,4 +1,4 @@
-"""What one dataset's run will consist of, as far as its sizes tell: rows, sizes, iterations, train sets, cells.
+"""Plan of one dataset's run, as far as its sizes tell: rows, sizes, iterations, train sets, cells.
 
 Nothing is read and nothing is timed here; seconds are in `estimate`.
 """

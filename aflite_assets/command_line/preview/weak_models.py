@@ -13,7 +13,7 @@ from aflite_assets.specs.models import NeuralModelSpec
 from aflite_assets.specs.recipes import ForgettableRows, set_name
 
 ASSUMED_SHARE = 0.2
-"""Of full, that are taken; the paper's weak models take 12 to 31 % (Yaghoobzadeh et al. 2021, Table 1)."""
+"""Share of full that is taken; the paper's weak models take 12 to 31 % (Yaghoobzadeh et al. 2021, Table 1)."""
 
 
 @dataclass(frozen=True)

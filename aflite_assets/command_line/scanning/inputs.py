@@ -1,4 +1,4 @@
-"""What `aflite scan` and `aflite fix` read: the rows to scan, where they come from, and a hash of their content."""
+"""Inputs of `aflite scan` and `aflite fix`: the rows to scan, where they come from, and a hash of their content."""
 
 import argparse
 import hashlib

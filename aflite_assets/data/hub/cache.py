@@ -1,4 +1,4 @@
-"""What was read from the hub, kept as Arrow files that are mapped into memory. Makes no requests.
+"""Cache of what was read from the hub: Arrow files mapped into memory. Makes no requests.
 
 The hub's libraries request the current commit before they use their cache, and without a network they use whichever
 commit they have. Here the commit is the folder's name, so a dataset that was loaded once is found without either.

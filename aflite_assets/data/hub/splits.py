@@ -20,7 +20,7 @@ _READERS = frozenset({"arrow", "csv", "imagefolder", "json", "parquet", "text", 
 """The readers of `datasets` that open nothing but rows, texts and images."""
 
 _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "delimiter"})
-"""What a card can say of CSV and JSON files without a need for the reader of `datasets`."""
+"""Options that a card can state of CSV and JSON files without a need for the reader of `datasets`."""
 
 _CONVERTED = (
     "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub keeps a copy as "

@@ -23,7 +23,7 @@ from aflite_assets.wording import did_you_mean, quoted_list
 
 _INPUTS = ("features", "text", "image")
 NO_VALUE = "(empty)"
-"""What an attribute without a value is written as."""
+"""Text of an attribute without a value."""
 _MOST_NAMES = 30
 _NAME_LENGTH = 80
 

@@ -28,7 +28,7 @@ class Scale:
 
     @classmethod
     def of(cls, examples: Examples) -> Self:
-        """Of the train rows.
+        """Scale of the train rows.
 
         Raises:
             DataError: the rows have no features, or all columns are constant.

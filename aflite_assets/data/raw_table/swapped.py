@@ -25,7 +25,7 @@ def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
 
 
 def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: LabelNames | None) -> str | None:
-    """What to say where labels were refused: that a text column holds what labels would be; None where none does."""
+    """Say, where labels were refused, that a text column holds what labels would be; None where none does."""
     for field, name in (("text", columns.text), ("text_pair", columns.text_pair)):
         texts = set() if name is None else _distinct(tables, name)
         if names is None:

@@ -238,7 +238,9 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Of each split as many rows as its limit lets, positions in the source's split; `column` is that of the labels."""
+    """Return as many rows of each split as its limit lets, as positions in the source's split; `column` is that of the
+    labels.
+    """
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels.numbers[split.source], split.rows

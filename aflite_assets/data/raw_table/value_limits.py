@@ -1,4 +1,4 @@
-"""What one cell of text or bytes may hold, and columns of every such type in Arrow's plain one with 32-bit offsets."""
+"""Limits of one cell of text or bytes, and columns of every such type in Arrow's plain one with 32-bit offsets."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ LARGEST_IMAGE = 256 * 2**20
 """Bytes of one encoded image: far beyond a photograph, and well under the 2 GiB that a Parquet page can hold."""
 
 _CHUNK_BYTES = 2**31 - 1
-"""What an array with 32-bit offsets can hold."""
+"""Bytes that an array with 32-bit offsets can hold."""
 
 
 def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:

@@ -41,10 +41,10 @@ NAMES = (
 )  # fmt: skip
 LINKS = ("and", "while", "but", "whereas")
 ECHO_SHARE = 0.1
-"""Of the rows without the overlap cue: how many hypotheses stand word by word in their premise."""
+"""Share of the rows without the overlap cue whose hypotheses stand word by word in their premise."""
 
 MOST_DRAWS = 1_000
-"""Of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
+"""Draws of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,9 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 
 
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
-    """What an entailing echo says of the other person: of the same topic as often as in echoes of the other labels."""
+    """Return what an entailing echo says of the other person: of the same topic as often as in echoes of the other
+    labels.
+    """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 
 

@@ -1,4 +1,4 @@
-"""What every check on data receives and returns; the checks are in `row_checks` and `input_checks`."""
+"""Inputs and outcomes of every check on data; the checks are in `row_checks` and `input_checks`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,8 @@ def _together(places: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What checks say of a source: where rows stand, what columns are called, and which settings are made already.
+    """Facts of a source that checks name: where rows stand, what columns are called, and which settings are made
+    already.
 
     `places`: of row ids where each stands in the source, in words that print ("train.csv, line 9"). `feature_names`:
     those of feature columns; None where the source has none. `column_names`: by the raw table's name of a text column

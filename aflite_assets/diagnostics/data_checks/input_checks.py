@@ -19,7 +19,7 @@ from aflite_assets.diagnostics.record_tables import text_codes
 from aflite_assets.wording import counted
 
 LARGEST_SHARED_SHARE = 0.05
-"""Of the train rows; so many may share a text with a row of another group."""
+"""Share of the train rows; so many may share a text with a row of another group."""
 
 LEAKING_ACCURACY = 0.05
 """Difference of a text's own accuracy, rows held out against texts held out, by which partitions mislead."""
@@ -28,7 +28,7 @@ LARGEST_SCALE_RATIO = 1e4
 """Largest over smallest standard deviation of the feature columns."""
 
 SEED = 0
-"""Of the sample and the folds behind the accuracies."""
+"""Seed of the sample and the folds behind the accuracies."""
 
 _SHOWN_SETS = 5
 

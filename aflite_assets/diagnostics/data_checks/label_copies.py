@@ -64,7 +64,9 @@ def _log_chance(labels: np.ndarray, columns: int) -> float:
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Of a matrix the columns that stand one to one with the labels in the `rows` (bool), with each class's value."""
+    """Return the columns of a matrix that stand one to one with the labels in the `rows` (bool), with each class's
+    value.
+    """
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
     if (counts > 1).sum() < 2:
         return {}

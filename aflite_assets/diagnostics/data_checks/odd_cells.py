@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 
 HUGE_BYTES = 2_000_000
-"""Of one cell; longer than most books, and far beyond what a model reads."""
+"""Characters of one cell; longer than most books, and far beyond what a model reads."""
 
 SHOWN_ROWS = 10
 

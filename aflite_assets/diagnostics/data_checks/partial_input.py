@@ -95,7 +95,8 @@ def held_out_right(
 
 
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
-    """Of multiple choice, which questions the same model solves by the answers alone, with whole questions held out.
+    """Return which questions of multiple choice the same model solves by the answers alone, with whole questions held
+    out.
 
     A question is solved where its right answer is the likeliest of its answers to be right. `right` of a row is whether
     its question was solved, `majority` what guessing gives: the mean of one over the number of answers.

@@ -20,7 +20,7 @@ from aflite_assets.diagnostics.record_tables import split_masks
 from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
-"""Of the train rows; a few short texts stand twice in every large dataset."""
+"""Share of the train rows; a few short texts stand twice in every large dataset."""
 
 LARGEST_CLASS_RATIO = 3.0
 """Rows of a split's largest class over those of its smallest."""
@@ -29,7 +29,7 @@ LARGEST_SHARE_DIFFERENCE = 5.0
 """Percentage points between a class's share of train and of another split."""
 
 LARGEST_OUTVOTED_SHARE = 0.01
-"""Of the rows with annotators' labels."""
+"""Share of the rows with annotators' labels."""
 
 _MOST_SPLITS = 4
 

@@ -1,1 +1,1 @@
-"""What distinguishes removed from kept rows, as statistics. Checks before filtering: `data_checks`."""
+"""Statistics that distinguish removed from kept rows. Checks before filtering: `data_checks`."""

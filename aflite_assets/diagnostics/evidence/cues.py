@@ -1,4 +1,4 @@
-"""What marks the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
+"""Marks of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
 
 A mark is shown where rows that have it were removed more often than class-matched random draws would remove them, and
 where it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows.
@@ -187,7 +187,7 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
 
 def _same_rows(marks: Marks, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Of words that stand in nearly the same rows as one before them in `telling`: the first such of the same text."""
+    """Return, for words in nearly the same rows as one before them in `telling`, the first such of the same text."""
     places = {name: place for place, name in enumerate(marks.names)}
     chosen = list(telling[:_MOST_COMPARED])
     if not chosen:
@@ -206,7 +206,7 @@ def _same_rows(marks: Marks, telling: Sequence[tuple[str, str]]) -> dict[tuple[s
 
 
 def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[str, float]:
-    """Of each lower-cased word the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
+    """Return by lower-cased word the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
     found = dict.fromkeys(words, 0)
     for text in examples.table[column].to_pylist():
         for word in found.keys() & {match.lower() for match in WORD.findall(text or "")}:
@@ -257,7 +257,7 @@ def _words(rows: Examples) -> Iterator[Marks]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
-    """Of multiple choice only what the answers alone give away: every question has a right and a wrong answer."""
+    """Test, of multiple choice, only what the answers alone give away: every question has a right and a wrong answer."""
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:

@@ -1,4 +1,4 @@
-"""What filtering kept beside what it removed, per split: labels, attributes, text lengths, scores.
+"""Rows that filtering kept beside those it removed, per split: labels, attributes, text lengths, scores.
 
 Every function reads the rows table of a filtered set: `row_id` int64, `split` string, `label` int64, `kept`
 bool, `removed_in_iteration` int64 or null, `predictability` and `label_probability` float or null. Means and

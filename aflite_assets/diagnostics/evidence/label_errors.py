@@ -12,7 +12,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.wording import truncate
 
 MOST_CHARACTERS = 200
-"""Of a text; the rest is cut, with an ellipsis as the last character."""
+"""Characters of a text; the rest is cut, with an ellipsis as the last character."""
 
 _SUSPECTS = [
     ("row_id", pa.int64()),

@@ -21,7 +21,7 @@ SUSPECTS = pa.schema(
         ("quarantined", pa.bool_()),
     ]
 )
-"""Of the list of suspects; see `suspected_rows`."""
+"""Rows of the list of suspects; see `suspected_rows`."""
 
 _SHARES = pa.schema(
     [
@@ -108,7 +108,7 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Of multiple choice, the suspects of questions in which a right and a wrong answer are suspected.
+    """Return, of multiple choice, the suspects of questions in which a right and a wrong answer are suspected.
 
     Which answer is right is one label of the question: if it is wrong, so are two rows. A single suspect is an answer
     that is hard to know by itself.

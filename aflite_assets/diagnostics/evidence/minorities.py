@@ -78,8 +78,8 @@ class GroupMean:
 def group_means(
     measures: RowMeasures, labels: np.ndarray, chosen: np.ndarray, *, positive: int, negative: int
 ) -> list[GroupMean]:
-    """Of the rows at `chosen` (bool): overlap of the class `positive` and of the others (Table 2), and negations of
-    `negative` and of the others (Table 3).
+    """Return, for rows at `chosen` (bool), overlap of the class `positive` and of the others (Table 2), and negations
+    of `negative` and of the others (Table 3).
     """
     groups = (
         ("overlap", "positive", measures.overlap, labels == positive),
@@ -91,7 +91,7 @@ def group_means(
 
 
 def attribute_shares(examples: Examples, chosen: np.ndarray) -> list[GroupMean]:
-    """Of the rows at `chosen` (bool): the share with each value of each attribute that has at most `MOST_VALUES`."""
+    """Return, for rows at `chosen` (bool), the share with each value of each attribute that has at most `MOST_VALUES`."""
     return [_mean(f"{name} = {value}", "all rows", present[chosen]) for (name, value), present in _attributes(examples)]
 
 

@@ -13,7 +13,7 @@ NEIGHBOURS = (1, 5, 10, 50)
 """How many nearest rows are averaged over, as in the source's Table 3; ascending."""
 
 MOST_ROWS = 50_000
-"""Of the train rows, and of the rows measured from; of more a sample is drawn."""
+"""Most train rows, and most rows measured from; of more a sample is drawn."""
 
 MEMORY_LIMIT = 2**31
 """Bytes; half of it holds `MOST_ROWS` rows of up to 5,368 features."""

@@ -13,7 +13,7 @@ SHOWN_ROWS = 12
 """Rows of a side whose similarities are given pair by pair, and which a report can picture."""
 
 MOST_ROWS = 10_000
-"""Of one side of a class; of more the mean is over a sample."""
+"""Rows of one side of a class; of more the mean is over a sample."""
 
 SCHEMA = pa.schema(
     [
@@ -91,7 +91,7 @@ def class_similarities(
 
 
 def cosine_similarities(features: np.ndarray) -> np.ndarray:
-    """Of every row with every row, rows x rows float64 in [-1, 1]; 0 with a row of zeros."""
+    """Return the similarity of every row with every row, rows x rows float64 in [-1, 1]; 0 with a row of zeros."""
     units = _unit_rows(features)
     return np.clip(units @ units.T, -1, 1)
 

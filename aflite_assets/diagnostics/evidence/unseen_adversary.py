@@ -47,7 +47,8 @@ _ACCURACIES = pa.schema(
 
 @dataclass(frozen=True)
 class UnseenAdversary:
-    """What one simple model reaches on held-out fifths of the train rows, of the kept rows, and of as many at random.
+    """Accuracies that one simple model reaches on held-out fifths of the train rows, of the kept rows, and of as many
+    at random.
 
     `name`: the model in words. `accuracies`: columns set ("full", "random", "filtered"), representation (null for
     full), rows, used_rows (fewer where a sample was drawn), accuracy (in [0, 1]; null where the rows are too few to be

@@ -9,7 +9,7 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 _LEAST = float(np.finfo(np.float32).tiny)
-"""What a probability that float32 rounded to nothing counts as."""
+"""Value that a probability counts as which float32 rounded to nothing."""
 
 _MEANS = pa.schema(
     [

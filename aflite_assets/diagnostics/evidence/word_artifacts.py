@@ -172,7 +172,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Draws:
-    """What is kept of each random set: draws x words listed (z, rows), draws x classes (words over the line)."""
+    """Numbers kept of each random set: draws x words listed (z, rows), draws x classes (words over the line)."""
 
     z: np.ndarray
     rows: np.ndarray

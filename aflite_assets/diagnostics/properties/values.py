@@ -130,7 +130,7 @@ def _lengths(train: Examples) -> Iterator[Property]:
 
 
 def _words(train: Examples) -> Iterator[Property]:
-    """Of each text the word that goes with a class most."""
+    """Return for each text the word that goes with a class most."""
     from scipy.sparse import csc_array
 
     present = occurrences(train).in_rows(FEWEST_ROWS)

@@ -21,7 +21,7 @@ from aflite_assets.models.training.predictions import Predictions
 from aflite_assets.specs.models import ClassicalModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 MOST_ITERATIONS = 5_000
-"""Of the solver for logistic regression; raw pixels take some hundreds."""
+"""Iterations of the solver for logistic regression; raw pixels take some hundreds."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def _fit_words(train: Examples, column: TextColumn) -> Any:
 
 
 def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
-    """What scikit-learn's `fit` of a vectorizer gives for the texts of a column; `purpose`: what the words are for.
+    """Return what scikit-learn's `fit` of a vectorizer gives for the texts of a column; `purpose`: what the words are
+    for.
 
     Raises:
         DataError: there is no word in them.

@@ -18,10 +18,10 @@ from aflite_assets.models.representations import final_layer_name
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
-"""What timm raises for an image size that an architecture cannot be built for."""
+"""Errors that timm raises for an image size that an architecture cannot be built for."""
 
 SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
-"""What a dataset's file calls timm's arguments."""
+"""Names of timm's arguments in a dataset's file."""
 
 WRAPPER_PREFIX = "timm_model."
 

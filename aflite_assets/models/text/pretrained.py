@@ -122,7 +122,7 @@ def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
-    """Of a hub id the commit that is loaded, the one that keys name; of a folder what transformers ignores."""
+    """Return the commit of a hub id that is loaded, the one that keys name; of a folder what transformers ignores."""
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 

@@ -1,4 +1,4 @@
-"""What an unfinished training leaves on the disk, so that it goes on from its last finished epoch. No training here."""
+"""Files of an unfinished training, which goes on from its last finished epoch. No training here."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a training shows of its rows, per row and epoch, and whether that is a divergence. No training here."""
+"""Dynamics of a training's rows, per row and epoch, and whether that is a divergence. No training here."""
 
 import math
 from collections.abc import Sequence

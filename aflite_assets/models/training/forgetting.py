@@ -10,7 +10,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Forgetting:
-    """What became of each train row over the epochs (Toneva et al. 2019; Yaghoobzadeh et al., EACL 2021, section 3).
+    """Forgetting of each train row over the epochs (Toneva et al. 2019; Yaghoobzadeh et al., EACL 2021, section 3).
 
     Arrays (rows,): `events` int64, in how many epochs the row was wrong after it had been right in the one before, 0 to
     half the epochs; `never_learnt` bool, right in no epoch, which is no event; `right` int64, in how many epochs;

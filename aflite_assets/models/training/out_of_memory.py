@@ -14,7 +14,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.training.prefetch import prefetch
 
 MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
-"""Of errors that torch's libraries raise without the name for it: CUDA, the CPU's allocator, cuBLAS and cuDNN."""
+"""Words of errors that torch's libraries raise without the name for it: CUDA, the CPU's allocator, cuBLAS and cuDNN."""
 
 Batch = TypeVar("Batch")
 Answer = TypeVar("Answer")

@@ -1,4 +1,4 @@
-"""What a classifier says about test rows, and how a neural one is asked; scores are computed in `reports`."""
+"""Predictions of a classifier for test rows, and how a neural one is asked; scores are computed in `reports`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

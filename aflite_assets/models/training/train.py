@@ -45,7 +45,7 @@ FOLDER = "training"
 """Below `scratch`; gone when the training ends."""
 
 MAX_GRADIENT_NORM = 1.0
-"""Of all weights together; longer gradients are scaled down to it."""
+"""Norm of the gradients of all weights together; longer gradients are scaled down to it."""
 
 NOT_DECAYED = (r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)")
 """Names of weights that do not decay, beside those of `torch.nn.LayerNorm`: the list that transformers' Trainer has."""

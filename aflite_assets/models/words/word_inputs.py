@@ -41,7 +41,7 @@ WORD_PATTERN = (
     rf"|{_LETTER}+"
     r"|[^\s\p{C}]"
 )
-"""What a word is, in Oniguruma's syntax, the first that fits: a Chinese or Japanese sign; a number with its points
+"""Definition of a word in Oniguruma's syntax, the first that fits: a Chinese or Japanese sign; a number with its points
 and commas; of English contractions the verb, "n't" and "'s" apart, as in the Penn Treebank and so in GloVe's vectors;
 letters, marks and digits of any script; any other sign alone, control characters not."""
 
@@ -120,11 +120,11 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Of each of its words, never none."""
+        """Number of each of its words, never none."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:
-        """Of a word in small letters."""
+        """Number of a word in small letters."""
         return self._numbers.get(word, UNKNOWN_WORD)
 
     def save_pretrained(self, folder: Path) -> None:

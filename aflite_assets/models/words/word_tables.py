@@ -77,7 +77,7 @@ class ReadWords:
     vectors: WordVectors | None
 
     def reader(self) -> WordReader:
-        """Of the train texts' words, then of the file's others."""
+        """Vectors of the train texts' words, then of the file's others."""
         others = () if self.vectors is None else self.vectors.words
         return WordReader(list(dict.fromkeys([*self.counts, *others])))
 

@@ -1,4 +1,6 @@
-"""What all figures share: palette, empty figures, panels, and the finished picture under a limit. No figure itself."""
+"""Parts that all figures share: palette, empty figures, panels, and the finished picture under a limit. No figure
+itself.
+"""
 
 import io
 import warnings

@@ -24,7 +24,7 @@ _DRAWN = zip(sorted(TRAIN_SETS, key=lambda name: name == "sampled"), _COLOURS, d
 _STYLES: dict[str, dict[str, Any]] = {
     name: {"color": colour, "marker": marker, "ls": "", "ms": 5} for name, colour, marker in _DRAWN
 }
-"""Of each train set, in their order; the last is the sample, which few datasets have."""
+"""Colours of the train sets, in their order; the last is the sample, which few datasets have."""
 
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 _EVENTS = ("0", "1", "2", "3", "never_learnt")

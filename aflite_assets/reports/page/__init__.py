@@ -1,1 +1,1 @@
-"""What is published to read: HTML, JSON, Markdown, the card. Numbers and tables come from the other rooms."""
+"""Pages that are published to read: HTML, JSON, Markdown, the card. Numbers and tables come from the other rooms."""

@@ -1,4 +1,4 @@
-"""What filtering kept and removed, in sentences: its outcome, candidate cues of the removed rows, planted shortcuts."""
+"""Sentences on what filtering kept and removed: its outcome, candidate cues of the removed rows, planted shortcuts."""
 
 from collections.abc import Sequence
 from functools import partial

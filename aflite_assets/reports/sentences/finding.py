@@ -17,7 +17,7 @@ from aflite_assets.text import count, percent, short, signed_points
 from aflite_assets.wording import counted
 
 Tone = Literal["found", "judge", "none", "unknown"]
-"""What a person must tell apart at a glance."""
+"""Kinds of findings that a person must tell apart at a glance."""
 
 Badge = Literal[
     "Shortcut found", "Artefact found", "Filtering helps", "Yours to judge", "No shortcut shown", "Cannot tell"
@@ -238,7 +238,7 @@ class FindingWords:
         return said
 
     def _until_then(self) -> str:
-        """What filtered rows are good for until the data are mended: the gain and its price, against all rows."""
+        """Say what filtered rows are good for until the data are mended: the gain and its price, against all rows."""
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
         if self.words.effect not in ("helps", "mixed") or not gains:
             return "Filtering does not replace that: `filtered` is not shown to be better than as many random rows."

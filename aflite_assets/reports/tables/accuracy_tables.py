@@ -15,7 +15,7 @@ _HUMAN = ("human",)
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
 _Compared = tuple[str, str | None, str]
-"""What a column is trained on, by which filtering (None of full), and on which rows it is tested."""
+"""Train set of a column, by which filtering (None of full), and on which rows it is tested."""
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:

@@ -11,7 +11,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.text import DASH
 
 Values = Mapping[str, object]
-"""What texts such as "accuracy on {split}" are filled with."""
+"""Values that texts such as "accuracy on {split}" are filled with."""
 
 
 @dataclass(frozen=True)

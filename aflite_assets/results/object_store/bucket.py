@@ -26,9 +26,9 @@ PART_BYTES = 16 << 20
 """Files of more bytes travel in parts of this size."""
 _BLOCK = 1 << 20
 _TRIES = 8
-"""Of a conditional write that collides with another one."""
+"""Codes of a conditional write that collides with another one."""
 _DOWNLOADS = 3
-"""Of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+"""Errors of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
 _RIGHTS = (
     "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
     "s3:ListBucketMultipartUploads"
@@ -275,7 +275,9 @@ class Bucket:
         return self._again(name, lambda: self._stream(name, stream))
 
     def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
-        """What reading an object gives, tried again where the connection breaks in the middle or a checksum differs."""
+        """Return what reading an object gives, tried again where the connection breaks in the middle or a checksum
+        differs.
+        """
         for further in reversed(range(_DOWNLOADS)):
             try:
                 with self._explained(f"read: {name}"):

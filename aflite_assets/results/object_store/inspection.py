@@ -1,4 +1,4 @@
-"""What is wrong in a bucket: results whose files are gone, and what lies there that nothing names."""
+"""Faults in a bucket: results whose files are gone, and what lies there that nothing names."""
 
 import re
 from collections import defaultdict
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass
 class _Place:
-    """What lies below one result's name: its manifest as it is there, and the objects of each try, by name."""
+    """Objects below one result's name: its manifest as it is there, and the objects of each try, by name."""
 
     body: bytes | None = None
     attempts: dict[str, dict[str, StoredObject]] = field(default_factory=lambda: defaultdict(dict))
@@ -134,7 +134,7 @@ def _damage(
     *,
     deep: bool,
 ) -> Iterator[str]:
-    """What is wrong with a published result; nothing where none is published. `damaged`: what was found before."""
+    """Return what is wrong with a published result; nothing where none is published. `damaged`: what was found before."""
     manifest = manifests[name]
     if place.body is None:
         return

@@ -57,14 +57,14 @@ from aflite_assets.results.store import (
 
 READY = "ready"
 _TRIES = 20
-"""Of making a result current while others make theirs so."""
+"""Tries to make a result current while others make theirs so."""
 _log = logging.getLogger(__name__)
 _FORMAT_BODY = (json.dumps({"format": FORMAT}) + "\n").encode()
 _FORMAT_SECONDS = 60.0
 """So long a store's format is not looked at again."""
 _format_seen: dict[StoreAddress, float] = {}
 _writable: set[StoreAddress] = set()
-"""What this process has written to, so that the server is tried once."""
+"""Addresses that this process has written to, so that the server is tried once."""
 
 
 @dataclass(frozen=True)

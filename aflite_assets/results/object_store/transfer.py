@@ -27,7 +27,7 @@ from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 ATTEMPT = "attempt"
-"""What a manifest in a bucket has beside what manifests have: the prefix of the files."""
+"""Field that a manifest in a bucket has beside those of others: the prefix of the files."""
 FETCHING = ".fetching"
 _ATTEMPT = re.compile(r"[0-9a-f]{12}")
 _AT_ONCE = 4
@@ -162,7 +162,7 @@ def _unread(copy: PublishedResult) -> Iterator[bool]:
 
 
 def _data_version(folder: Path) -> str | None:
-    """That of a folder's manifest; None where it cannot be read."""
+    """Return the attempt of a folder's manifest; None where it cannot be read."""
     try:
         return str(read_json(folder / MANIFEST)["data_version"])
     except (OSError, ValueError, KeyError, TypeError):

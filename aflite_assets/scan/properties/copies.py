@@ -12,7 +12,7 @@ FEWEST_WORDS = 6
 
 _HASHES = 16
 _ALIKE = 13
-"""Of `_HASHES` smallest hashes, those that near copies share: a Jaccard similarity of about 0.8."""
+"""Number of `_HASHES` smallest hashes that near copies share: a Jaccard similarity of about 0.8."""
 
 _BANDS = 4
 _LARGEST = 0.2

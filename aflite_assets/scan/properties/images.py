@@ -50,7 +50,7 @@ _EXIF_TAGS = {271: "camera maker", 272: "camera model", 305: "software"}
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """What one image file gives: named numbers, named values and named marks; `copy` is equal for near copies."""
+    """Values of one image file: named numbers, named values and named marks; `copy` is equal for near copies."""
 
     numbers: Mapping[tuple[str, str], float]
     values: Mapping[tuple[str, str], str]

@@ -23,7 +23,7 @@ UNITS: Mapping[tuple[str, str], float] = {
 _WHOLE = "a whole number of "
 
 _MULTIPLES = (5, 10, 100)
-"""Of the last digit that is written."""
+"""Unit of the last digit that is written."""
 
 _MOST_DIGITS = 4
 _BY_CHANCE = 0.1

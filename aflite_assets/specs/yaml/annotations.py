@@ -67,7 +67,9 @@ def _members(place: object) -> tuple[object, ...]:
 
 
 def entry_type(place: object, container: type) -> object:
-    """What the entries of a place's mappings (`container` is `dict`) or lists (`tuple`) are; None if it takes none."""
+    """Return what the entries of a place's mappings (`container` is `dict`) or lists (`tuple`) are; None if it takes
+    none.
+    """
     for member in members(place):
         if get_origin(member) is container:
             return get_args(member)[1 if container is dict else 0]

@@ -143,7 +143,7 @@ def _syntax(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Guarded:
-    """Of a loader's way to nodes: no tags, and no nesting that would exhaust the stack."""
+    """Checks on a loader's way to nodes: no tags, and no nesting that would exhaust the stack."""
 
     _depth = 0
     _count = 0

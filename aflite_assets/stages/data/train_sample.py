@@ -41,7 +41,7 @@ from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
-"""Of the seed: the rows held back, then those that each sample adds."""
+"""Streams of the seed: the rows held back, then those that each sample adds."""
 
 _INPUTS = ("features", "text", "text_pair", "image")
 
@@ -178,7 +178,7 @@ class _Growth:
     context: StageContext
 
     def curve(self) -> SampleCurve:
-        """Of the sizes that were tried; points that were made before are found again.
+        """Return the points of the sizes that were tried; points that were made before are found again.
 
         Raises:
             ModelError, DataError: a training failed; the message names the size.

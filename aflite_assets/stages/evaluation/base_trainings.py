@@ -1,4 +1,4 @@
-"""What evaluators of several stages start from: trainings that cells share, and rows of later stages. Trains nothing.
+"""Starts of evaluators of several stages: trainings that cells share, and rows of later stages. Trains nothing.
 
 An evaluator that recipes start from is trained once per train set and seed: its own cell is asked with these weights,
 and every recipe goes on from them.
@@ -57,7 +57,7 @@ class StageRows:
         return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
-        """Of all rows that a recipe may name with this seed; None where they are missing."""
+        """Return the ids of all rows that a recipe may name with this seed; None where they are missing."""
         weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
@@ -125,7 +125,7 @@ def plan_cells(
 
 
 def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
-    """Of the part that holds the weights of a training with these `cell_fields`."""
+    """Return the key of the part that holds the weights of a training with these `cell_fields`."""
     return ResultKey(TRAINING_CODE, {**fields, "kept": "weights"}, {"raw_dataset": raw_version})
 
 

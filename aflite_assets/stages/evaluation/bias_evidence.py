@@ -98,7 +98,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Work:
-    """What the tables of every representation are made from; `everything`: rows embedded anew, None where unasked."""
+    """Inputs of the tables of every representation; `everything`: rows embedded anew, None where unasked."""
 
     settings: BiasEvidenceSettings
     inputs: BiasEvidenceInputs

@@ -39,7 +39,7 @@ ASKS = {
     "more_than_one_answer": f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being "
     "better than that.",
 }
-"""What each check asks; none blocks."""
+"""Question of each check; none blocks."""
 
 _MOST_NAMED = 4
 _outcome = partial(CheckOutcome, "evaluators")

@@ -29,7 +29,7 @@ _MOST_WRONG = 0.15
 """A larger share of suspects is of rows that are hard, not of wrong labels."""
 
 _MOST_ROWS = 50
-"""Of a table by class, which is left out beyond that; a report shows as many."""
+"""Classes of a table by class, which is left out beyond that; a report shows as many."""
 
 
 def neighbour_tables(
@@ -304,7 +304,7 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
 
 
 def _many_suspects(shares: pa.Table) -> str:
-    """That so many suspects are no errors; nothing where they are few."""
+    """Say that so many suspects are no errors; nothing where they are few."""
 
     def total(what: str) -> int:
         return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))

@@ -228,7 +228,7 @@ class _Trainings:
             self.failures[training.part] = error
 
     def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
-        """Of each of its seeds; the first one's rows are used."""
+        """Return the trainings of each of its seeds; the first one's rows are used."""
         return [self._counted(training, entry.balance) for training in self._all(name, entry)]
 
     def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
@@ -247,7 +247,9 @@ class _Trainings:
         return margins_of_training(training.name, predictions, natural_sets(self.raw, left_out=splits - asked))
 
     def _key(self, training: WeakTraining) -> ResultKey:
-        """Of an evaluator's own training the key that `evaluator_models` looks for, so that it is trained once."""
+        """Return, for an evaluator's own training, the key that `evaluator_models` looks for, so that it is trained
+        once.
+        """
         cell = GridCell(training.evaluator or training.name, TrainSet("full", None, self.full.row_ids), training.seed)
         fields = cell_fields(training.settings, cell, validation_fingerprint(training.settings, self.raw))
         raw_version = self.inputs.raw_dataset.data_version
@@ -360,7 +362,9 @@ def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
 ) -> list[ForgettableSet]:
-    """What recipes and train sets take from: the taken rows, as many random ones per seed, and those of other rules."""
+    """Return what recipes and train sets take from: the taken rows, as many random ones per seed, and those of other
+    rules.
+    """
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
     sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
     for each in seeds:

@@ -35,7 +35,8 @@ class GridCell:
 
 
 def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:
-    """What a cell depends on beside the data; a model without randomness is the same for all seeds, so fitted once.
+    """Return what a cell depends on beside the data; a model without randomness is the same for all seeds, so fitted
+    once.
 
     `validation`: fingerprint of the rows it stops by, if any.
     """
@@ -55,7 +56,8 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
 def recipe_fields(
     recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
 ) -> dict[str, object]:
-    """What a cell of several stages depends on beside the data: its start's fields, each stage's settings and rows.
+    """Return what a cell of several stages depends on beside the data: its start's fields, each stage's settings and
+    rows.
 
     `validation`: of the start. `rows`: fingerprint of the rows to train on by what stages call them, None where they
     are missing.

@@ -45,13 +45,13 @@ ENOUGH_ROWS = 2_000
 """Rows of a set that are always drawn if there are so many, whatever they cost."""
 
 SHARE_OF_GRID = 0.25
-"""Of the rows that the grid trains on at least, those that these sets may have in all."""
+"""Share of the rows that the grid trains on at least; so many these sets may have in all."""
 
 SAME_ROWS = 0.8
 """Properties that point to the same class on so many of the rows where one of them points are one."""
 
 _STREAM = 21
-"""Of the seed."""
+"""Stream of the seed."""
 
 
 class LeaningSetsSettings(StageSettings):

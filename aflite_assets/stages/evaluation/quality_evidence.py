@@ -9,7 +9,7 @@ from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 
 _MOST_ROWS = 50
-"""Of the table by class, which is left out beyond that; a report shows as many."""
+"""Classes of the table by class, which is left out beyond that; a report shows as many."""
 
 
 def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:

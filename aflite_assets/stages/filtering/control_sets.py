@@ -169,7 +169,7 @@ def _controls(
 
 
 def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
-    """Of a filtered set's rows, in published order."""
+    """Return the ids of a filtered set's rows, in published order."""
     from aflite_assets.algorithm import RowWords  # loads numba
 
     words = all_words.of_rows(rows["row_id"].to_numpy())
@@ -235,7 +235,8 @@ def _draw_matched(train: Examples, wanted: np.ndarray, seed: int) -> np.ndarray:
 def _single_pass(
     representation: str, name: str, scores: np.ndarray, rows: pa.Table, *, splits: Sequence[str], seed: int
 ) -> list[ControlSet]:
-    """What is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML 4.2).
+    """Return what is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML
+    4.2).
 
     Of the other `splits`, those that the filter took part in, rows leave by the same law.
     """

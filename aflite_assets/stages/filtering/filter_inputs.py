@@ -1,4 +1,4 @@
-"""What a run of one representation's filter is given, and the rows taken out of it before its first iteration."""
+"""Inputs of a run of one representation's filter, and the rows taken out of it before its first iteration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _MOST_PROBABILITIES = 2**23
 
 @dataclass(frozen=True)
 class FilterInputs:
-    """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
+    """Inputs of every run of one representation's filter, but for the seed; arrays have an entry per row entering.
 
     `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
     `copies`: a number per row, equal for exact copies; None without any. `words`: only where rows are ranked by them.

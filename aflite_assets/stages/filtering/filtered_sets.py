@@ -386,7 +386,8 @@ def _plain(values: object) -> object:
 
 
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
-    """What classifiers gave in place of the labels of the rows that entered: row_id, then a label and share per rank.
+    """Return what classifiers gave in place of the labels of the rows that entered: row_id, then a label and share per
+    rank.
 
     A rank that has no label is null.
     """

@@ -11,7 +11,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
-"""What the filter says of a row: columns of `full_tagged`."""
+"""Values that the filter gives a row: columns of `full_tagged`."""
 
 _ATTRIBUTE = "attribute."
 _INPUTS = ("text", "text_pair", "image", "features")
@@ -111,7 +111,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
 
 
 def _places(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Of each row the source's split that it was in, and its number there: `row_id` counts over all of them."""
+    """Return for each row the source's split that it was in, and its number there: `row_id` counts over all of them."""
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")
     names = list(source_rows)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.spreading import IterationWork
 
 MEMORY_LIMIT = 2**30
-"""What a scorer may take beyond the pages of the features; it decides about bits, so it is the same everywhere."""
+"""Memory that a scorer may take beyond the pages of the features; it decides about bits, so it is the same everywhere.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What stands behind the files and hub ids that spec fields name, so that a result's key sees content and not names."""
+"""Contents of the files and hub ids that spec fields name, so that a result's key sees content and not names."""
 
 import hashlib
 from collections.abc import Iterable

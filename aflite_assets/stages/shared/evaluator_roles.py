@@ -1,4 +1,4 @@
-"""What evaluators are for: those that see a part of the input, and those that go on training after the train set."""
+"""Roles of evaluators: those that see a part of the input, and those that go on training after the train set."""
 
 from collections.abc import Mapping
 

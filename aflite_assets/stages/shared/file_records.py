@@ -1,4 +1,4 @@
-"""What each source file was when a result was made from it, kept beside the key so that a change can be named.
+"""Records of each source file when a result was made from it, kept beside the key so that a change can be named.
 
 Which files a key is made from is in `content_hashes`; what changed since is told by `refresh`.
 """
@@ -20,7 +20,7 @@ class FileRecord(TypedDict):
 
 
 MOST_FILES = 1000
-"""Of more files than this a result keeps one record per folder."""
+"""Most files with records of their own; of more a result keeps one record per folder."""
 
 OWN_RECORDS = ("source", "annotations", "challenge_sets")
 """Fields whose content is one hash over many files, so that what each file was is kept beside the key."""

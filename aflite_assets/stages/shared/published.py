@@ -26,19 +26,21 @@ CHALLENGE_SETS_FILE = "sets.json"
 """The file of `ChallengeSets`."""
 
 FILTER_RUNS = "filter_runs.parquet"
-"""What each run of the filter kept, the first one included; only where there are several."""
+"""Table of what each run of the filter kept, the first one included; only where there are several."""
 
 LABEL_ERRORS = "label_errors.parquet"
 """A filtered set's rows whose labels are suspected; only where the classifiers' probabilities were kept."""
 
 PREDICTED_INSTEAD = "predicted_instead.parquet"
-"""What was predicted in place of the labels of a filtered set's rows; only where predictions were counted by class."""
+"""Table of what was predicted in place of the labels of a filtered set's rows; only where predictions were counted by
+class.
+"""
 
 WORDS_RECORDED = ("distinct_words", "words_per_row")
 """Columns of a filtered set's iterations: the words of the rows that entered; only where rows are ranked by them."""
 
 FORGETTABLE_ROWS = "rows.parquet"
-"""What each weak model forgot, a line per model, seed and row."""
+"""Table of what each weak model forgot, a line per model, seed and row."""
 
 FORGETTABLE_SETS_FILE = "sets.parquet"
 """The rows of `ForgettableSet`s; it and the file above are there only where a weak model was trained."""

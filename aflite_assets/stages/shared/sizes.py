@@ -48,7 +48,8 @@ class CurveSizes:
 
 
 def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
-    """What `warmup.size: auto` tries: samples that double up to 16 % of the train rows, and rows to score them on.
+    """Return what `warmup.size: auto` tries: samples that double up to 16 % of the train rows, and rows to score them
+    on.
 
     Held back are 2 % of the train rows, though between 500 and 2,000 where that is at most 5 % of them.
 
@@ -112,7 +113,8 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
 def sample_misfits(
     spec: DatasetSpec, samples: Iterable[int], rows: Mapping[str, int], *, classes: int
 ) -> dict[int, str]:
-    """Of samples of so many train rows those that the sizes of warm-up or filter do not fit, and why, in their order.
+    """Return those samples of so many train rows that the sizes of warm-up or filter do not fit, and why, in their
+    order.
 
     `rows` by split of the whole dataset: those of pooled splits enter the pool beside the sample. With `warmup.size:
     auto` every number of rows that may be spent has to leave enough, as in a run.

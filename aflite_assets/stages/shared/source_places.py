@@ -33,7 +33,7 @@ class RowPlaces:
         self._source, self._source_rows, self._content = source, source_rows, content
 
     def __call__(self, row_ids: Sequence[int]) -> list[str]:
-        """Of each row "train.csv, line 9", or without lines its split and its row there, from 0."""
+        """Name each row "train.csv, line 9", or without lines its split and its row there, from 0."""
         places = places_of(np.asarray(row_ids, np.int64), self._source_rows, self._in_files)
         return [truncate(one_line(brief_place(place)), _LONGEST_PLACE) for place in places.to_pylist()]
 

@@ -198,7 +198,9 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
 
 
 def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
-    """What weak models forget as train sets of their own, each with as many random rows, for one evaluators' seed."""
+    """Return what weak models forget as train sets of their own, each with as many random rows, for one evaluators'
+    seed.
+    """
     names = {"forgettable": "forgettable", "random": "random_forgettable"}
     return [
         TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)

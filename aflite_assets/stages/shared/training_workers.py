@@ -30,7 +30,7 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVar("_Given", covariant=True)
 
 FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
-"""What a training that fails raises; `LocalWorkers.train` raises nothing else."""
+"""Errors that a training that fails raises; `LocalWorkers.train` raises nothing else."""
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 

@@ -1,4 +1,4 @@
-"""What the numbers of a weak model say against it or its rows, and what to do about it."""
+"""Findings from the numbers of a weak model against it or its rows, and what to do about it."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -8,7 +8,7 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
-"""Of the rows; outside of these, forgettable rows are hardly a choice."""
+"""Shares of the rows; outside of these, forgettable rows are hardly a choice."""
 
 CHECKS: Mapping[str, str] = {
     "weak_models_trained": "Every model that is to be forgotten with was trained.",

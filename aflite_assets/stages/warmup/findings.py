@@ -1,4 +1,4 @@
-"""What the summaries of the warm-up's results say about themselves: texts cut short, encoders that learnt nothing."""
+"""Findings about the warm-up's results: texts cut short, encoders that learnt nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aflite_assets.stages.stage import StageChecks
 from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
-"""Of the rows; so many may have more tokens than a model reads."""
+"""Share of the rows; so many may have more tokens than a model reads."""
 
 
 def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -33,7 +33,7 @@ ENCODER_ASKS = {
     "better_than_largest_class": "Each encoder is better than the largest class on its warm-up rows, by the whole "
     "interval. These are the rows that it was trained on, so passing is no proof that it learnt the task.",
 }
-"""What each check asks; none blocks."""
+"""Question of each check; none blocks."""
 
 
 @dataclass(frozen=True)

@@ -50,14 +50,14 @@ class EngineTally:
 
 @dataclass(frozen=True)
 class WholeIteration:
-    """What the fits of an iteration share beside its start: how many there are, and their mean number of rows."""
+    """Numbers that the fits of an iteration share beside its start: how many there are, and their mean number of rows."""
 
     n_sets: int
     train_size: float
 
     @classmethod
     def of(cls, subsets: Sequence[np.ndarray]) -> "WholeIteration":
-        """Of all the training sets of one iteration."""
+        """Return the numbers of all training sets of one iteration."""
         return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
 
 

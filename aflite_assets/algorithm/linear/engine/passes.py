@@ -1,4 +1,4 @@
-"""What the solver needs of the data, one pass over the pool at a time: gradients, and predictions counted.
+"""Passes over the pool that the solver needs: gradients, and predictions counted.
 
 Passes by torch are here, for any device and precision; those by the compiled kernels are in compiled_passes.py.
 """

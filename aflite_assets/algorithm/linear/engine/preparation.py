@@ -1,4 +1,4 @@
-"""What is decided once, before a run's first pass: device, precision, and the rows that stand for the pool."""
+"""Decisions made once, before a run's first pass: device, precision, and the rows that stand for the pool."""
 
 from dataclasses import dataclass, replace
 

@@ -23,7 +23,7 @@ Weights (problems x outputs x width) and intercepts (problems x outputs) in; the
 """
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-"""What of "fast math" lets numba turn sums into vectors; infinities and what is no number stay."""
+"""Parts of "fast math" that let numba turn sums into vectors; infinities and what is no number stay."""
 
 
 class PreconditionerArrays(NamedTuple):

@@ -53,17 +53,19 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
 
 
 def difference_deviation_term(differences: np.ndarray) -> float:
-    """Of c5: sd(|dl|) / N, `differences` |dl| being by how many words the two texts of each of N pairs differ."""
+    """Return a term of c5: sd(|dl|) / N, `differences` |dl| being by how many words the two texts of each of N pairs
+    differ.
+    """
     return _deviation(differences) / len(differences) if len(differences) else np.nan
 
 
 def difference_term(differences: np.ndarray) -> float:
-    """Of c5: N / (1 + sum of |dl|), over N pairs."""
+    """Return a term of c5: N / (1 + sum of |dl|), over N pairs."""
     return float(len(differences) / (1 + differences.sum())) if len(differences) else np.nan
 
 
 def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: int) -> float:
-    """Of c6: N / (1 + sum over items of sd over labels of c), of N `rows`; NaN with one label.
+    """Return a term of c6: N / (1 + sum over items of sd over labels of c), of N `rows`; NaN with one label.
 
     `counts` of pairs of an item and a label, each pair once, and `items`, which item each pair is of, numbered from 0;
     with the labels that an item has no pair of it stands 0 times. `labels`: how many there are.

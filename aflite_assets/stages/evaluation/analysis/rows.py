@@ -1,4 +1,6 @@
-"""What a report knows of single rows: their facts, their places in the source, PVI and data maps, as Arrow columns."""
+"""Facts of single rows that a report shows: their facts, their places in the source, PVI and data maps, as Arrow
+columns.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -25,7 +27,7 @@ GIVEN = "attributes"
 
 _COORDINATES = ("confidence", "variability", "correctness")
 _MOST_ROWS = 50
-"""Of a table by class, which is left out beyond that; a report shows as many."""
+"""Classes of a table by class, which is left out beyond that; a report shows as many."""
 
 
 def read_row_facts(

@@ -43,5 +43,5 @@ def test_docstrings_begin_with_a_verb_or_a_noun(folder: str) -> None:
 
 
 def test_docstrings_of_constants_are_seen() -> None:
-    text = '"""A module."""\nLIMIT = 3\n"""Of rows."""\n\n\ndef of():\n    """What it is."""\n    "That is no docstring."\n'
+    text = '"""A module."""\nLIMIT = 3\n"""Of rows."""\n\n\ndef of():\n    """What it is."""\n    "That is none."\n'
     assert [said for _, said in docstrings(text)] == ["A module.", "Of rows.", "What it is."]

@@ -17,7 +17,7 @@ class PrimarySpec(StrictSpec):
 
 
 class ReportSpec(StrictSpec):
-    """Record of what only the report shows."""
+    """Settings that only the report shows."""
 
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"

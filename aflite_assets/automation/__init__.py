@@ -1,1 +1,1 @@
-"""Parts that Dagster runs by itself: jobs, sensors, schedules, the executor and the instance. Assets are in `assets`."""
+"""Definitions that Dagster runs: jobs, sensors, schedules, the executor and the instance. Assets are in `assets`."""

@@ -91,7 +91,7 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any
 def _content(
     field: str, old: Any, new: Any, old_files: Mapping[str, Any] | None, new_files: Sequence[HashedFile]
 ) -> list[Change]:
-    """Describe what changed in the content of one field; `old` and `new` map models or challenge sets to their content."""
+    """Describe changes in the content of one field; `old` and `new` map models or challenge sets to their content."""
     if field == "source" or field == "annotations":
         pairs = [(field, old, new)]
     else:

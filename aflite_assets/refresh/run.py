@@ -100,7 +100,7 @@ def refresh_dataset(
 
 
 def settings_of(spec: DatasetSpec, *, begin: bool) -> RefreshSpec | Literal["never"]:
-    """Return what a dataset's file says of refreshes; with `begin` as if it said that one may make the first results."""
+    """Return a file's settings for refreshes; with `begin` as if they said that one may make the first results."""
     if begin and spec.refresh != "never":
         return spec.refresh.model_copy(update={"start": True})
     return spec.refresh

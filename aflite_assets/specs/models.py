@@ -146,7 +146,7 @@ LARGE_BATCH_ROWS = 50_000
 
 
 class SiameseSpec(TrainingSpec):
-    """Settings that the two siamese models have in common (Yaghoobzadeh et al. 2021); they read words, each text apart."""
+    """Settings of both siamese models (Yaghoobzadeh et al. 2021); they read words, each text apart."""
 
     vectors: str | None = Field(
         None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"

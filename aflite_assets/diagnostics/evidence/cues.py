@@ -257,7 +257,7 @@ def _words(rows: Examples) -> Iterator[Marks]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
-    """Test, of multiple choice, only what the answers alone give away: every question has a right and a wrong answer."""
+    """Test, of multiple choice, only the answers alone: every question has a right and a wrong answer."""
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:

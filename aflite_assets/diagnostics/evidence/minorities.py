@@ -91,7 +91,7 @@ def group_means(
 
 
 def attribute_shares(examples: Examples, chosen: np.ndarray) -> list[GroupMean]:
-    """Return, for rows at `chosen` (bool), the share with each value of each attribute that has at most `MOST_VALUES`."""
+    """Return the share of rows at `chosen` (bool) with each value of each attribute that has at most `MOST_VALUES`."""
     return [_mean(f"{name} = {value}", "all rows", present[chosen]) for (name, value), present in _attributes(examples)]
 
 

@@ -17,7 +17,7 @@ from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
 
 @dataclass(frozen=True)
 class EsimConfiguration:
-    """Sizes that a saved model is built from: `words` is the length of its table of vectors, None for contextual ones."""
+    """Sizes of a saved model: `words` is the length of its table of vectors, None for contextual ones."""
 
     label_names: tuple[str, ...]
     vector_width: int

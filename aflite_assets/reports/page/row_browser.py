@@ -139,7 +139,7 @@ def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]
 
 
 class _Page:
-    """Data that the page shows: `settings` of each filtering, `rows`, each once, and `size`, the bytes of both as JSON."""
+    """Data of the page: `settings` of each filtering, `rows`, each once, and `size`, the bytes of both as JSON."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings: dict[str, dict[str, Any]] = {

@@ -134,7 +134,7 @@ def _damage(
     *,
     deep: bool,
 ) -> Iterator[str]:
-    """Return what is wrong with a published result; nothing where none is published. `damaged`: what was found before."""
+    """Yield faults of a published result; none where none is published. `damaged`: what was found before."""
     manifest = manifests[name]
     if place.body is None:
         return

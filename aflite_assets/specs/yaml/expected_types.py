@@ -1,4 +1,4 @@
-"""Types that a location of a YAML file accepts, in words for its author. Which locations were refused is in `messages`."""
+"""Types that a location of a YAML file accepts, in words. Which locations were refused is in `messages`."""
 
 from typing import Literal, get_args, get_origin
 

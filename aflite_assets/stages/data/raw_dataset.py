@@ -87,7 +87,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
-    """Return what the summary says of settings that are not the default; results without them keep their data version."""
+    """Return the settings that are not the default; results without them keep their data version."""
     copies = raw.dropped_copies
     told: dict[str, object] = {}
     if settings.drop_duplicates:

@@ -40,7 +40,7 @@ class NestedSamples:
 
 @dataclass(frozen=True)
 class Answers:
-    """Predictions of a trained model for the held-back rows: `predicted` int64, a class number each; `metrics` of it."""
+    """Predictions for the held-back rows: `predicted` int64, a class number each; `metrics` of it."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]

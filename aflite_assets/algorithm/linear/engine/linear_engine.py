@@ -50,7 +50,7 @@ class EngineTally:
 
 @dataclass(frozen=True)
 class WholeIteration:
-    """Numbers that the fits of an iteration share beside its start: how many there are, and their mean number of rows."""
+    """Numbers that all fits of an iteration share: how many there are, and their mean number of rows."""
 
     n_sets: int
     train_size: float

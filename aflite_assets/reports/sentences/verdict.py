@@ -197,7 +197,7 @@ class VerdictWords:
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if scan is not None and scan.cues else opening
 
     def because(self, *, with_effect: bool = True) -> str:
-        """Say what the verdict rests on; `with_effect` False leaves out what filtering does, for codes without a leaning."""
+        """Say what the verdict rests on; `with_effect` False leaves out what filtering does, if nothing is leant on."""
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
         if self.leaning is not None:

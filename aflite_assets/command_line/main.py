@@ -77,7 +77,7 @@ def command_parser() -> argparse.ArgumentParser:
     prune.add_commands(commands)
     push.add_command(commands)
     doctor.add_command(commands)
-    serve.add_command(commands)
+    serve.add_commands(commands)
     web.add_command(commands)
     backup.add_commands(commands)
     init.add_command(commands)

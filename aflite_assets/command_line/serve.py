@@ -1,10 +1,11 @@
-"""`aflite serve`: published results, read-only, to browsers on this machine."""
+"""`aflite serve` and `aflite open`: published results, read-only, to browsers on this machine."""
 
 import argparse
 import html
 import http.server
 import re
 import sys
+import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -18,6 +19,7 @@ from aflite_assets.results.damage import own_damage
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import CURRENT, NAME, ResultStore
+from aflite_assets.text import listed
 
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
@@ -25,6 +27,11 @@ ADDRESS = "127.0.0.1"
 _DESCRIPTION = f"""\
 Serves what is published below AFLITE_HOME to browsers on this machine, and changes nothing. Where Dagster is started
 with {RESULTS} set to the address that is printed, reports are links and pictures show without a click.
+"""
+
+_OPENING = f"""\
+Opens the current report of a dataset in the browser, from where results lie. Serves it on {ADDRESS} until Ctrl+C, as
+`aflite serve` does.
 """
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
@@ -47,6 +54,7 @@ _REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads allow-popups"
 )
 _REPORTS = "benchmark_report"
+_MOST_NAMED = 8
 _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem 0}"
 
 
@@ -217,11 +225,48 @@ def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda 
         ) from error
 
 
-def add_command(commands: Any) -> None:
-    """Add `serve` to the command line's subparsers."""
+def report_path(store: ResultStore, dataset: str) -> str:
+    """Return the address of a dataset's current report below that of the server.
+
+    Raises:
+        StoreError: the dataset has no report, or it is not what was published.
+    """
+    store.bring_current(_REPORTS)
+    key = store.current_key(_REPORTS, dataset) if NAME.fullmatch(dataset) else None
+    if key is None:
+        made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
+        have = f"; reports there are: {listed(made, _MOST_NAMED)}" if made else ""
+        raise StoreError(f"{dataset!r} has no report in {store.place}; make one: aflite refresh {dataset}{have}")
+    address = f"{_REPORTS}/{dataset}/{key}/report.html"
+    if (damage := _damage(store.root.resolve() / address)) is not None:
+        raise StoreError(f"the report of {dataset!r} is not what was published: {damage}; aflite refresh {dataset}")
+    return address
+
+
+def add_commands(commands: Any) -> None:
+    """Add `serve` and `open` to the command line's subparsers."""
+    show = commands.add_parser("open", help="open a dataset's report in the browser", description=_OPENING)
+    show.add_argument("dataset", metavar="NAME", help="the dataset")
+    show.add_argument("--print", action="store_true", help="print the path of the report instead")
+    show.add_argument("--port", type=int, default=0, help="default: any that is free")
+    show.set_defaults(command=_open)
     parser = commands.add_parser("serve", help="show results in a browser, read-only", description=_DESCRIPTION)
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
     parser.set_defaults(command=_serve)
+
+
+def _open(options: argparse.Namespace) -> None:
+    store = open_store()
+    path = report_path(store, options.dataset)
+    if options.print:
+        sys.stdout.write(f"{store.root.resolve() / path}\n")
+        return
+    with make_server(store.root, options.port, bring=store.bring_current) as server, suppress(KeyboardInterrupt):
+        address = f"{server.address}/{path}"
+        sys.stdout.write(f"{options.dataset} at {address} (Ctrl+C ends)\n")
+        sys.stdout.flush()
+        webbrowser.open(address)
+        server.serve_forever()
 
 
 def _serve(options: argparse.Namespace) -> None:

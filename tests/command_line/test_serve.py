@@ -278,3 +278,42 @@ def test_a_report_that_was_edited_is_not_shown(server: ResultServer) -> None:
     assert (status, body.decode()) == (409, f"This report is not what was published: {damage}.\n")
     _, _, page = ask(server, "/")
     assert f"<li>digits is not shown: {damage}; materialise benchmark_report of it again</li>" in page.decode()
+
+
+def test_a_report_is_opened_by_the_name_of_its_dataset(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AFLITE_HOME", str(root.parent))
+    assert main(["open", "digits", "--print"]) == 0
+    assert capsys.readouterr().out == f"{root.resolve() / REPORT}\n"
+    opened: list[str] = []
+
+    def browse(address: str) -> None:
+        opened.append(address)
+        raise KeyboardInterrupt  # as a person does who has seen enough
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    assert main(["open", "digits"]) == 0
+    (address,) = opened
+    assert address.startswith("http://127.0.0.1:")
+    assert address.endswith(f"/{REPORT}")
+    assert capsys.readouterr().out == f"digits at {address} (Ctrl+C ends)\n"
+
+
+@pytest.mark.parametrize("name", ["digit", "../digits", "<b>"])
+def test_a_dataset_without_a_report_is_named_with_those_that_have_one(
+    root: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AFLITE_HOME", str(root.parent))
+    assert main(["open", name]) == 1
+    said = capsys.readouterr().err
+    assert f"{name!r} has no report in {root}; make one: aflite refresh {name}; reports there are: digits" in said
+
+
+def test_a_report_that_was_edited_is_not_opened(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AFLITE_HOME", str(root.parent))
+    (root / REPORT).write_text("<h1>retort</h1>")
+    assert main(["open", "digits"]) == 1
+    assert "the report of 'digits' is not what was published: report.html has other content" in capsys.readouterr().err

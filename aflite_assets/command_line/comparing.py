@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from aflite_assets.analysis.comparisons.between_results import AccuracyChange, CueChange, Differences, SideChange
+from aflite_assets.analysis.between_results import AccuracyChange, CueChange, Differences, SideChange
 from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import StoreError
 from aflite_assets.results.opening import open_store
@@ -56,7 +56,7 @@ def two_results(store: ResultStore, dataset: str, other: str | None) -> tuple[Pu
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from aflite_assets.analysis.comparisons.between_results import between_results
+    from aflite_assets.analysis.between_results import between_results
     from aflite_assets.refresh.changes import made_differently
 
     store = open_store()

@@ -13,7 +13,7 @@ from tests.compatibility.kept import small_specs, unpack_store
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a small dataset's results: the analysis of its seeds, then one in which a seed was never trained with."""
+    """A home with a small dataset's results: one with a seed that was never trained with at last."""
     home = tmp_path_factory.mktemp("home")
     store = ResultStore(unpack_store(home))
     (spec,) = [spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse, write_analysis
-from aflite_assets.analysis.comparisons.between_results import SideChange, between_results
+from aflite_assets.analysis.between_results import SideChange, between_results
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
 from tests.analysis.rows.test_predictions import examples_of

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import right_answers
+from aflite_assets.data.questions import guessing_credit, right_answers
 from aflite_assets.diagnostics.record_tables import text_codes
 
 FOLDS = 5
@@ -97,17 +97,17 @@ def held_out_right(
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
     """Of multiple choice, which questions the same model solves by the answers alone, with whole questions held out.
 
-    A question is solved where its right answer is the likeliest of its answers to be right. `right` of a row is whether
-    its question was solved, `majority` what guessing gives: the mean of one over the number of answers.
+    A question is solved where a right answer is the likeliest of its answers to be right. `right` of a row is whether
+    its question was solved, `majority` what guessing gives: the mean of right answers over all answers.
 
     Returns:
         None where the rows are no multiple choice, there are fewer than five questions, or no words.
     """
     correct = right_answers(train)
-    if correct is None or train.groups is None:
+    if correct is None or train.questions is None or train.groups is None:
         return None
     rng = np.random.default_rng(seed)
-    _, questions = np.unique(train.groups, return_inverse=True)
+    _, questions = np.unique(train.questions, return_inverse=True)
     rows = _whole_texts(questions, most_rows, rng)
     _, asked = np.unique(questions[rows], return_inverse=True)
     if asked.max(initial=-1) + 1 < FOLDS:
@@ -120,7 +120,7 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
     likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
     solved = correct[rows][likeliest]
-    guessing = float((1 / np.bincount(asked)).mean())
+    guessing = float(guessing_credit(correct[rows], asked).mean())
     return HeldOutRight(rows, solved[asked], guessing)
 
 

@@ -105,13 +105,10 @@ def test_several_rejected_answers_are_a_list_or_numbered_columns(tmp_path: Path)
 
 def test_ties_and_equal_answers_are_dropped_and_counted(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
-        {"prompt": "p", "chosen": "a", "rejected": "b", "margin": 2},
-        {"prompt": "q", "chosen": "a", "rejected": "b", "margin": 0},
-        {"prompt": "r", "chosen": "a", "rejected": "a", "margin": 1},
+        {"prompt": "p", "chosen": "a", "rejected": ["b"], "margin": 2},
+        {"prompt": "q", "chosen": "a", "rejected": ["b"], "margin": 0},
+        {"prompt": "r", "chosen": "a", "rejected": ["a"], "margin": 1},
         {"prompt": "s", "chosen": "a", "rejected": ["a", "b"], "margin": None},
-    ]
-    rows: list[dict[str, Any]] = [
-        {**row, "rejected": row["rejected"] if isinstance(row["rejected"], list) else [row["rejected"]]} for row in rows
     ]
     raw = _raw(_jsonl(tmp_path, rows))
     assert raw.source_rows == {"train": 9}

@@ -96,6 +96,13 @@ class ColumnsSpec(StrictSpec):
                 )
 
 
+def subset_name(source: SourceSpec) -> str | None:
+    """Return the attribute that says which part of the data a question is of, or None if the source has none."""
+    if isinstance(source, PreferenceSource):
+        return "subset"
+    return source.subset if isinstance(source, MultipleChoiceSource) else None
+
+
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
     """Return what the source calls the columns `text` and `text_pair` of a raw table, as far as it has names for them.
 

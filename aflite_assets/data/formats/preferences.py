@@ -150,8 +150,13 @@ def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str,
     return as_tuple(names or ())
 
 
+def plain_name(name: str) -> str:
+    """Return a column's name in small letters with underscores for all other signs, as usual names are written."""
+    return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
+
+
 def _usual(field: str, columns: Sequence[str]) -> tuple[str, ...]:
-    plain = {name: re.sub(r"\W+", "_", name.strip().lower()) for name in columns}
+    plain = {name: plain_name(name) for name in columns}
     if field == "rejected":
         plain = {name: _NUMBERED.sub("", usual) for name, usual in plain.items()}
     for wanted in NAMES[field]:

@@ -155,9 +155,10 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
     others = [name for name in made.column_names if name not in (*OWN_COLUMNS, *inputs_of(source), *roles.skipped)]
     shown = made.select([TEXT, ANSWER, *others]).rename_columns([texts["text"], texts["text_pair"], *others])
     read = _with_columns(rows, shown, replace(roles, texts=tuple(texts.values()), group=None, skipped=()), LABEL)
-    dropped = int((labels.numbers[_ONE_SET] < 0).sum())
-    lines = [understood_choices(source, made), f"{counted(int(questions.max()) + 1, 'question')} read."]
-    lines += [f"{counted(dropped)} of ties or equal answers left out."] if dropped else []
+    known = labels.numbers[_ONE_SET] >= 0
+    lines = [understood_choices(source, made), f"{counted(len(np.unique(questions[known])), 'question')} read."]
+    dropped = counted(int((~known).sum()), "answer")
+    lines += [] if known.all() else [f"{dropped} of ties, or equal to a right answer, left out."]
     return BareFile(read.rows, tuple(lines))
 
 

@@ -1,5 +1,6 @@
 """`aflite scan` on bare files of preferences and questions: what is detected, said, and refused."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -175,3 +176,40 @@ def test_answers_of_questions_are_not_written_back(tmp_path: Path, capsys: pytes
     assert code == 2
     assert "holds answers of questions, which are not written back" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def _real(example_data: Path, name: str) -> Path:
+    """A file of the example data; skips where it is absent."""
+    file = example_data / name
+    if not file.is_file():
+        pytest.skip(f"no {name} in the example data")
+    return file
+
+
+def _overall(out: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(out)["blind"]["rules"] if one["subset"] == ""}
+
+
+def test_the_published_surface_signal_of_truthful_answers_is_recovered(example_data: Path, scan: Scan) -> None:
+    code, out, _ = scan(_real(example_data, "truthfulqa_pairs/truthfulqa_pairs.csv"), "--json")
+    rules = _overall(out)
+    surface = rules["all surface properties together"]
+    assert code == 0
+    assert surface["auc"] > 0.716  # Namjoo and Phillips (2026), all pairs
+    assert surface["found"] == pytest.approx(0.78, abs=0.02)
+    named = {name for name, one in rules.items() if one["named"] and one["nature"] == "candidate"}
+    assert named == {"the most negations", "the longest answer"}
+
+
+def test_the_shorter_answer_of_harmless_transcripts_is_preferred_by_a_little(
+    example_data: Path, scan: Scan, tmp_path: Path
+) -> None:
+    file = tmp_path / "harmless.jsonl"
+    file.write_bytes(gzip.decompress(_real(example_data, "preferences/harmless_base_test.jsonl.gz").read_bytes()))
+    code, out, _ = scan(file, "--json")
+    rules = _overall(out)
+    assert code == 0
+    assert json.loads(out)["blind"]["questions"] == 2_312
+    assert rules["the shortest answer"]["found"] == pytest.approx(0.554, abs=0.002)
+    assert not rules["the shortest answer"]["named"]
+    assert rules["all surface properties together"]["found"] == pytest.approx(0.605, abs=0.02)

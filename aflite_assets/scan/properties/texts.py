@@ -126,7 +126,12 @@ def _different(tokens: Tokens) -> np.ndarray:
 
 
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
-    """Return how two texts compare: words in common and relative length. Both have one vocabulary."""
+    """Return how two texts compare: words in common and relative length; nothing if all texts of one have no words.
+
+    Both have one vocabulary.
+    """
+    if not len(first.words) or not len(second.words):
+        return []
     common = common_words(first, second)
     of_second = _different(second)
     apart, total = second.counts - first.counts, np.maximum(first.counts + second.counts, 1)

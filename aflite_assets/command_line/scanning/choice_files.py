@@ -19,7 +19,7 @@ OWN_COLUMNS = (TEXT, ANSWER, LABEL, ID, GROUP, *LINKS)
 """Columns that rows of answers have beside those of their table."""
 
 _SPLIT = "all rows"
-_QUESTIONS = ("question", "prompt", "query", "stem", "question_stem", "question_text", "goal")
+_QUESTIONS = ("question", "prompt", "query", "stem", "question_stem", "question_text", "goal", "ctx", "sentence")
 _LISTS = ("choices", "options", "answers", "endings", "candidates")
 _RIGHT = (
     "answer_index", "answer_idx", "answer_key", "answerkey", "correct_index", "correct_answer", "answer", "right",
@@ -33,7 +33,7 @@ _SORTED = (
     ("correct_answer", "distractor"),
     ("right_answer", "wrong_answer"),
 )
-"""Names of columns of right and of wrong answers; those of wrong ones may end in a number."""
+"""Names of columns of right and of wrong answers, which may end in a number for wrong ones. Plural names are of lists."""
 _PARTS = ("subset", "category", "subject", "topic", "section")
 _ONE_ANSWER = re.compile(r"(?:(?:option|choice|answer|ending)_?)?([a-h])|(?:option|choice|answer|ending)_?(\d)")
 
@@ -61,6 +61,8 @@ def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
     for right, wrong in _SORTED:
+        if right.endswith("s") and right in plain and not _holds_options(table[plain[right]].type):
+            continue  # several answers in one text, which nothing says how to part
         numbered = [name for usual, name in plain.items() if re.fullmatch(rf"{wrong}_?\d*", usual)]
         if right in plain and numbered:
             return {

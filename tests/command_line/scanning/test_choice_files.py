@@ -126,6 +126,13 @@ def test_columns_of_questions_are_found_by_their_names(tmp_path: Path, row: dict
     assert (answers["a"], answers["b"]) == (rows.label_names.index("right"), rows.label_names.index("wrong"))
 
 
+def test_answers_that_one_text_joins_are_not_taken_for_one_answer(tmp_path: Path, scan: Scan) -> None:
+    row = {"question": "q", "correct_answers": "a; b", "incorrect_answers": "c; d"}
+    code, _, err = scan(_jsonl(tmp_path / "q.jsonl", [row, row]))
+    assert code == 2
+    assert "has no column 'label'" in err
+
+
 def test_options_with_letters_in_a_struct_are_read(tmp_path: Path) -> None:
     choices = {"text": ["a", "b", "c"], "label": ["A", "B", "C"]}
     pq.write_table(

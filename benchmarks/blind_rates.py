@@ -2,7 +2,8 @@
 
 `python -m benchmarks.blind_rates FILE KIND --draws 60` reads a file of pairs as `aflite scan` does. In each draw
 every pair gets a new right answer by the toss of a coin, and one cue is planted. It prints one line of JSON: the draws,
-those in which the cue's rule is named, those in which any rule or model is, and those in which any artefact is.
+those in which the cue's rule is surely above chance (listed) and by 5 points (named), and those in which any rule or
+model is named, and any artefact.
 """
 
 import argparse
@@ -102,17 +103,18 @@ def pairs_of(path: Path) -> ScanRows:
 
 
 def rates(rows: ScanRows, kind: str, draws: int) -> dict[str, object]:
-    """Return how often the planted rule, any rule or model, and any artefact was named."""
+    """Return how often the planted rule was listed and named, and any rule or model, and any artefact, was named."""
     rule, plant = KINDS[kind]
-    found = np.zeros((draws, 3), dtype=bool)
+    found = np.zeros((draws, 4), dtype=bool)
     for draw in range(draws):
         drawn = plant(rows, np.random.default_rng([draw, len(rows)]))
         scores = blind_scores(drawn, extract(drawn, fewest=30, threads=1), seed=draw)
         assert scores is not None
         named = {one.name for one in scores.named if one.subset == ALL_SUBSETS}
-        found[draw] = rule in named, bool(scores.named), scores.has_artefact
-    planted, any_named, artefacts = found.sum(axis=0).tolist()
-    counts = {"rule_named": planted, "any_named": any_named, "artefact_named": artefacts}
+        listed = {one.name for one in scores.sure if one.subset == ALL_SUBSETS}
+        found[draw] = rule in listed, rule in named, bool(scores.named), scores.has_artefact
+    names = ("rule_listed", "rule_named", "any_named", "artefact_named")
+    counts = dict(zip(names, found.sum(axis=0).tolist(), strict=True))
     return {"kind": kind, "pairs": len(rows) // 2, "draws": draws, **counts}
 
 

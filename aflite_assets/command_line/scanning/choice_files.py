@@ -33,7 +33,7 @@ _SORTED = (
     ("correct_answer", "distractor"),
     ("right_answer", "wrong_answer"),
 )
-"""Names of columns of right and of wrong answers, which may end in a number for wrong ones. Plural names are of lists."""
+"""Names of columns of right and of wrong answers; the latter may end in a number. Plural names are those of lists."""
 _PARTS = ("subset", "category", "subject", "topic", "section")
 _ONE_ANSWER = re.compile(r"(?:(?:option|choice|answer|ending)_?)?([a-h])|(?:option|choice|answer|ending)_?(\d)")
 

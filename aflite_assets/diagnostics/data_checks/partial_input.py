@@ -112,9 +112,11 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     _, asked = np.unique(questions[rows], return_inverse=True)
     if asked.max(initial=-1) + 1 < FOLDS:
         return None
-    probability = held_out_probability(train.table["text_pair"].take(rows).to_pylist(), correct[rows], asked, rng=rng)
-    if probability is None:
+    texts = train.table["text_pair"].take(rows).to_pylist()
+    found = held_out_probabilities(texts, correct[rows], asked, draws=[rng])
+    if not found:
         return None
+    (probability,) = found
     order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
     likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
     solved = correct[rows][likeliest]
@@ -122,19 +124,19 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     return HeldOutRight(rows, solved[asked], guessing)
 
 
-def held_out_probability(
-    texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, rng: np.random.Generator
-) -> np.ndarray | None:
+def held_out_probabilities(
+    texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
+) -> list[np.ndarray]:
     """Return how likely each text is to be right by its words alone, float64, with whole units held out.
 
-    It is the model of `text_only_accuracy`. `right` bool; `units` int64 from 0, at least five of them. Returns None if
-    the texts have no words.
+    It is the model of `text_only_accuracy`. `right` bool; `units` int64 from 0, at least five of them. Returns an array
+    for the folds of each of the `draws`, or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:
-        return None
+        return []
     sample = _Sample(np.arange(len(right)), units, right.astype(np.int64), matrix)
-    return _held_out(sample, sample.text_folds(rng), _probability_of_right)
+    return [_held_out(sample, sample.text_folds(rng), _probability_of_right) for rng in draws]
 
 
 def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generator) -> _Sample | None:

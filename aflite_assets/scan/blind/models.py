@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.diagnostics.data_checks.partial_input import held_out_probability
+from aflite_assets.diagnostics.data_checks.partial_input import held_out_probabilities
 from aflite_assets.scan.blind.answers import BlindAnswers
 from aflite_assets.scan.blind.measures import Measure
 from aflite_assets.scan.properties.records import Properties
@@ -71,13 +71,15 @@ def _ridge(train: np.ndarray, target: np.ndarray, test: np.ndarray) -> np.ndarra
     return np.asarray((test - mean) / scale @ weights)
 
 
-def word_scores(texts: Sequence[str], answers: BlindAnswers, *, rng: np.random.Generator) -> np.ndarray | None:
-    """Return how likely each answer is to be right by its words, with whole units held out.
+def word_scores(
+    texts: Sequence[str], answers: BlindAnswers, *, draws: Sequence[np.random.Generator]
+) -> list[np.ndarray]:
+    """Return how likely each answer is to be right by its words, with whole units held out, for each draw of folds.
 
-    Returns None if there are fewer than five units, or no words.
+    Returns an empty list if there are fewer than five units, or no words.
     """
     _, units = np.unique(answers.units, return_inverse=True)
-    return None if units.max() + 1 < FOLDS else held_out_probability(texts, answers.right, units, rng=rng)
+    return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)
 
 
 def area_under_curve(scores: np.ndarray, right: np.ndarray) -> float:

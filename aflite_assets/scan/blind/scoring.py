@@ -1,6 +1,6 @@
 """Blind scores: every rule and model in every subset, tested against chance."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,8 +84,8 @@ def _rules(rows: ScanRows, answers: BlindAnswers, extracted: Extracted, seed: in
     features = surface_features(answers, measures, extracted.properties)
     draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
     surface = [surface_scores(features, answers, rng=rng) for rng in draws]
-    yield from _model("all surface properties together", SURFACE, surface, answers)
-    words = [word_scores(given, answers, rng=rng) for rng in draws]
+    yield from _model("all surface properties together", SURFACE, [one for one in surface if one is not None], answers)
+    words = word_scores(given, answers, draws=draws)
     yield from _model("the words of the answers", WORDS, words, answers)
 
 
@@ -97,14 +97,14 @@ def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.n
     return credit_by_question(scores, answers.right, answers.questions), lower > 0
 
 
-def _model(name: str, kind: str, scores: list[np.ndarray | None], answers: BlindAnswers) -> Iterator[_Rule]:
-    known = [one for one in scores if one is not None]
-    if not known:
+def _model(name: str, kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
+    """Yield a model as a rule, if there are scores of at least one draw."""
+    if not scores:
         return
-    picked = [_picked(one, answers) for one in known]
+    picked = [_picked(one, answers) for one in scores]
     credit = np.mean([one for one, _ in picked], axis=0)
     decided = np.any([one for _, one in picked], axis=0)
-    auc = float(np.mean([area_under_curve(one, answers.right) for one in known]))
+    auc = float(np.mean([area_under_curve(one, answers.right) for one in scores]))
     yield _Rule(name, kind, None, credit, decided, auc)
 
 

@@ -27,11 +27,13 @@ class UnreadableError(ValueError):
     """A value is neither a text nor a conversation; the message goes on after "row N"."""
 
 
-def answers_in(value: object) -> list[Value]:
+def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     """Return the answers that a cell holds: none, one, or those of a list.
 
+    `in_list`: whether the value is itself one of a list.
+
     Raises:
-        UnreadableError: a conversation is empty, or a message lacks its role or content.
+        UnreadableError: a conversation is empty, a message lacks its role or content, or lists stand in lists of lists.
     """
     value = _decoded(value)
     if value is None or value == "":
@@ -42,7 +44,20 @@ def answers_in(value: object) -> list[Value]:
         raise UnreadableError("an empty conversation")
     if all(isinstance(one, Mapping) for one in value):
         return [_conversation(value)]
-    return [answer for one in value for answer in answers_in(one)]
+    if in_list:
+        raise UnreadableError("a list in a list of answers that is no list of messages")
+    return [answer for one in value for answer in answers_in(one, in_list=True)]
+
+
+def texts_in_json(value: object) -> list[str] | None:
+    """Return the texts of a list that is written as JSON, such as '["a", "b"]'; None for all other values."""
+    if not isinstance(value, str) or not value.startswith('["') or not value.endswith('"]'):
+        return None
+    try:
+        read = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return read if all(isinstance(one, str) for one in read) else None
 
 
 def _decoded(value: object) -> object:
@@ -51,7 +66,7 @@ def _decoded(value: object) -> object:
         return value
     try:
         read = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):  # a text that only looks like JSON
         return value
     return read if isinstance(read, list) else value
 

@@ -27,6 +27,7 @@ from aflite_assets.data.formats.conversations import (
     as_text,
     common_beginning,
     layout_of,
+    texts_in_json,
     turns_of,
 )
 from aflite_assets.data.formats.row_places import naming_lines
@@ -176,7 +177,7 @@ class _Read:
 
 
 def _read(source: PreferenceSource, tables: Mapping[str, pa.Table], columns: PreferenceColumns) -> dict[str, _Read]:
-    cells = {split: list(_cells(split, table, columns)) for split, table in tables.items()}
+    cells = {split: list(_cells(split, table, columns, source.layout)) for split, table in tables.items()}
     layout = source.layout or _detected(cells)
     return {split: _read_table(split, tables[split], columns, cells[split], layout) for split in tables}
 
@@ -185,8 +186,25 @@ Pair = tuple[list[Value], list[Value]]
 """The chosen and the rejected answers of a row."""
 
 
-def _cells(split: str, table: pa.Table, columns: PreferenceColumns) -> Iterator[Pair]:
-    chosen, rejected = table[columns.chosen].to_pylist(), [table[name].to_pylist() for name in columns.rejected]
+def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> list[object]:
+    """Return the cells of a column; if no layout is given, lists of texts that are written as JSON are read."""
+    values = table[name].to_pylist()
+    found = {row: texts for row, value in enumerate(values) if (texts := texts_in_json(value)) is not None}
+    if layout is not None or not found:
+        return values
+    if len(found) < sum(value not in (None, "") for value in values):
+        raise bad_row(
+            split,
+            min(found),
+            f"has a list of texts in column {name!r}, and other rows have a text; write all in one layout, or set "
+            "source.layout: texts to take texts as they are",
+        )
+    return [found.get(row, value) for row, value in enumerate(values)]
+
+
+def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layout | None) -> Iterator[Pair]:
+    chosen = _values(split, table, columns.chosen, layout)
+    rejected = [_values(split, table, name, layout) for name in columns.rejected]
     for row in range(table.num_rows):
         try:
             pair = answers_in(chosen[row]), [one for column in rejected for one in answers_in(column[row])]

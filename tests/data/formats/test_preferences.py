@@ -190,6 +190,35 @@ def test_what_is_no_preference_is_refused_with_its_line(tmp_path: Path, row: dic
     assert f"row 2 is line 2 of {str(file)!r}" in str(refusal.value)
 
 
+def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read(tmp_path: Path) -> None:
+    mixed: list[dict[str, Any]] = [
+        {"prompt": "p", "chosen": "a", "rejected": "b"},
+        {"prompt": "q", "chosen": "a", "rejected": ["b", "c"]},
+    ]
+    with pytest.raises(DataError, match=r"row 2 has a list of texts in column 'rejected', and other rows .*line 2 of"):
+        load_source(_jsonl(tmp_path, mixed))
+    assert len(_rows(load_source(_jsonl(tmp_path, mixed, layout="texts"))["train"])) == 4
+    (tmp_path / "p.csv").write_text('prompt,chosen,rejected\np,a,"[""b"", ""c""]"\n')
+    assert _rows(load_source(_source(tmp_path / "p.csv"))["train"]) == {
+        ("p", "a", "right"),
+        ("p", "b", "wrong"),
+        ("p", "c", "wrong"),
+    }
+
+
+def test_lists_of_lists_of_texts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match="row 1 has a list in a list of answers that is no list of messages; correct it"
+    ):
+        load_source(_jsonl(tmp_path, [{"chosen": "a", "rejected": [["b"]]}]))
+
+
+def test_a_text_that_only_looks_like_json_is_a_text(tmp_path: Path) -> None:
+    deep = "[" * 100_000 + '"role"'
+    table = load_source(_jsonl(tmp_path, [{"prompt": "p", "chosen": deep, "rejected": '["role"'}]))["train"]
+    assert _rows(table) == {("p", deep, "right"), ("p", '["role"', "wrong")}
+
+
 def test_a_layout_may_be_given_for_texts_that_look_like_transcripts(tmp_path: Path) -> None:
     rows = [GOOD, {"prompt": "p", "chosen": _transcript("x", "a"), "rejected": "b"}]
     table = load_source(_jsonl(tmp_path, rows, layout="texts"))["train"]

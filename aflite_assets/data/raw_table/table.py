@@ -39,7 +39,7 @@ from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import resolve_count, stratified_sample
 from aflite_assets.errors import DataError
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, subset_name
 from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
     CirclesSource,
@@ -77,7 +77,8 @@ def implied_columns(
 ) -> ColumnsSpec:
     """Return the spec's columns, completed by what the source's format says of itself.
 
-    `tables`: those of the source, which say what attributes preferences have.
+    `tables`: those of the source, which say what attributes preferences have. The subset of questions is an attribute
+    also if the spec names others.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -104,6 +105,9 @@ def implied_columns(
         case TemplateNliSource():
             implied = {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": source.attributes}
     missing = {name: value for name, value in implied.items() if name not in columns.model_fields_set}
+    subset = subset_name(source)
+    if "attributes" not in missing and subset in implied.get("attributes", ()) and subset not in columns.attributes:
+        missing["attributes"] = (*columns.attributes, subset)
     return columns.model_copy(update=missing)
 
 

@@ -214,6 +214,7 @@ def test_right_and_wrong_answers_may_have_columns_of_their_own(tmp_path: Path) -
     }
     columns = implied_columns(source, ColumnsSpec(), {"train": table})
     assert columns.attributes == ("kind",)
+    assert implied_columns(source, ColumnsSpec(attributes=("Best",))).attributes == ("Best", "kind")
     assert (columns.question, columns.group) == ("question_id", ("question_id", "prompt_link", "answer_link"))
 
 

@@ -176,6 +176,11 @@ def _write_answers(folder: Path) -> None:
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
+def _write_preferences(folder: Path) -> None:
+    rows = [{"prompt": f"what is {row}?", "chosen": f"{row} is a", "rejected": f"{row} is b"} for row in range(100)]
+    (folder / "preferences.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
 def _write_images(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name, rows in (("cat", 60), ("dog", 40)):
@@ -203,6 +208,11 @@ WITHOUT_DOWNLOAD: dict[str, tuple[Callable[[Path], None], dict[str, int], str]] 
         _write_answers,
         {"train": 260, "test": 80, "fresh": 60},
         "input: sentence pairs, the answers of 100 questions",
+    ),
+    "my_preferences": (
+        _write_preferences,
+        {"train": 130, "test": 40, "fresh": 30},
+        "input: sentence pairs, the answers of 100 questions in 100 groups",
     ),
     "my_images": (_write_images, {"train": 65, "test": 20, "fresh": 15}, "input: images"),
     "cells": (_write_cells, {"train": 398, "test": 171}, "input: feature vectors of width 10"),
@@ -263,7 +273,7 @@ def test_the_guide_names_every_example() -> None:
     assert linked == {path.name for path in EXAMPLES}
 
 
-@pytest.mark.parametrize("block", _yaml_blocks(GUIDE))
+@pytest.mark.parametrize("block", [*_yaml_blocks(GUIDE), *_yaml_blocks(ROOT / "docs" / "preferences.md")])
 def test_yaml_in_the_guide_is_valid(block: str) -> None:
     content: dict[str, Any] = yaml.safe_load(block)
     source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}

@@ -21,7 +21,7 @@ class Examples:
 
     `table` has the columns of the raw dataset's contract: `row_id` int64, `source_id` string, `split`
     string, `label` int64, and `features` (list<float32>), or `text` with an optional `text_pair`, or
-    `image` (struct of bytes, path, sha256); optionally `group` int64, `annotator_labels` list<int64>
+    `image` (struct of bytes, path, sha256); optionally `group` int64, `question` int64, `annotator_labels` list<int64>
     (class numbers, empty where no annotator labelled the row) and columns named `attribute.*`.
     `label_names[c]` is the name of class `c`.
     """
@@ -63,6 +63,11 @@ class Examples:
     def groups(self) -> np.ndarray | None:
         """Group number of each row, int64, or None when the dataset has none."""
         return self.table["group"].to_numpy() if "group" in self.table.column_names else None
+
+    @property
+    def questions(self) -> np.ndarray | None:
+        """Number of the question that each row answers, int64; that of its group if questions are not given."""
+        return self.table["question"].to_numpy() if "question" in self.table.column_names else self.groups
 
     def with_groups(self, groups: np.ndarray) -> "Examples":
         """Return the same rows in these groups (int64, one per row), in place of their own."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.formats.choices import answer_rows, choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
+from aflite_assets.data.formats.preferences import preference_rows, preference_tables
 from aflite_assets.data.formats.row_places import places_in_files, with_files
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.hub.datasets import load_hub, source_commit
@@ -22,6 +23,7 @@ from aflite_assets.data.synthetic.template_nli import template_nli
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.sources import (
+    ChoiceSource,
     CirclesSource,
     DigitsSource,
     FeatureFiles,
@@ -29,6 +31,7 @@ from aflite_assets.specs.sources import (
     HubSource,
     ImageFolderSource,
     MultipleChoiceSource,
+    PreferenceSource,
     SourceSpec,
     TableSource,
     TemplateNliSource,
@@ -87,6 +90,9 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
         case MultipleChoiceSource():
             files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
             return choice_tables(source, files)
+        case PreferenceSource():
+            files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
+            return preference_tables(source, files)
         case TableSource():
             tables = {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
             return {split: _naming_no_files(table) for split, table in tables.items()}
@@ -95,7 +101,7 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     """By split where each row of `load_source` stands in the files: file, file_row and line (`places_in_files`).
 
-    Of multiple choice every answer has the place of its row. Empty for sources that are not files of rows.
+    Of questions and preferences every answer has the place of its row. Empty for sources that are not files of rows.
 
     Raises:
         MissingDataError: a file is missing. DataError: a file cannot be read as its format.
@@ -103,14 +109,14 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     _require_files(source)
     if isinstance(source, FeatureSource):
         return {split: _feature_places(split, files) for split, files in source.splits.items()}
-    if not isinstance(source, TableSource | MultipleChoiceSource):
+    if not isinstance(source, TableSource | ChoiceSource):
         return {}
-    form = source.table if isinstance(source, MultipleChoiceSource) else source
+    form = source if isinstance(source, TableSource) else source.table
     tables = {split: _file_table(form, split, as_tuple(names)) for split, names in source.splits.items()}
     places = {split: known for split, table in tables.items() if (known := places_in_files(table)) is not None}
     if isinstance(source, TableSource):
         return places
-    rows = answer_rows(source, tables)
+    rows = answer_rows(source, tables) if isinstance(source, MultipleChoiceSource) else preference_rows(source, tables)
     return {split: known.take(pa.array(rows[split], pa.int64())) for split, known in places.items()}
 
 

@@ -1,21 +1,22 @@
-"""Which rows are answers of questions, one of them right. Reading multiple choice: `formats.choices`."""
+"""Which rows are answers of questions, some of them right, and the credit of scores. Reading them: `formats`."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.formats.answers import RIGHT
 
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
-    """Which rows are of a question that can be scored, bool: at least two answers, one of them right, all `chosen`.
+    """Return which rows are of a question that can be scored, bool: with a right answer and a wrong one, all `chosen`.
 
-    `right` bool (rows,), `groups` int64 (rows,), `chosen` bool (rows,) or None for all rows.
+    `right` bool (rows,), `groups` int64 (rows,), a number per question, `chosen` bool (rows,) or None for all rows.
     """
     _, question = np.unique(groups, return_inverse=True)
     answers = np.bincount(question)
-    fit = (answers >= 2) & (np.bincount(question, weights=right) == 1)
+    n_right = np.bincount(question, weights=right)
+    fit = (n_right >= 1) & (n_right < answers)
     if chosen is not None:
         fit &= np.bincount(question, weights=chosen) == answers
     return fit[question]
@@ -27,7 +28,7 @@ def right_class(label_names: Sequence[str]) -> int | None:
 
 
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
-    """Whether every group of the rows is a question: at least two answers, exactly one of them right.
+    """Return True if every group of the rows is a question, with at least one right answer and one wrong answer.
 
     With `partly` one such group is enough, as where a source says that it is multiple choice and lost rows since.
     """
@@ -37,10 +38,33 @@ def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: 
     return bool(whole.any() if partly else whole.all())
 
 
+def separate_questions(examples: Examples) -> np.ndarray | None:
+    """Return the question of each row, int64, if a group may hold several questions; None if groups are questions."""
+    return examples.questions if "question" in examples.table.column_names else None
+
+
+def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the credit of each question, float64 in [0, 1], by ascending group number.
+
+    It is the share of right answers among those of the highest score: 1 if one right answer alone has it, a half if one
+    right and one wrong answer share it. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
+    """
+    questions, question = np.unique(groups, return_inverse=True)
+    highest = np.full(len(questions), -np.inf)
+    np.maximum.at(highest, question, scores)
+    among = scores == highest[question]
+    return np.asarray(np.bincount(question, weights=among & right) / np.bincount(question, weights=among))
+
+
+def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return what guessing gives per question, by ascending group number: its right answers over all its answers."""
+    return credit_by_question(np.zeros(len(right)), right, groups)
+
+
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
     """Which rows are right answers, bool; None where the rows are no multiple choice (`is_multiple_choice`)."""
     number = right_class(examples.label_names)
     if number is None:
         return None
     right: np.ndarray = examples.labels == number
-    return right if is_multiple_choice(right, examples.groups, partly=partly) else None
+    return right if is_multiple_choice(right, examples.questions, partly=partly) else None

@@ -1,7 +1,7 @@
 """Records of what a scan found, and the same as tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.scan.blind.records import BlindScores
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
@@ -113,7 +114,8 @@ class ScanFacts:
 
     `cues`: artefacts first, the strongest first. `surface`: all artefacts in one linear model, or None. `classes`: in
     class order. `rows`, `units`: scanned rows, and units of them that cuts keep whole. `properties`: how many were
-    tested. `notes`: whole sentences about what was not tested.
+    tested. `notes`: whole sentences about what was not tested. `blind`: what finds right answers without the question,
+    if the rows are answers of questions; else None.
     """
 
     cues: tuple[Cue, ...]
@@ -123,6 +125,7 @@ class ScanFacts:
     units: int
     properties: int
     notes: tuple[str, ...]
+    blind: BlindScores | None = field(default=None, kw_only=True)
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
@@ -136,6 +139,11 @@ class ScanFacts:
 
     @property
     def can_tell(self) -> bool:
+        """Whether there are enough rows of a class, or enough questions, to test anything."""
+        return self.tests_classes or self.blind is not None
+
+    @property
+    def tests_classes(self) -> bool:
         """Whether any class has enough rows to be tested."""
         return any(one.detectable is not None for one in self.classes)
 
@@ -144,9 +152,10 @@ class ScanFacts:
         """Return what was found; all artefacts together count as one."""
         if not self.can_tell:
             return "cannot tell"
-        if self.artefacts or self.is_spread:
+        blind_artefact = self.blind is not None and self.blind.has_artefact
+        if self.artefacts or self.is_spread or blind_artefact:
             return "artefact"
-        return "candidates" if self.candidates else "nothing"
+        return "candidates" if self.candidates or (self.blind is not None and self.blind.named) else "nothing"
 
     @property
     def is_spread(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import right_answers
+from aflite_assets.data.questions import right_answers, separate_questions
 from aflite_assets.data.raw_table.columns import NO_VALUE
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.values import as_texts
@@ -41,7 +41,10 @@ class ScanRows:
     `labels`: int64 of shape (rows,), `NO_CLASS` for a class that `label_names` lacks. `sets`: per row the number of
     its set in `set_names`. `groups`: codes of rows that belong together, or None. `order`: per row its place in its
     file, float64 from 0. `row_ids`: int64, per row its id in its set; None if that is its place. `ids` and `files`: per
-    row, or None. `answers`: whether the rows are answers of questions, with the groups as questions.
+    row, or None. `answers`: whether the rows are answers of questions. `questions`: per row the number of its question,
+    int64, if a group may hold several questions; None if groups are questions. `answers_listed`: whether the order of
+    the answers of a question is the source's.
+    `subset`: the column that says which part of the data a question is of, or None.
     `ordered_by_reader`: the order was made by the reader, so it is no property.
     """
 
@@ -58,6 +61,9 @@ class ScanRows:
     ids: Sequence[str | None] | None = None
     files: Sequence[str] | None = None
     answers: bool = False
+    questions: np.ndarray | None = None
+    answers_listed: bool = True
+    subset: str | None = None
     ordered_by_reader: bool = False
 
     def __len__(self) -> int:
@@ -73,12 +79,18 @@ class ScanRows:
             order=self.order[positions],
             row_ids=None if self.row_ids is None else self.row_ids[positions],
             groups=None if self.groups is None else self.groups[positions],
+            questions=None if self.questions is None else self.questions[positions],
             texts={name: [texts[row] for row in picked] for name, texts in self.texts.items()},
             images=None if self.images is None else self.images.take(pa.array(positions)),
             columns={name: TableColumn(one.role, _taken(one.values, positions)) for name, one in self.columns.items()},
             ids=None if self.ids is None else [self.ids[row] for row in picked],
             files=None if self.files is None else [self.files[row] for row in picked],
         )
+
+    @property
+    def question_codes(self) -> np.ndarray | None:
+        """Number of the question that each row answers, int64: that of its group if `questions` is None."""
+        return self.groups if self.questions is None else self.questions
 
     @property
     def scanned(self) -> np.ndarray:
@@ -99,13 +111,15 @@ def rows_of_examples(
     feature_names: Sequence[str] = (),
     scale: Scale | None = None,
     text_names: Mapping[str, str] | None = None,
+    subset: str | None = None,
 ) -> ScanRows:
     """Return the rows of a dataset: its train split first, then its other splits, then `others` (challenge sets).
 
     Rows of `others` keep their class if the dataset has a class of that name. `feature_names`: names of the feature
     columns in order; else they are called "column 0" and so on. `scale`: by which all features were standardised; they
     are scanned as the source writes them. `text_names`: what the source calls the columns `text` and `text_pair`, if it
-    has names for them. Without a split named train, all rows are scanned.
+    has names for them. `subset`: the attribute that says which part of the data a question is of. Without a split named
+    train, all rows are scanned.
     """
     splits = list(dict.fromkeys(examples.table["split"].to_pylist()))
     if "train" in splits:
@@ -115,6 +129,7 @@ def rows_of_examples(
     parts = {**named, **{name: one for name, one in (others or {}).items() if one.modality == examples.modality}}
     sets = np.repeat(np.arange(len(parts)), [len(one) for one in parts.values()])
     kept = list(parts.values())
+    scanned = kept[0]
     ids = _join([one.table["source_id"].to_pylist() for one in kept])
     by_folder = examples.modality == "image" and _has_paths(examples)
     return ScanRows(
@@ -124,14 +139,17 @@ def rows_of_examples(
         set_names=tuple(parts),
         order=np.concatenate([one.row_ids - one.row_ids.min(initial=0) for one in kept]).astype(np.float64),
         row_ids=np.concatenate([one.row_ids for one in kept]),
-        groups=_groups(kept) if examples.groups is not None else None,
+        groups=_codes(kept, "group") if examples.groups is not None else None,
+        questions=_codes(kept, "question") if "question" in examples.table.column_names else None,
+        answers_listed="question" not in examples.table.column_names,
+        subset=subset,
         texts=_texts(kept, text_names or {}),
         images=pa.chunked_array([chunk for one in kept for chunk in one.table["image"].chunks])
         if examples.modality == "image"
         else None,
         columns={**_attributes(kept), **_features(kept, feature_names, scale)},
         ids=None if _are_hashes(ids) else ids,
-        answers=right_answers(named[next(iter(named))]) is not None,
+        answers=right_answers(scanned, partly=separate_questions(scanned) is not None) is not None,
         ordered_by_reader=by_folder,
     )
 
@@ -145,11 +163,11 @@ def _labels(one: Examples, names: tuple[str, ...]) -> np.ndarray:
     return np.asarray(numbers[one.labels])
 
 
-def _groups(parts: Sequence[Examples]) -> np.ndarray:
-    """Return group codes that no two sets share: only groups of the scanned set are used."""
+def _codes(parts: Sequence[Examples], column: str) -> np.ndarray:
+    """Return codes of groups or questions that no two sets share: only those of the scanned set are used."""
     codes, start = [], 0
     for one in parts:
-        own = one.row_ids if one.groups is None else one.groups
+        own = one.table[column].to_numpy() if column in one.table.column_names else one.row_ids
         codes.append(own - own.min(initial=0) + start)
         start = int(codes[-1].max(initial=start)) + 1
     return np.concatenate(codes)

@@ -11,6 +11,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.scan.blind.scoring import blind_scores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
 from aflite_assets.scan.effects import Effects, measure_effects, wilson
@@ -87,6 +88,7 @@ def scan_examples(
     feature_names: Sequence[str] = (),
     scale: Scale | None = None,
     text_names: Mapping[str, str] | None = None,
+    subset: str | None = None,
 ) -> ScanResult:
     """Scan the train split of a dataset; its other splits and `others` show whether cues hold there.
 
@@ -98,12 +100,15 @@ def scan_examples(
         feature_names: names of the feature columns, in order.
         scale: by which the features were standardised, if they were.
         text_names: what the source calls the columns `text` and `text_pair`.
+        subset: the attribute that says which part of the data a question is of.
 
     Raises:
         InvalidInputError: there is no row.
         MissingDataError: an image file is missing.
     """
-    rows = rows_of_examples(examples, others=others, feature_names=feature_names, scale=scale, text_names=text_names)
+    rows = rows_of_examples(
+        examples, others=others, feature_names=feature_names, scale=scale, text_names=text_names, subset=subset
+    )
     return scan_rows(rows, settings=settings, seed=seed)
 
 
@@ -127,7 +132,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
         _notes(rows, classes, len(whole)), np.zeros((len(rows), 0), dtype=bool), _set_names(rows), _row_ids(rows),
-        extracted.units,
+        extracted.units, blind=blind_scores(rows, extracted, seed=seed),
     )  # fmt: skip
     if not len(tested):
         return empty

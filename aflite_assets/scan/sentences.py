@@ -1,5 +1,6 @@
 """Sentences on what a scan found: the first line, and what the numbers of a cue mean. They are not escaped."""
 
+from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.wording import counted
 
@@ -7,7 +8,38 @@ _CHANCE = "in balanced accuracy, where chance is 50 %"
 
 
 def headline(result: ScanFacts) -> str:
-    """Return in one sentence what was found."""
+    """Return in one sentence what was found; of answers of questions another stands before it."""
+    blind = "" if result.blind is None else blind_sentence(result.blind)
+    if blind and not result.tests_classes:
+        return blind
+    return " ".join(filter(None, [blind, _cue_headline(result)]))
+
+
+def blind_sentence(scores: BlindScores) -> str:
+    """Return how many right answers are found without the question."""
+    overall = [one for one in scores.named if one.subset == ALL_SUBSETS]
+    rules = [one for one in overall if not one.is_model][:1]
+    shown = sorted([*(one for one in overall if one.is_model), *rules], key=lambda one: -one.found)
+    chance, of = f"chance {percent(scores.chance)}", counted(scores.questions, "question")
+    if shown:
+        found = f"{percent(shown[0].found)} of the right answers are found ({chance}) by {_picker(shown[0])}"
+        return f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {of}."
+    none = f"Without the question no rule or model surely finds 5 points more right answers than chance; {chance}, {of}"
+    if not scores.named:
+        return f"{none}."
+    strongest = max(scores.named, key=lambda one: (not one.is_model, one.found - one.chance))
+    return f"{none}. In the part “{strongest.subset}” {percent(strongest.found)} are found by {_picker(strongest)}."
+
+
+def _found_by(rule: BlindRule) -> str:
+    return f"{percent(rule.found)} by {_picker(rule)}"
+
+
+def _picker(rule: BlindRule) -> str:
+    return rule.name if rule.is_model else f"picking {rule.name}"
+
+
+def _cue_headline(result: ScanFacts) -> str:
     if not result.can_tell:
         return (
             f"Cannot tell: of {counted(result.rows)} no class has enough rows, and enough rows outside of it, to test "

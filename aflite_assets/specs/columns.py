@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.models import StrictSpec
-from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple
+from aflite_assets.specs.sources import MultipleChoiceSource, PreferenceSource, SourceSpec, as_tuple
 from aflite_assets.wording import did_you_mean, quoted_list
 
 _MOST_NAMES, _NAME_LENGTH = 30, 80
@@ -26,6 +26,11 @@ class ColumnsSpec(StrictSpec):
         None,
         description="rows with the same value belong together and are never split; with several columns, rows that "
         "share a value of any of them",
+    )
+    question: str | None = Field(
+        None,
+        description="answers with the same value are of one question; default: those of one group",
+        exclude_if=lambda name: name is None,  # so that results which it does not concern are found again
     )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None, description="single annotators' labels: a list column, or one column per annotator"
@@ -91,13 +96,22 @@ class ColumnsSpec(StrictSpec):
                 )
 
 
+def subset_name(source: SourceSpec) -> str | None:
+    """Return the attribute that says which part of the data a question is of, or None if the source has none."""
+    if isinstance(source, PreferenceSource):
+        return "subset"
+    return source.subset if isinstance(source, MultipleChoiceSource) else None
+
+
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
     """Return what the source calls the columns `text` and `text_pair` of a raw table, as far as it has names for them.
 
     Of multiple choice, answers in several columns are called "answer".
     """
     if isinstance(source, MultipleChoiceSource):
-        answers = as_tuple(source.answers)
+        answers = as_tuple(source.answers or "answer")
         return {"text": " + ".join(as_tuple(source.question)), "text_pair": "answer" if answers[1:] else answers[0]}
+    if isinstance(source, PreferenceSource):
+        return {"text": source.prompt or "prompt", "text_pair": "answer"}
     named = {"text": columns.text, "text_pair": columns.text_pair}
     return {name: given for name, given in named.items() if given is not None}

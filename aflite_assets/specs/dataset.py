@@ -16,7 +16,7 @@ from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sample import SampleSpec, check_sample_fits
 from aflite_assets.specs.scan_settings import ScanSpec
-from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
+from aflite_assets.specs.sources import CHOICE_FORMATS, Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
@@ -269,7 +269,7 @@ class DatasetSpec(StrictSpec):
         values = with_paper_preset(values)
         source, settings = values.get("source"), values.get("filter", {})
         form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
-        if form == "multiple_choice" and isinstance(settings, dict) and "remove" not in settings:
+        if form in CHOICE_FORMATS and isinstance(settings, dict) and "remove" not in settings:
             return {**values, "filter": {**settings, "remove": "groups"}}
         return values
 
@@ -357,7 +357,7 @@ class DatasetSpec(StrictSpec):
                 )
         if self.filter.rank == "predictability":
             return
-        if self.columns.text is None and self.source.format not in ("template_nli", "multiple_choice"):
+        if self.columns.text is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
             raise ValueError(
                 f"filter.rank is {self.filter.rank}, but columns names no text, so the rows have no words; leave rank "
                 "out, or name the column of texts as columns.text"
@@ -391,7 +391,7 @@ class DatasetSpec(StrictSpec):
             )
 
     def _check_choices(self) -> None:
-        if self.source.format != "multiple_choice":
+        if self.source.format not in CHOICE_FORMATS:
             return
         if self.drop_duplicates:
             raise ValueError(
@@ -407,7 +407,7 @@ class DatasetSpec(StrictSpec):
         if given or self.labels is not None or self.unlabelled:
             named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]
             raise ValueError(
-                f"a source of format multiple_choice gives texts, labels, ids and groups itself, but "
+                f"a source of format {self.source.format} gives texts, labels, ids and groups itself, but "
                 f"{' and '.join(named) or 'unlabelled'} is set; leave it out and name the columns in source"
             )
 
@@ -442,7 +442,7 @@ class DatasetSpec(StrictSpec):
             return
         if not self.forgettables:
             raise ValueError("minorities is about forgettable rows, but forgettables names no model; add one")
-        if self.columns.text_pair is None and self.source.format not in ("template_nli", "multiple_choice"):
+        if self.columns.text_pair is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
             raise ValueError("minorities compares two texts, but columns names no text_pair; leave minorities out")
         if self.labels is not None:
             for field in ("positive", "negative"):

@@ -1,8 +1,16 @@
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import is_multiple_choice, right_answers, right_class, whole_questions
+from aflite_assets.data.questions import (
+    credit_by_question,
+    guessing_credit,
+    is_multiple_choice,
+    right_answers,
+    right_class,
+    whole_questions,
+)
 
 GROUPS = np.repeat([7, 3, 5, 9], [2, 3, 4, 5])
 RIGHT = np.array([1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], bool)
@@ -13,10 +21,13 @@ def test_rows_of_a_question_that_is_not_whole_are_left_out() -> None:
     kept = np.ones(len(GROUPS), bool)
     kept[3] = False
     assert whole_questions(RIGHT, GROUPS, kept).tolist() == [True] * 2 + [False] * 3 + [True] * 9
+    all_right = RIGHT.copy()
+    all_right[1] = True
+    assert whole_questions(all_right, GROUPS).tolist() == [False] * 2 + [True] * 12
+    assert not is_multiple_choice(all_right, GROUPS)
     two_right = RIGHT.copy()
-    two_right[1] = True
-    assert whole_questions(two_right, GROUPS).tolist() == [False] * 2 + [True] * 12
-    assert not is_multiple_choice(two_right, GROUPS)
+    two_right[3:5] = True
+    assert is_multiple_choice(two_right, GROUPS)
     assert not is_multiple_choice(RIGHT, None)
     assert not is_multiple_choice(np.array([True]), np.array([0]))
 
@@ -35,6 +46,12 @@ def test_where_a_source_lost_rows_one_whole_question_is_enough() -> None:
     broken = asked.select(np.array([0, 1, 2, 3]))
     assert right_answers(broken) is None
     assert right_answers(broken, partly=True) is not None
+
+
+def test_ties_share_the_credit_and_guessing_counts_right_answers() -> None:
+    right, groups = np.array([True, False, True, True, False]), np.array([1, 1, 2, 2, 2])
+    assert credit_by_question(np.array([3.0, 3.0, 1.0, 2.0, 2.0]), right, groups).tolist() == [0.5, 0.5]
+    assert guessing_credit(right, groups).tolist() == [0.5, pytest.approx(2 / 3)]
 
 
 def test_right_is_one_of_two_classes() -> None:

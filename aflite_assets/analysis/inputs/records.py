@@ -93,6 +93,7 @@ class TestSet:
     `unit`: what is right or wrong and what intervals count. A question of multiple choice is given as the row of its
     right answer (`questions.question_set`), and `chance` in [0, 1] is then the mean accuracy of guessing, else None.
     `collected`: how a challenge set's rows came about, as the dataset's file declares; None if it does not.
+    `questions`: int64, one per row, if rows are answers of questions and a group holds several questions; else None.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -113,6 +114,12 @@ class TestSet:
     unit: Unit = "row"
     chance: float | None = None
     collected: Collected | None = None
+    questions: np.ndarray | None = None
+
+    @property
+    def question_codes(self) -> np.ndarray | None:
+        """Number of the question that each row answers, int64: that of its group if `questions` is None."""
+        return self.groups if self.questions is None else self.questions
 
     @property
     def adds_probabilities(self) -> bool:

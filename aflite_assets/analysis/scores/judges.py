@@ -133,7 +133,7 @@ def _has_answers(test_set: TestSet) -> bool:
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)
-    by_answer = right is not None and is_multiple_choice(test_set.labels == right, test_set.groups)
+    by_answer = right is not None and is_multiple_choice(test_set.labels == right, test_set.question_codes)
     return by_answer or len(np.unique(test_set.labels)) < 2
 
 

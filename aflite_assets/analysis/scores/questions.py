@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.scores.accuracy import CREDIT, required_predictions
-from aflite_assets.data.questions import is_multiple_choice, whole_questions
+from aflite_assets.data.questions import credit_by_question, guessing_credit, is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
 
 PICKED = "picked"
@@ -22,10 +22,11 @@ PICKED = "picked"
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Score answers by question: the credit of each question, float64 in [0, 1], by ascending group number.
 
-    1 if the right answer alone has the highest probability of being right, 1/n if n answers share the highest and the
-    right one is among them, else 0; the mean is what drawing among equals gives on average. `probability` (rows,): the
-    model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one number per question. Raises
-    InvalidInputError if there is no row, a probability is not finite, or a group is no question.
+    1 if a right answer alone has the highest probability of being right, 1/n if n answers share the highest and one
+    right answer is among them, 0 if none is; the mean is what drawing among equals gives on average.
+    `probability` (rows,): the model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one
+    number per question. Raises InvalidInputError if there is no row, a probability is not finite, or a group is no
+    question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -33,36 +34,28 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
             "give at least one question and finite numbers"
         )
     if not is_multiple_choice(right, groups):
-        raise InvalidInputError(
-            "a group has fewer than two answers or not exactly one that is right; choose rows by whole_questions"
-        )
-    questions, question = np.unique(groups, return_inverse=True)
-    highest = np.full(len(questions), -np.inf)
-    np.maximum.at(highest, question, probability)
-    among_highest = probability == highest[question]
-    return np.bincount(question, weights=among_highest & right) / np.bincount(question, weights=among_highest)
+        raise InvalidInputError("a group has no right answer or no wrong one; choose rows by whole_questions")
+    return credit_by_question(probability, right, groups)
 
 
 def question_set(test_set: TestSet, right: int) -> TestSet:
     """Return the same test set by question, each as the row of its right answer; `right` is the class of right answers.
 
-    A question counts as kept if all its answers are, so that it can still be answered. Questions with fewer than two
-    answers or not exactly one right one are left out, which the notes say. Raises InvalidInputError if there is none.
+    Of several right answers the first row is taken. A question counts as kept if all its answers are, so that it can
+    still be answered. Questions without a right or a wrong answer are left out, which the notes say. Raises
+    InvalidInputError if there is none.
     """
-    is_right, groups = test_set.labels == right, test_set.groups
+    is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
-        raise InvalidInputError(
-            f"test set {test_set.name!r} has no question with two answers or more, one of them right"
-        )
+        raise InvalidInputError(f"test set {test_set.name!r} has no question with a right and a wrong answer")
     left_out = len(np.unique(groups)) - len(np.unique(groups[whole]))
     chosen = np.flatnonzero(whole & is_right)
-    chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+    chosen = chosen[np.unique(groups[chosen], return_index=True)[1]]
 
     def all_answers(kept: np.ndarray) -> np.ndarray:
         return whole_questions(is_right, groups, kept)[chosen]
 
-    _, answers = np.unique(groups[whole], return_counts=True)
-    note = f"Questions without two answers or more, one of them right, are left out: {left_out:,}."
+    note = f"Questions without a right answer or without a wrong one are left out: {left_out:,}."
     return replace(
         test_set,
         row_ids=test_set.row_ids[chosen],
@@ -71,10 +64,11 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
         own_kept={name: all_answers(kept) for name, kept in test_set.own_kept.items()},
         categories={name: values[chosen] for name, values in test_set.categories.items()},
         notes=(*test_set.notes, note) if left_out else test_set.notes,
-        groups=None,
+        groups=None if test_set.questions is None or test_set.groups is None else test_set.groups[chosen],
+        questions=None,
         class_map=None,  # the right answer is one, by whatever name
         unit="question",
-        chance=float((1 / answers).mean()),
+        chance=float(guessing_credit(is_right[whole], groups[whole]).mean()),
     )
 
 
@@ -93,7 +87,7 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
         PICKED: pa.nulls(count, pa.int64()),
     }
     if not probabilities.null_count:
-        is_right, groups = test_set.labels == right, test_set.groups
+        is_right, groups = test_set.labels == right, test_set.question_codes
         assert groups is not None  # question_set refuses a set without
         probability = probabilities.flatten().to_numpy().reshape(len(probabilities), -1)[:, right]
         whole = np.flatnonzero(whole_questions(is_right, groups))
@@ -116,6 +110,6 @@ def question_counts(data: BenchmarkData) -> dict[str, int]:
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
     """Count the questions that these rows (int64 ids) are answers of; return None if rows are no answers."""
     examples = data.examples
-    if data.source.right is None or examples.groups is None:
+    if data.source.right is None or examples.questions is None:
         return None
-    return len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
+    return len(np.unique(examples.questions[np.isin(examples.row_ids, row_ids)]))

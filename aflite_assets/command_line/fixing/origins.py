@@ -35,6 +35,10 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
 
 def _origin_of_bare(bare: BareFile, path: Path, roles: Roles) -> Origin:
     rows = bare.rows
+    if rows.answers:
+        raise DataError(
+            f"{path.name!r} holds answers of questions, which are not written back; drop or edit its questions yourself"
+        )
     names = {name: name for name in (*rows.texts, *rows.columns)}
     needed = {roles.label or "label": "the label"} | ({roles.group: "the group"} if roles.group else {})
     inputs = frozenset(rows.texts)

@@ -22,10 +22,10 @@ from aflite_assets.command_line.terminal import duration, escaped, indented, tab
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
-from aflite_assets.data.questions import right_answers
+from aflite_assets.data.questions import right_answers, separate_questions
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count, FilterChanges
-from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
+from aflite_assets.specs.sources import ChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.sizes import CurveSizes
@@ -141,7 +141,7 @@ def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     """Warn that rows reach the threshold if the largest class is always predicted, and what to set; else nothing."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
-    of_questions = right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is not None
+    of_questions = right_answers(train, partly=isinstance(spec.source, ChoiceSource)) is not None
     largest = int(np.bincount(labels).argmax())
     guessed, threshold = float((labels == largest).mean()), spec.filter.threshold
     if threshold > guessed + _ROUNDING:
@@ -268,12 +268,14 @@ def _input(examples: Examples) -> str:
     }[examples.modality]
     if examples.modality == "features":
         kind += f" of width {count(examples.features.shape[1])}"
-    groups = examples.groups
-    if groups is None:
+    groups, questions = examples.groups, examples.questions
+    if groups is None or questions is None:
         return kind
-    if right_answers(examples) is not None:
-        return f"{kind}, the answers of {counted(len(np.unique(groups)), 'question')}"
-    return f"{kind} in {counted(len(np.unique(groups)), 'group')}"
+    in_groups = f" in {counted(len(np.unique(groups)), 'group')}"
+    if right_answers(examples, partly=separate_questions(examples) is not None) is not None:
+        grouped = "" if separate_questions(examples) is None else in_groups
+        return f"{kind}, the answers of {counted(len(np.unique(questions)), 'question')}{grouped}"
+    return f"{kind}{in_groups}"
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:

@@ -48,6 +48,7 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.data.cue_scan import most_scanned
 from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
 from aflite_assets.stages.shared.model_families import leaning_evaluator
@@ -392,7 +393,7 @@ def _neural_line(name: str, settings: NeuralModelSpec, plan: RunPlan, timings: T
 def _leaning_line(spec: DatasetSpec, plan: RunPlan, timings: TimingCache) -> CostLine | None:
     """Trainings that ask whether models lean on properties, at most: how many there are only the rows tell."""
     name = leaning_evaluator(spec.representations, spec.evaluators)
-    if name is None or spec.source.format == "multiple_choice":
+    if name is None or spec.source.format in CHOICE_FORMATS:
         return None
     settings, models = spec.evaluators[name], 2 * TRAININGS * MOST_CANDIDATES
     (full,) = (train_set.rows for train_set in plan.train_sets if train_set.name == "full")

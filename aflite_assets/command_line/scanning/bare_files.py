@@ -7,16 +7,25 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.command_line.scanning.choice_files import (
+    OWN_COLUMNS,
+    choice_rows,
+    choice_source,
+    inputs_of,
+    understood_choices,
+)
+from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, TEXT
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.labels import read_labels
-from aflite_assets.data.raw_table.table import group_numbers, refuse_amounts
+from aflite_assets.data.raw_table.table import group_numbers, implied_columns, refuse_amounts
 from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, plain
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.scan.properties.tables import as_numbers
 from aflite_assets.scan.rows import Role, ScanRows, TableColumn
-from aflite_assets.specs.sources import TableFormat
+from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
+from aflite_assets.specs.sources import ChoiceSource, TableFormat, as_tuple
 from aflite_assets.wording import counted, did_you_mean, quoted_list
 
 FORMATS = {
@@ -69,7 +78,10 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
         return _read_images(path, roles)
     if not path.exists():
         raise MissingDataError(f"{str(path)!r} does not exist; give a dataset's YAML file, a table file or a folder")
-    return _from_table(read_table_file(table_format(path, roles), path), roles, path)
+    form = table_format(path, roles)
+    table = read_table_file(form, path)
+    source = None if roles.label or roles.texts else choice_source(table, form, path)
+    return _from_table(table, roles, path) if source is None else _from_choices(table, source, roles, path)
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
@@ -81,7 +93,8 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
     form = FORMATS.get(path.suffix.lower())
     if form is None:
         known = ", ".join(FORMATS)
-        raise DataError(f"{path.name!r} ends in {path.suffix!r}, which is no known format; it must end in {known}")
+        remedy = f"decompress it first: gunzip -k {path.name}" if path.suffix == ".gz" else f"it must end in {known}"
+        raise DataError(f"{path.name!r} ends in {path.suffix!r}, which is no known format; {remedy}")
     settings: dict[str, object] = {"format": form}
     if form != "parquet":
         settings["encoding"] = roles.encoding
@@ -115,6 +128,38 @@ def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
         groups=groups.get(_ONE_SET),
     )
     return _with_columns(rows, table, roles, label)
+
+
+def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> BareFile:
+    """Read preferences or questions; every row becomes one of each of its answers."""
+    if roles.group is not None:
+        _named(table, roles.group, path, option="--group")
+    made = choice_rows(table, source, path)
+    columns = implied_columns(source, ColumnsSpec(), {_ONE_SET: made})
+    labels = read_labels({_ONE_SET: made[LABEL]}, names=None, unlabelled=DROPPED)
+    linked = (*as_tuple(columns.group or ()), *([] if roles.group is None else [roles.group]))
+    questions = group_numbers({_ONE_SET: made}, GROUP)[_ONE_SET]
+    rows = ScanRows(
+        labels=labels.numbers[_ONE_SET],
+        label_names=labels.names,
+        sets=np.zeros(made.num_rows, dtype=np.int64),
+        set_names=(_ONE_SET,),
+        order=np.arange(made.num_rows, dtype=np.float64),
+        groups=group_numbers({_ONE_SET: made}, linked)[_ONE_SET],
+        answers=True,
+        questions=questions if columns.question is not None or roles.group is not None else None,
+        answers_listed=columns.question is None,
+        subset=subset_name(source),
+    )
+    texts = text_names(source, columns)
+    others = [name for name in made.column_names if name not in (*OWN_COLUMNS, *inputs_of(source), *roles.skipped)]
+    shown = made.select([TEXT, ANSWER, *others]).rename_columns([texts["text"], texts["text_pair"], *others])
+    read = _with_columns(rows, shown, replace(roles, texts=tuple(texts.values()), group=None, skipped=()), LABEL)
+    known = labels.numbers[_ONE_SET] >= 0
+    lines = [understood_choices(source, made), f"{counted(len(np.unique(questions[known])), 'question')} read."]
+    dropped = counted(int((~known).sum()), "answer")
+    lines += [] if known.all() else [f"{dropped} of ties, or equal to a right answer, left out."]
+    return BareFile(read.rows, tuple(lines))
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str) -> str:

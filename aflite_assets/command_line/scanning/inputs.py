@@ -92,7 +92,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
 def _read_dataset(options: argparse.Namespace) -> ScanInput:
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data
     from aflite_assets.command_line.specs_by_name import spec_of
-    from aflite_assets.specs.columns import text_names
+    from aflite_assets.specs.columns import subset_name, text_names
 
     spec = spec_of(options.file)
     data = preview_data(spec)
@@ -105,6 +105,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
         feature_names=columns.features if isinstance(columns.features, tuple) else (),
         scale=data.raw.scale,
         text_names=text_names(spec.source, columns),
+        subset=subset_name(spec.source),
     )
     ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
     row_ids = np.concatenate(ids) if ids else examples.row_ids

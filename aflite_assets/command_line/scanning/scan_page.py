@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from aflite_assets.command_line.scanning.blind_text import nature
 from aflite_assets.command_line.scanning.example_rows import page_rows
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.scan.cues import ScanResult
@@ -38,15 +39,18 @@ def result_page(result: ScanResult, rows: ScanRows, understood: Sequence[str], *
         lstrip_blocks=True,
     )
     environment.filters["percent"] = percent
+    mends = result.blind is None  # answers of questions are not written back
     return environment.get_template("scan.html.j2").render(
         title=title,
         headline=headline(result),
         understood=understood,
         result=result,
         surface=surface_sentence(result),
+        blind=[] if result.blind is None else result.blind.sure,
+        nature=nature,
         reach=reach_sentence(result),
         sentences={cue.number: cue_sentence(cue) for cue in result.cues},
-        advice={cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)},
+        advice={cue.number: advice(cue, fix) for cue in result.cues if mends and cue.number in advised(result)},
         rows=page_rows(result, rows, most=MOST_EXAMPLES, thumbnail=thumbnail_uri),
         elsewhere={cue.number: elsewhere_sentences(cue) for cue in result.cues},
     )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from aflite_assets.command_line.scanning.blind_text import blind_lines, blind_record
 from aflite_assets.command_line.scanning.example_rows import carrier_rows
 from aflite_assets.command_line.terminal import escaped, indented, table, truncate_escaped
 from aflite_assets.scan.cues import Cue, ScanResult, surface_cues
@@ -37,14 +38,15 @@ def result_lines(result: ScanResult, understood: Sequence[str], *, fix: str, row
     lines += [escaped(line) for line in understood]
     lines.append(f"{_classes(result)} in {counted(result.rows)}; {result.properties:,} properties tested.")
     examples = {} if rows is None else _example_texts(result, rows)
-    advices = {cue.number: advice(cue, fix) for cue in result.cues if cue.number in advised(result)}
+    mends = result.blind is None  # answers of questions are not written back
+    advices = {cue.number: advice(cue, fix) for cue in result.cues if mends and cue.number in advised(result)}
+    lines += ["", *blind_lines(result.blind)]
     lines += [
-        "",
         *_section("Artefacts, which are no part of any task", _by_itself(result.artefacts), advices, examples),
     ]
     candidates = _by_itself(result.candidates)
     lines += _section("Candidates, which may be part of the task: judge them yourself", candidates, examples=examples)
-    if candidates:
+    if candidates and mends:
         lines += [escaped(f"If one of them is no part of the task: {fix} --cue N --to NEW_FOLDER"), ""]
     followers = [cue for cue in result.cues if cue.explained_by is not None]
     lines += _section("Cues that tell nothing more beside a stronger one", followers, advices)
@@ -142,6 +144,7 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
         "units": result.units,
         "properties": result.properties,
         "classes": [vars(one) for one in result.classes],
+        "blind": None if result.blind is None else blind_record(result.blind),
         "surface": None if result.surface is None else vars(result.surface),
         "cues": cues,
         "notes": list(result.notes),

@@ -1,49 +1,42 @@
 """Multiple choice: from a table of questions, or of answers, to one row per answer that is right or wrong.
 
-How models are scored by question is in `analysis.scores.questions`.
+The rows themselves are made in `answers`. How models are scored by question is in `analysis.scores.questions`.
 """
 
 import string
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.data.formats.row_places import BadRowError, naming_lines
+from aflite_assets.data.formats.answers import (
+    RIGHT,
+    SHOWN,
+    WRONG,
+    AnswerLists,
+    Answers,
+    answer_table,
+    bad_row,
+    plain_text,
+    texts_of,
+    with_links,
+)
+from aflite_assets.data.formats.row_places import naming_lines
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import MultipleChoiceSource, as_tuple
 from aflite_assets.wording import did_you_mean, quoted, quoted_list
 
-TEXT, ANSWER, LABEL, ID, GROUP = "text", "text_pair", "label", "answer_id", "question_id"
-"""Columns of the rows: the question, one answer, `RIGHT` or `WRONG`, an id of the answer and one of the question."""
-
-RIGHT, WRONG = "right", "wrong"
-
 _TRUE = {"1", "true", "yes", "right", "correct"}
 _FALSE = {"0", "false", "no", "wrong", "incorrect"}
-_SHOWN = 80
 _MOST_SHOWN = 30
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """Answers in the order of the table: the row of each, its question's number (from 0), its text, whether right."""
-
-    rows: list[int]
-    questions: list[int]
-    texts: list[str]
-    right: list[bool]
-
-
 def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """One row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
-
-    Groups are of one split each: questions of two splits with the same id are two.
+    """Return one row per answer: the columns of `answers.answer_table`, then the table's other columns.
 
     Raises:
-        DataError: a column is missing, a question or answer is empty, a question has fewer than two answers or not
-            exactly one that is right, or `right` holds something that names no answer.
+        DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or
+            `right` holds something that names no answer.
     """
     with naming_lines(tables):
         answers = _all_answers(source, tables)
@@ -60,11 +53,13 @@ def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) ->
         return {split: answers.rows for split, answers in _all_answers(source, tables).items()}
 
 
-def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, _Answers]:
-    listed = {split: _is_list(table, source) for split, table in tables.items()}
-    by_question = len(as_tuple(source.answers)) > 1 or any(listed.values())
+def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, Answers]:
     for split, table in tables.items():
         _require(split, table, source)
+    if source.correct is not None:
+        return {split: _by_lists(split, source, table) for split, table in tables.items()}
+    listed = {split: _is_list(table, source) for split, table in tables.items()}
+    by_question = len(_answer_columns(source)) > 1 or any(listed.values())
     if by_question:
         return _by_question(source, tables)
     if source.id is None:
@@ -75,66 +70,103 @@ def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
     return {split: _by_answer(split, source, table) for split, table in tables.items()}
 
 
+def _answer_columns(source: MultipleChoiceSource) -> tuple[str, ...]:
+    return as_tuple(source.answers or ())
+
+
+def _right_column(source: MultipleChoiceSource) -> str:
+    assert source.right is not None  # the spec refuses answers without it
+    return source.right
+
+
 def _is_list(table: pa.Table, source: MultipleChoiceSource) -> bool:
-    name = as_tuple(source.answers)[0]
-    return name in table.column_names and pa.types.is_list(table[name].type)
+    return pa.types.is_list(table[_answer_columns(source)[0]].type)
 
 
 def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:
     fields = [("question", name) for name in as_tuple(source.question)]
-    fields += [("answers", name) for name in as_tuple(source.answers)] + [("right", source.right)]
-    fields += [] if source.id is None else [("id", source.id)]
+    for field in ("answers", "right", "correct", "incorrect", "id", "subset"):
+        fields += [(field, name) for name in as_tuple(getattr(source, field) or ())]
     for field, name in fields:
         if name not in table.column_names:
-            known = quoted_list(table.column_names, most=_MOST_SHOWN, length=_SHOWN)
+            known = quoted_list(table.column_names, most=_MOST_SHOWN, length=SHOWN)
             raise DataError(
                 f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
                 + (did_you_mean(name, table.column_names) or "; correct the spec")
             )
 
 
-def _texts(table: pa.Table, name: str) -> list[str]:
-    """Each value as text, "" for none."""
-    return ["" if value is None else _text(value) for value in table[name].to_pylist()]
+def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answers:
+    """Read right and wrong answers from columns of their own."""
+    fields = {RIGHT: as_tuple(source.correct or ()), WRONG: as_tuple(source.incorrect or ())}
+    columns = {label: [table[name].to_pylist() for name in names] for label, names in fields.items()}
+    found = AnswerLists()
+    for row in range(table.num_rows):
+        given = {label: _filled(column[row] for column in own) for label, own in columns.items()}
+        for label, texts in given.items():
+            if not texts:
+                names = quoted_list(fields[label], most=_MOST_SHOWN, length=SHOWN)
+                raise bad_row(split, row, f"has no {label} answer in [{names}]; fill it or drop the row")
+        both = set(given[RIGHT]) & set(given[WRONG])
+        if both:
+            raise bad_row(
+                split,
+                row,
+                f"has the answer {quoted(min(both), SHOWN)} as right and as wrong; correct it or drop the row",
+            )
+        found.add_question(row, [(text, label) for label, texts in given.items() for text in texts])
+    return found.answers
 
 
-def _text(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _filled(values: Iterable[object]) -> list[str]:
+    """Return the texts that are not empty, of values that are texts or lists of texts."""
+    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [text for text in map(plain_text, flat) if text.strip()]
 
 
-def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, _Answers]:
+def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, Answers]:
     offered = {split: _offered(split, source, table) for split, table in tables.items()}
-    named = {split: [value.strip() for value in _texts(table, source.right)] for split, table in tables.items()}
+    right_values = {split: table[_right_column(source)].to_pylist() for split, table in tables.items()}
+    named = {split: [_said(value) for value in values] for split, values in right_values.items()}
     first = source.numbers_from if source.numbers_from is not None else _first_number(offered, named)
     found = {}
     for split, questions in offered.items():
-        rows, texts, right = [], [], []
+        rows, texts, labels = [], [], []
         for row, (answers, said) in enumerate(zip(questions, named[split], strict=True)):
-            place = _place_of(split, source, row, answers, said, first)
+            right = {_place_of(split, source, row, answers, one, first) for one in said}
+            if len(right) == len(answers):
+                raise bad_row(split, row, f"has {len(answers)} answers, all right; a question needs a wrong one")
             rows += [row] * len(answers)
             texts += list(answers.values())
-            right += [key == place for key in answers]
-        found[split] = _Answers(rows, list(rows), texts, right)
+            labels += [RIGHT if key in right else WRONG for key in answers]
+        found[split] = Answers(rows, list(rows), texts, labels)
     return found
+
+
+def _said(value: object) -> list[str]:
+    """Return what names right answers: one value, or every value of a list."""
+    values = value if isinstance(value, list) and value else [None if isinstance(value, list) else value]
+    return [plain_text(one).strip() for one in values]
 
 
 def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[dict[int, str]]:
     """Each question's answers that are not empty, by their place from 0."""
-    names = as_tuple(source.answers)
+    names = _answer_columns(source)
     if len(names) == 1:
-        lists = [[_text(value) for value in row or ()] for row in table[names[0]].to_pylist()]
+        lists = [[plain_text(value) for value in row or ()] for row in table[names[0]].to_pylist()]
     else:
-        lists = [list(row) for row in zip(*(_texts(table, name) for name in names), strict=True)]
+        lists = [list(row) for row in zip(*(texts_of(table, name) for name in names), strict=True)]
     offered = [{place: text for place, text in enumerate(row) if text.strip()} for row in lists]
     for row, answers in enumerate(offered):
         if len(answers) < 2:
-            raise _bad(split, row, f"has {len(answers)} answers in source.answers; a question needs two or more")
+            raise bad_row(split, row, f"has {len(answers)} answers in source.answers; a question needs two or more")
     return offered
 
 
-def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[str]]) -> int:
-    """Whether `right` counts from 0 or 1, by a 0 or by the number of answers standing in it."""
-    pairs = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
+def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[list[str]]]) -> int:
+    """Return whether `right` counts from 0 or 1, by a 0 or by the number of answers standing in it."""
+    rows = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
+    pairs = [(answers, one) for answers, said in rows for one in said]
     numbers = [(int(said), max(answers) + 1) for answers, said in pairs if said.isdecimal()]
     zero, last = any(number == 0 for number, _ in numbers), any(number == most for number, most in numbers)
     if numbers and zero == last:
@@ -150,7 +182,7 @@ def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
     """The place of the right answer: by its column's name, else by its number, letter or text if these agree."""
-    names = as_tuple(source.answers)
+    names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)
     places = {place for place, text in answers.items() if said and text.strip() == said}
@@ -162,25 +194,27 @@ def _place_of(
     if len(places) == 1:
         return places.pop()
     what = "could mean more than one" if places else "is none"
-    raise _bad(
+    raise bad_row(
         split,
         row,
-        f"has {quoted(said, _SHOWN)} as right answer, which {what} of its {len(answers)} answers; write the answer's "
-        f"column, its number from {first}, its letter or its text into column {source.right!r}",
+        f"has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write the answer's "
+        f"column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
     )
 
 
-def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> _Answers:
+def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answers:
     assert source.id is not None
     numbers: dict[str, int] = {}
     questions, right = [], []
-    texts = _texts(table, as_tuple(source.answers)[0])
+    column = _answer_columns(source)[0]
+    texts = texts_of(table, column)
     first_row: list[int] = []
-    for row, (name, said) in enumerate(zip(_texts(table, source.id), _texts(table, source.right), strict=True)):
+    given = zip(texts_of(table, source.id), texts_of(table, _right_column(source)), strict=True)
+    for row, (name, said) in enumerate(given):
         if not name:
-            raise _bad(split, row, f"has no question id in column {source.id!r}; every row needs one")
+            raise bad_row(split, row, f"has no question id in column {source.id!r}; every row needs one")
         if not texts[row].strip():
-            raise _bad(split, row, f"has no answer in column {as_tuple(source.answers)[0]!r}; fill it or drop the row")
+            raise bad_row(split, row, f"has no answer in column {column!r}; fill it or drop the row")
         if numbers.setdefault(name, len(numbers)) == len(first_row):
             first_row.append(row)
         questions.append(numbers[name])
@@ -188,71 +222,33 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> _An
     counts = np.bincount(questions, minlength=len(numbers))
     right_ones = np.bincount(questions, weights=right, minlength=len(numbers)).astype(int)
     for number, name in enumerate(numbers):
-        if counts[number] < 2 or right_ones[number] != 1:
-            raise _bad(
+        if not 0 < right_ones[number] < counts[number]:
+            raise bad_row(
                 split,
                 first_row[number],
-                f"begins question {quoted(name, _SHOWN)} with {counts[number]} answers, of which {right_ones[number]} "
-                "are right; a question needs two answers or more and exactly one that is right",
+                f"begins question {quoted(name, SHOWN)} with {counts[number]} answers, of which {right_ones[number]} "
+                "are right; a question needs two answers or more, a right one and a wrong one among them",
             )
-    return _Answers(list(range(table.num_rows)), questions, texts, right)
+    return Answers(list(range(table.num_rows)), questions, texts, [RIGHT if one else WRONG for one in right])
 
 
 def _is_right(split: str, source: MultipleChoiceSource, row: int, said: str) -> bool:
     plain = said.strip().lower()
     if plain not in _TRUE | _FALSE:
-        raise _bad(
+        raise bad_row(
             split,
             row,
-            f"has {quoted(said, _SHOWN)} in column {source.right!r}, which says neither right nor wrong; write 1 or 0, "
-            "true or false, yes or no, right or wrong",
+            f"has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which says neither right nor wrong; write "
+            "1 or 0, true or false, yes or no, right or wrong",
         )
     return plain in _TRUE
 
 
-def _table(split: str, source: MultipleChoiceSource, table: pa.Table, answers: _Answers) -> pa.Table:
-    columns = [_texts(table, name) for name in as_tuple(source.question)]
+def _table(split: str, source: MultipleChoiceSource, table: pa.Table, answers: Answers) -> pa.Table:
+    columns = [texts_of(table, name) for name in as_tuple(source.question)]
     asked = [" ".join(part for part in parts if part.strip()) for parts in zip(*columns, strict=True)]
     empty = next((row for row, text in enumerate(asked) if not text.strip()), None)
     if empty is not None:
-        raise _bad(split, empty, f"has no question in {list(as_tuple(source.question))}; fill it or drop the row")
-    given = None if source.id is None else _texts(table, source.id)
-    if given is not None and "" in given:
-        raise _bad(split, given.index(""), f"has no question id in column {source.id!r}; every row needs one")
-    names = _question_names(split, source, given, answers)
-    own = {
-        TEXT: [asked[row] for row in answers.rows],
-        ANSWER: answers.texts,
-        LABEL: [RIGHT if right else WRONG for right in answers.right],
-        ID: _answer_ids(names),
-        GROUP: [f"{split} {name}" for name in names],
-    }
-    carried = table.replace_schema_metadata(None).take(pa.array(answers.rows, pa.int64()))
-    others = {name: carried[name] for name in table.column_names if name not in own}
-    return pa.table({name: pa.array(values, pa.string()) for name, values in own.items()} | others)
-
-
-def _question_names(
-    split: str, source: MultipleChoiceSource, given: Sequence[str] | None, answers: _Answers
-) -> list[str]:
-    """Each answer's question: its own id, else the number of its row from 1."""
-    if given is None:
-        return [str(row + 1) for row in answers.rows]
-    seen: dict[str, int] = {}
-    for row, number in zip(answers.rows, answers.questions, strict=True):
-        if seen.setdefault(given[row], number) != number:
-            raise _bad(split, row, f"has the id {quoted(given[row], _SHOWN)} of another question; ids must differ")
-    return [given[row] for row in answers.rows]
-
-
-def _answer_ids(names: Sequence[str]) -> list[str]:
-    counted: dict[str, int] = {}
-    ids = []
-    for name in names:
-        counted[name] = counted.get(name, 0) + 1
-        ids.append(f"{name}/{counted[name]}")
-    return ids
-
-
-def _bad(split: str, row: int, what: str) -> BadRowError:
-    return BadRowError(f"split {split!r}: row {row + 1} {what}", place=f"split {split!r}", row=row)
+        raise bad_row(split, empty, f"has no question in {list(as_tuple(source.question))}; fill it or drop the row")
+    made = answer_table(split, table, answers, prompts=asked, id_column=source.id)
+    return made if source.correct is None else with_links(made)

@@ -24,6 +24,9 @@ from aflite_assets.wording import did_you_mean, quoted_list
 _INPUTS = ("features", "text", "image")
 NO_VALUE = "(empty)"
 """Text of an attribute without a value."""
+_NAMING_FIELDS = (
+    "label", "text", "text_pair", "image", "features", "id", "group", "question", "annotators", "attributes",
+)  # fmt: skip
 _MOST_NAMES = 30
 _NAME_LENGTH = 80
 
@@ -45,9 +48,9 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
             "image or features"
         )
     for field, column in _named(columns):
-        if field in ("label", "id", "group", "attributes"):
+        if field in ("label", "id", "group", "question", "attributes"):
             check_texts(f"split {split!r}", column, table[column])
-        if field in ("label", "id", "group") and pa.types.is_nested(plain(table[column]).type):
+        if field in ("label", "id", "group", "question") and pa.types.is_nested(plain(table[column]).type):
             raise DataError(
                 f"split {split!r}: column {column!r} holds {shown(str(table[column].type))}, but columns.{field} takes "
                 "one value per row; name a column of texts or numbers"
@@ -87,7 +90,7 @@ def _column_list(names: Iterable[str]) -> str:
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
     """Every column name of a spec beside the field that gives it."""
     named = []
-    for field in ("label", "text", "text_pair", "image", "features", "id", "group", "annotators", "attributes"):
+    for field in _NAMING_FIELDS:
         value = getattr(columns, field)
         names = value if isinstance(value, tuple) else (value,)
         named += [(field, name) for name in names if name is not None]

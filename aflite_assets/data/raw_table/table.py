@@ -3,6 +3,7 @@
 What a column may hold is in `columns`, `labels`, `annotators` and `value_limits`.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import ANSWER, GROUP, ID, LABEL, RIGHT, TEXT, WRONG
+from aflite_assets.data.formats.answers import (
+    ANSWER,
+    DROPPED,
+    GROUP,
+    ID,
+    LABEL,
+    LINKS,
+    RIGHT,
+    TEXT,
+    WRONG,
+)
 from aflite_assets.data.formats.row_places import BadRowError, naming_lines
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.data.raw_table.columns import (
@@ -28,7 +39,7 @@ from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import resolve_count, stratified_sample
 from aflite_assets.errors import DataError
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, subset_name
 from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
     CirclesSource,
@@ -36,6 +47,7 @@ from aflite_assets.specs.sources import (
     FeatureSource,
     ImageFolderSource,
     MultipleChoiceSource,
+    PreferenceSource,
     SourceSpec,
     TemplateNliSource,
 )
@@ -47,6 +59,7 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 class RawTable:
     """The rows kept, and what became of the others.
 
+    `dropped_answers`: by split how many of the unlabelled rows are answers of ties, or equal to a right answer.
     `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source; `labelled_rows` per split of
     `examples`, without copies that were dropped, before the limit.
     """
@@ -56,14 +69,30 @@ class RawTable:
     unlabelled_rows: Mapping[str, int]
     labelled_rows: Mapping[str, int]
     dropped_copies: DroppedCopies = field(default_factory=DroppedCopies)
+    dropped_answers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
-    """The spec's columns, completed by what the source's format says of itself."""
+def implied_columns(
+    source: SourceSpec, columns: ColumnsSpec, tables: Mapping[str, pa.Table] | None = None
+) -> ColumnsSpec:
+    """Return the spec's columns, completed by what the source's format says of itself.
+
+    `tables`: those of the source, which say what attributes preferences have. The subset of questions is an attribute
+    also if the spec names others.
+    """
     implied: dict[str, Any] = {}
     match source:
         case MultipleChoiceSource():
             implied = {"text": TEXT, "text_pair": ANSWER, "label": LABEL, "id": ID, "group": GROUP}
+            if source.attributes:
+                implied["attributes"] = source.attributes
+            if source.correct is not None:
+                implied |= {"question": GROUP, "group": (GROUP, *LINKS)}
+        case PreferenceSource():
+            found = list((tables or {}).values())
+            known = [name for name in source.attributes if found and all(name in one.column_names for one in found)]
+            implied = {"text": TEXT, "text_pair": ANSWER, "label": LABEL, "id": ID, "question": GROUP}
+            implied |= {"group": (GROUP, *LINKS), "attributes": tuple(known)}
         case FeatureSource():
             grouped = any(files.groups for files in source.splits.values())
             implied = {"features": "features", "group": "group" if grouped else None}
@@ -76,6 +105,9 @@ def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
         case TemplateNliSource():
             implied = {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": source.attributes}
     missing = {name: value for name, value in implied.items() if name not in columns.model_fields_set}
+    subset = subset_name(source)
+    if "attributes" not in missing and subset in implied.get("attributes", ()) and subset not in columns.attributes:
+        missing["attributes"] = (*columns.attributes, subset)
     return columns.model_copy(update=missing)
 
 
@@ -157,11 +189,13 @@ def _build(
         if table.num_rows == 0:
             raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
         require_columns(split, table, columns)
+    if columns.question is not None:
+        unlabelled = (*unlabelled, *DROPPED)
     labels = _labels(tables, columns, names=label_names, unlabelled=unlabelled)
     if label_names is None:
         refuse_amounts(columns.label, labels.names)
         label_names = {name: name for name in labels.names}
-    groups = group_numbers(tables, columns.group)
+    groups, questions = group_numbers(tables, columns.group), group_numbers(tables, columns.question)
     inputs = {split: input_columns(split, table, columns) for split, table in tables.items()}
     _require_one_width(inputs)
     reader = LabelReader(class_of(label_names), unlabelled)
@@ -180,7 +214,8 @@ def _build(
     kept = _limited(splits, labels, groups, limit, column=columns.label, seed=seed, complete=complete)
     parts, start = [], 0
     for split, table in tables.items():
-        optional = {"group": groups.get(split), "annotator_labels": annotators.get(split)}
+        optional = {"group": groups.get(split), "question": questions.get(split)}
+        optional |= {"annotator_labels": annotators.get(split)}
         whole = _contract_table(split, table, columns, labels.numbers[split], inputs[split], optional, start)
         start += table.num_rows
         parts += [
@@ -194,7 +229,14 @@ def _build(
         {split: int((numbers < 0).sum()) for split, numbers in labels.numbers.items()},
         {name: len(split.rows) for name, split in splits.items()},
         dropped,
+        {} if columns.question is None else {split: _dropped(table[columns.label]) for split, table in tables.items()},
     )
+
+
+def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
+    """Count the values of `DROPPED` among labels, those that there are."""
+    counts = Counter(labels.to_pylist())
+    return {value: counts[value] for value in DROPPED if counts[value]}
 
 
 @dataclass(frozen=True)

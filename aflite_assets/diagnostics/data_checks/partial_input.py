@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import right_answers
+from aflite_assets.data.questions import guessing_credit, right_answers
 from aflite_assets.diagnostics.record_tables import text_codes
 
 FOLDS = 5
@@ -98,31 +98,46 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     """Return which questions of multiple choice the same model solves by the answers alone, with whole questions held
     out.
 
-    A question is solved where its right answer is the likeliest of its answers to be right. `right` of a row is whether
-    its question was solved, `majority` what guessing gives: the mean of one over the number of answers.
+    A question is solved where a right answer is the likeliest of its answers to be right. `right` of a row is whether
+    its question was solved, `majority` what guessing gives: the mean of right answers over all answers.
 
     Returns:
         None where the rows are no multiple choice, there are fewer than five questions, or no words.
     """
     correct = right_answers(train)
-    if correct is None or train.groups is None:
+    if correct is None or train.questions is None or train.groups is None:
         return None
     rng = np.random.default_rng(seed)
-    _, questions = np.unique(train.groups, return_inverse=True)
+    _, questions = np.unique(train.questions, return_inverse=True)
     rows = _whole_texts(questions, most_rows, rng)
     _, asked = np.unique(questions[rows], return_inverse=True)
     if asked.max(initial=-1) + 1 < FOLDS:
         return None
-    matrix = _weights(train.table["text_pair"].take(rows).to_pylist(), 2)
-    if matrix is None:
+    texts = train.table["text_pair"].take(rows).to_pylist()
+    found = held_out_probabilities(texts, correct[rows], asked, draws=[rng])
+    if not found:
         return None
-    sample = _Sample(rows, asked, correct[rows].astype(np.int64), matrix)
-    probability = _held_out(sample, sample.text_folds(rng), _probability_of_right)
+    (probability,) = found
     order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
     likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
     solved = correct[rows][likeliest]
-    guessing = float((1 / np.bincount(asked)).mean())
+    guessing = float(guessing_credit(correct[rows], asked).mean())
     return HeldOutRight(rows, solved[asked], guessing)
+
+
+def held_out_probabilities(
+    texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
+) -> list[np.ndarray]:
+    """Return how likely each text is to be right by its words alone, float64, with whole units held out.
+
+    It is the model of `text_only_accuracy`. `right` bool; `units` int64 from 0, at least five of them. Returns an array
+    for the folds of each of the `draws`, or an empty list if the texts have no words.
+    """
+    matrix = _weights(texts, 2)
+    if matrix is None:
+        return []
+    sample = _Sample(np.arange(len(right)), units, right.astype(np.int64), matrix)
+    return [_held_out(sample, sample.text_folds(rng), _probability_of_right) for rng in draws]
 
 
 def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generator) -> _Sample | None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import separate_questions
 from aflite_assets.diagnostics.record_tables import split_masks, text_codes
 
 SHOWN_ROWS = 10
@@ -24,10 +25,15 @@ class EmptyTexts:
 
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
-    """Per text column and split that has some, the rows whose text is empty or white space alone."""
+    """Return the rows whose text is empty or white space alone, per text column and split that has some.
+
+    Preferences without a prompt have no text to be empty: the column of prompts is left out if all of it is.
+    """
     empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
         empty = _is_empty(examples.table[column])
+        if column == "text" and empty.all() and separate_questions(examples) is not None:
+            continue
         for split, inside in split_masks(examples.table):
             row_ids = examples.row_ids[empty & inside]
             if len(row_ids):

@@ -63,7 +63,7 @@ def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _ranks(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
-    groups = rows.groups
+    groups = rows.questions
     if groups is None or "text_pair" not in rows.table.column_names or right_answers(rows, partly=True) is None:
         return
     _, question = np.unique(groups, return_inverse=True)

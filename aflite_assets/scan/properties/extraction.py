@@ -77,10 +77,11 @@ def _text_properties(
     if len(tokens) == 2:
         (first, second), names = tokens.values(), (*tokens,)
         numbers += pair_numbers(first, second, (names[0], names[1]))
-        if rows.answers and rows.groups is not None:
+        if rows.answers and rows.question_codes is not None:
             lengths = np.array([len(text or "") for text in rows.texts[names[1]]], dtype=np.float64)
             overlaps = common_words(first, second).astype(np.float64)
-            numbers += answer_numbers(lengths, overlaps, rows.groups, rows.order)
+            places = rows.order if rows.answers_listed else None
+            numbers += answer_numbers(lengths, overlaps, rows.question_codes, places)
     return flags, numbers
 
 

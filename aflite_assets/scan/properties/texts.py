@@ -126,7 +126,12 @@ def _different(tokens: Tokens) -> np.ndarray:
 
 
 def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[Number]:
-    """Return how two texts compare: words in common and relative length. Both have one vocabulary."""
+    """Return how two texts compare: words in common and relative length; nothing if all texts of one have no words.
+
+    Both have one vocabulary.
+    """
+    if not len(first.words) or not len(second.words):
+        return []
     common = common_words(first, second)
     of_second = _different(second)
     apart, total = second.counts - first.counts, np.maximum(first.counts + second.counts, 1)
@@ -140,13 +145,16 @@ def pair_numbers(first: Tokens, second: Tokens, names: tuple[str, str]) -> list[
     return [one for one in found if one is not None]
 
 
-def answer_numbers(lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray) -> list[Number]:
+def answer_numbers(
+    lengths: np.ndarray, overlaps: np.ndarray, questions: np.ndarray, order: np.ndarray | None
+) -> list[Number]:
     """Return an answer's rank among those of its question: by position, by length, by overlap with the question.
 
-    All are arrays of shape (rows,); `questions` are codes. Ranks count from 1, for the longest and the most overlap.
+    All are arrays of shape (rows,); `questions` are codes; `order` is None if the source lists answers in no order.
+    Ranks count from 1, for the longest and the most overlap.
     """
-    ranked = {
-        ("position", "place among the answers of the question"): order,
+    place = {} if order is None else {("position", "place among the answers of the question"): order}
+    ranked = place | {
         ("length", "rank of the answer by length, longest first"): -lengths,
         ("pair", "rank of the answer by words in common with the question"): -overlaps,
     }

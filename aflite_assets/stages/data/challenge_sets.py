@@ -170,7 +170,7 @@ def build_challenge(
     Raises:
         DataError: the rows are not what the spec says, or their input is not the dataset's kind.
     """
-    columns = implied_columns(challenge.source, challenge.columns)
+    columns = implied_columns(challenge.source, challenge.columns, tables)
     categories = as_tuple(challenge.category or ())
     columns = columns.model_copy(update={"attributes": (*columns.attributes, *categories)})
     try:

@@ -28,7 +28,7 @@ from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
-from aflite_assets.specs.columns import ColumnsSpec, text_names
+from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
 from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.shared.source_places import source_of
@@ -65,6 +65,7 @@ class CueScanInputs(StageInputs):
 def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Scan the train split, and look at what is found in the other splits and in challenge sets."""
     raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
+    source = source_of(inputs.raw_dataset)
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     found = scan_examples(
         raw,
@@ -77,7 +78,8 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
         others={name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets},
         feature_names=names,
         scale=Scale.load(inputs.raw_dataset.path),
-        text_names=text_names(source_of(inputs.raw_dataset), settings.columns),
+        text_names=text_names(source, settings.columns),
+        subset=subset_name(source),
     )
     _write(found, draft)
     context.progress.log(headline(found))
@@ -177,4 +179,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
         yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
 
 
-CUE_SCAN = Stage("cue_scan", "3", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+CUE_SCAN = Stage("cue_scan", "4", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

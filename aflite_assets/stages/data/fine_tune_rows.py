@@ -53,7 +53,7 @@ def build_fine_tune(
     try:
         built = build_raw_table(
             {split: tables[split]},
-            columns=implied_columns(challenge.source, challenge.columns).model_copy(update={"attributes": ()}),
+            columns=implied_columns(challenge.source, challenge.columns, tables).model_copy(update={"attributes": ()}),
             label_names=challenge.labels,
             unlabelled=challenge.unlabelled,
             limit=None if challenge.fine_tune_limit is None else {split: challenge.fine_tune_limit},

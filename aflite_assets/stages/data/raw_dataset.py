@@ -7,6 +7,8 @@ from typing import Literal
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.answers import EQUAL, TIE
+from aflite_assets.data.formats.preferences import how_read
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages, drop_undecodable
@@ -23,20 +25,22 @@ from aflite_assets.specs.models import SplitName
 from aflite_assets.specs.sources import SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
-from aflite_assets.wording import quoted_list
+from aflite_assets.wording import counted, quoted_list
 
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
     """The raw table as it is published: without images that do not decode, which are counted by split.
 
-    `scale`: what the features were standardised by, if they were. `annotations_left_out`: why there are no single
-    annotators' labels though the spec names files, else None.
+    `how_read`: a sentence on columns that were found by their names, or "". `scale`: what the features were
+    standardised by, if they were. `annotations_left_out`: why there are no single annotators' labels though the spec
+    names files, else None.
     """
 
     undecodable_images: Mapping[str, UndecodableImages] = field(default_factory=dict)
     annotations_left_out: str | None = None
     scale: Scale | None = None
+    how_read: str = ""
 
 
 class RawDatasetSettings(StageSettings):
@@ -94,15 +98,21 @@ def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[st
         told["duplicates"] = {"dropped": dict(copies.duplicates), "same_input_other_label": dict(copies.conflicting)}
     if settings.between_splits == "drop":
         told["between_splits"] = {"shared_group": copies.shared_group, "shared_input": copies.shared_input}
+    if any(raw.dropped_answers.values()):
+        told["dropped_answers"] = {split: dict(answers) for split, answers in raw.dropped_answers.items()}
     if raw.scale is not None:
         told["standardised"] = {"columns": len(raw.scale.mean), "constant": list(raw.scale.constant)}
     return told
 
 
+_WHY_DROPPED = {TIE: "of ties", EQUAL: "equal to a right answer, or left alone by it"}
+
+
 def changes(raw: LoadedTable) -> list[str]:
-    """A line for each thing that settings made of the source's rows: copies dropped, features standardised."""
+    """Return a line on how columns were found, and one for each thing that was made of the rows, such as drops."""
     copies = raw.dropped_copies
-    lines = [
+    lines = [raw.how_read] if raw.how_read else []
+    lines += [
         f"drop_duplicates: {rows} rows of {split} dropped, whose input and label stand before them"
         for split, rows in copies.duplicates.items()
     ]
@@ -115,6 +125,9 @@ def changes(raw: LoadedTable) -> list[str]:
             f"between_splits: {copies.shared_group + copies.shared_input} train rows dropped, {copies.shared_group} "
             f"whose group and {copies.shared_input} whose input another split has"
         )
+    for split, answers in raw.dropped_answers.items():
+        named = [f"{counted(rows, 'answer')} {_WHY_DROPPED[why]}" for why, rows in answers.items()]
+        lines += [f"{split}: {' and '.join(named)} dropped"] if named else []
     if raw.scale is not None:
         constant = quoted_list(raw.scale.constant, most=20, length=20)
         lines.append(
@@ -142,9 +155,10 @@ def read_raw(
     """
     complete, source = first_rows is None, source or settings.source
     left_out = None if settings.annotations is None else why_left_out(settings.annotations)
+    tables = load_source(source, rows=first_rows)
     raw = build_raw_table(
-        load_source(source, rows=first_rows),
-        columns=implied_columns(source, settings.columns),
+        tables,
+        columns=implied_columns(source, settings.columns, tables),
         label_names=settings.labels,
         unlabelled=settings.unlabelled,
         limit=settings.limit,
@@ -163,9 +177,11 @@ def read_raw(
         raw.unlabelled_rows,
         raw.labelled_rows,
         raw.dropped_copies,
+        raw.dropped_answers,
         undecodable_images=decodable.dropped,
         annotations_left_out=left_out,
         scale=scale,
+        how_read=how_read(tables),
     )
 
 

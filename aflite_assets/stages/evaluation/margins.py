@@ -7,6 +7,7 @@ import pyarrow as pa
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.judges import over_largest_class
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import separate_questions
 
 
 def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:
@@ -27,7 +28,16 @@ def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[Tes
     """The dataset's splits but those left out, with what judging by them needs."""
     rows = without_inputs(everything)
     return [
-        TestSet(split, False, one.row_ids, one.labels, one.label_names, {}, groups=one.groups)
+        TestSet(
+            split,
+            False,
+            one.row_ids,
+            one.labels,
+            one.label_names,
+            {},
+            groups=one.groups,
+            questions=separate_questions(one),
+        )
         for split in rows.table["split"].unique().to_pylist()
         if split not in left_out and len(one := rows.in_split(split))
     ]
@@ -35,5 +45,6 @@ def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[Tes
 
 def without_inputs(everything: Examples) -> Examples:
     """The same rows without texts, images or features: rows of a split are copied, whatever they hold."""
-    needed = [name for name in ("row_id", "split", "label", "group") if name in everything.table.column_names]
+    known = ("row_id", "split", "label", "group", "question")
+    needed = [name for name in known if name in everything.table.column_names]
     return Examples(everything.table.select(needed), everything.label_names)

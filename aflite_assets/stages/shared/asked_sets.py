@@ -11,11 +11,11 @@ from aflite_assets.analysis.inputs.records import Cell, FilteredSet, FineTuned, 
 from aflite_assets.analysis.scores.accuracy import is_ranked, with_ranks
 from aflite_assets.analysis.scores.questions import question_predictions, question_set
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import is_multiple_choice, right_class
+from aflite_assets.data.questions import is_multiple_choice, right_class, separate_questions
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.specs.sources import MultipleChoiceSource
+from aflite_assets.specs.sources import CHOICE_FORMATS, ChoiceSource
 from aflite_assets.stages.shared.label_mapping import class_map, is_identity
 from aflite_assets.stages.shared.published import (
     ChallengeFacts,
@@ -82,8 +82,8 @@ def asked_sets(
 
     `label_names`: of the dataset, whose source the manifest of `raw_dataset` names; `specs`: of its challenge sets.
     """
-    declared = {name for name, spec in specs.items() if isinstance(spec.source, MultipleChoiceSource)}
-    if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] == "multiple_choice":
+    declared = {name for name, spec in specs.items() if isinstance(spec.source, ChoiceSource)}
+    if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] in CHOICE_FORMATS:
         declared |= {one.name for one in by_row if not one.challenge}
     answers, right = choice_sets(by_row, label_names, declared=declared), right_class(label_names) or 0
     asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
@@ -104,7 +104,7 @@ def choice_sets(
         for one in test_sets
         if right is not None
         and (one.class_map is None or is_identity(one.class_map, one.label_names, label_names))
-        and is_multiple_choice(one.labels == right, one.groups, partly=one.name in declared)
+        and is_multiple_choice(one.labels == right, one.question_codes, partly=one.name in declared)
     ]
 
 
@@ -144,6 +144,7 @@ def test_sets(
                 collected=specs[name].collected,
                 notes=(*_challenge_notes(published.sets[name]), *fine_tuned_note(name, fine_tuned)),
                 groups=examples.groups,
+                questions=separate_questions(examples),
             )
         else:
             judged = [one for one in filtered if one.policy(name) != "kept"]
@@ -153,6 +154,7 @@ def test_sets(
                 *rows,
                 kept={one.representation: np.isin(examples.row_ids, _kept_ids(one)) for one in judged},
                 groups=examples.groups,
+                questions=separate_questions(examples),
                 pooled=any(one.policy(name) == "pooled" for one in judged),
                 own_kept={
                     (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)

@@ -15,7 +15,7 @@ from aflite_assets.diagnostics.data_checks.context import SourceFacts
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.sources import FeatureSource, MultipleChoiceSource, SourceSpec, TableSource
+from aflite_assets.specs.sources import ChoiceSource, FeatureSource, SourceSpec, TableSource
 from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
@@ -101,7 +101,7 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
     """
     from aflite_assets.data.loading import content_fingerprint, source_places
 
-    if not isinstance(source, TableSource | MultipleChoiceSource | FeatureSource):
+    if not isinstance(source, TableSource | ChoiceSource | FeatureSource):
         return {}
     try:
         return source_places(source) if content_fingerprint(source) == content else {}

@@ -40,7 +40,7 @@ def test_equal_probabilities_give_the_credit_of_a_draw_among_them() -> None:
 
 
 def test_what_is_no_question_or_no_number_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="fewer than two answers or not exactly one that is right"):
+    with pytest.raises(InvalidInputError, match="a group has no right answer or no wrong one"):
         answer_credit(np.array([0.1, 0.2]), np.array([True, True]), np.zeros(2, np.int64))
     with pytest.raises(InvalidInputError, match="2 answers with 1 probabilities that are not finite"):
         answer_credit(np.array([0.1, np.nan]), np.array([True, False]), np.zeros(2, np.int64))
@@ -92,9 +92,22 @@ def test_a_question_that_is_not_whole_is_left_out_and_said() -> None:
     groups[0] = 4  # the right answer of group 7 by itself
     asked = question_set(_by_answer(groups=groups), right=0)
     assert asked.row_ids.tolist() == [103, 108, 113]
-    assert asked.notes == ("Questions without two answers or more, one of them right, are left out: 2.",)
+    assert asked.notes == ("Questions without a right answer or without a wrong one are left out: 2.",)
     with pytest.raises(InvalidInputError, match="test set 'test' has no question"):
         question_set(_by_answer(groups=None), right=0)
+
+
+def test_questions_of_several_right_answers_share_their_credit_and_keep_their_groups() -> None:
+    right, questions = np.array([True, True, False, True, False]), np.array([4, 4, 4, 2, 2])
+    credit = answer_credit(np.array([0.7, 0.9, 0.9, 0.5, 0.5]), right, questions)
+    assert credit.tolist() == [0.5, 0.5]  # by question number: 2, then 4
+    labels, groups = np.where(right, 0, 1), np.full(5, 8)
+    one = TestSet("t", False, np.arange(5), labels, ("right", "wrong"), {}, groups=groups, questions=questions)
+    asked = question_set(one, right=0)
+    assert asked.row_ids.tolist() == [3, 0]
+    assert asked.chance == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert asked.groups is not None
+    assert asked.groups.tolist() == [8, 8]  # both questions are of one group, and intervals count groups
 
 
 def test_predictions_of_answers_become_those_of_questions() -> None:

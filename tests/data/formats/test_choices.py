@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.formats.answers import RIGHT
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.errors import DataError
@@ -170,6 +170,79 @@ def test_rows_of_answers_need_the_questions_id(tmp_path: Path) -> None:
         DataError, match="names one column, 'answer', so every row is one answer; name the column of the"
     ):
         load_source(_source(file, answers="answer"))
+
+
+@pytest.mark.parametrize("right", [["A", "C"], [0, 2], ["x", "z"]])
+def test_several_right_answers_are_named_by_letter_number_or_text(tmp_path: Path, right: list[Any]) -> None:
+    lines = [
+        {"question": "q", "options": ["x", "y", "z"], "key": right},
+        {"question": "r", "options": ["x", "y"], "key": [right[0]]},
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    table = load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options", numbers_from=0))["train"]
+    assert table["label"].to_pylist() == ["right", "wrong", "right", "right", "wrong"]
+
+
+def test_a_question_without_a_wrong_answer_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q", "options": ["x", "y"], "key": ["A", "B"]}))
+    with pytest.raises(DataError, match=r"row 1 has 2 answers, all right; a question needs a wrong one .*line 1 of"):
+        load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options"))
+
+
+def _sorted_out(file: Path, form: str, correct: Any, incorrect: Any, **settings: Any) -> MultipleChoiceSource:
+    content = {"format": "multiple_choice", "table": {"format": form, "splits": {"train": str(file)}}}
+    return MultipleChoiceSource.model_validate(
+        content | {"question": "question", "correct": correct, "incorrect": incorrect} | settings
+    )
+
+
+def test_right_and_wrong_answers_may_have_columns_of_their_own(tmp_path: Path) -> None:
+    rows = [
+        ["question", "Best", "Worse", "Worst", "kind"],
+        ["q", "yes it is", "no it is not", "", "a"],
+        ["r", "x", "y", "z", "b"],
+    ]
+    source = _sorted_out(_write(tmp_path / "q.csv", rows), "csv", "Best", ["Worse", "Worst"], subset="kind")
+    table = load_source(source)["train"]
+    answers = {(row["question_id"], row["text_pair"]): row["label"] for row in table.to_pylist()}
+    assert answers == {
+        ("train 1", "yes it is"): "right",
+        ("train 1", "no it is not"): "wrong",
+        ("train 2", "x"): "right",
+        ("train 2", "y"): "wrong",
+        ("train 2", "z"): "wrong",
+    }
+    columns = implied_columns(source, ColumnsSpec(), {"train": table})
+    assert columns.attributes == ("kind",)
+    assert implied_columns(source, ColumnsSpec(attributes=("Best",))).attributes == ("Best", "kind")
+    assert (columns.question, columns.group) == ("question_id", ("question_id", "prompt_link", "answer_link"))
+
+
+def test_lists_of_right_and_wrong_answers_do_not_show_by_place_which_is_right(tmp_path: Path) -> None:
+    lines = [{"question": f"q{n}", "good": [f"good {n}"], "bad": [f"bad {n}", f"poor {n}"]} for n in range(60)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    labels = load_source(_sorted_out(tmp_path / "q.jsonl", "jsonl", "good", "bad"))["train"]["label"].to_pylist()
+    assert 8 <= sum(labels[first] == RIGHT for first in range(0, 180, 3)) <= 32
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (["q", "", "y"], "row 1 has no right answer in ['good']; fill it or drop the row"),
+        (["q", "x", ""], "row 1 has no wrong answer in ['bad']; fill it or drop the row"),
+        (["q", "x", "x"], "row 1 has the answer 'x' as right and as wrong; correct it or drop the row"),
+    ],
+)
+def test_sorted_out_answers_that_make_no_question_are_refused(tmp_path: Path, row: list[str], message: str) -> None:
+    file = _write(tmp_path / "q.csv", [["question", "good", "bad"], row])
+    with pytest.raises(DataError, match=re.escape(message)) as refusal:
+        load_source(_sorted_out(file, "csv", "good", "bad"))
+    assert f"row 1 is line 2 of {str(file)!r}" in str(refusal.value)
+
+
+def test_answers_are_named_in_one_way() -> None:
+    with pytest.raises(ValueError, match="source names answers and right and correct; name answers and right, or cor"):
+        _source(Path("q.csv"), answers="options", correct="good")
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:

@@ -80,3 +80,11 @@ def test_shared_texts_are_those_found_one_by_one(rows: list[tuple[str | None, in
     assert sum(one.rows for one in found) == len(sharing)
     across = [row for row in rows if row[0] is not None and any(row[0] == o[0] and row[1] != o[1] for o in rows)]
     assert sum(one.ungrouped_rows for one in found) == len(across)
+
+
+def test_preferences_without_a_prompt_have_no_empty_texts() -> None:
+    columns = {"row_id": [0, 1], "split": ["train"] * 2, "label": [0, 1], "text": ["", ""], "text_pair": ["a", "b"]}
+    pairs = Examples(pa.table(columns | {"group": [0, 0], "question": [0, 0]}), ("right", "wrong"))
+    assert empty_texts(pairs) == ()
+    plain = Examples(pa.table(columns), ("right", "wrong"))
+    assert [(one.column, one.rows) for one in empty_texts(plain)] == [("text", 2)]

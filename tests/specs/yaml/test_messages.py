@@ -8,8 +8,8 @@ from aflite_assets.specs.registry import parse_spec
 
 CSV = {"format": "csv", "splits": {"train": "a", "test": "b"}}
 FORMATS = (
-    "['parquet', 'csv', 'tsv', 'jsonl', 'multiple_choice', 'hub', 'image_folder', 'features', 'circles', 'digits', "
-    "'template_nli']"
+    "['parquet', 'csv', 'tsv', 'jsonl', 'multiple_choice', 'preference', 'hub', 'image_folder', 'features', "
+    "'circles', 'digits', 'template_nli']"
 )
 ENCODERS = "['huggingface_text', 'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'timm_image', 'identity']"
 EVALUATORS = (

@@ -17,7 +17,7 @@ from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec, text_names
-from aflite_assets.specs.sources import MultipleChoiceSource
+from aflite_assets.specs.sources import ChoiceSource
 from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_by_representation, score_files
 from aflite_assets.stages.shared.source_places import places_in_files, places_of, source_of
@@ -108,7 +108,7 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     places = places_of(raw.row_ids, raw_result.summary["source_rows"], in_files)
     texts = text_names(source, columns)
     named = {name: given for name, given in texts.items() if name in raw.table.column_names}
-    if isinstance(source, MultipleChoiceSource):
+    if isinstance(source, ChoiceSource):
         # Answers have ids like "17/2".
         ids = [source_id.rpartition("/") for source_id in raw.table["source_id"].to_pylist()]
         questions, numbers = pa.array([one[0] for one in ids]), pa.array([int(one[2]) for one in ids])
@@ -116,7 +116,7 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     names = columns.features if isinstance(columns.features, tuple) and raw.modality == "features" else None
     scale = Scale.load(raw_result.path)
     mean, deviation = (None, None) if scale is None else (scale.mean, scale.deviation)
-    answers_right = right_answers(raw, partly=isinstance(source, MultipleChoiceSource))
+    answers_right = right_answers(raw, partly=isinstance(source, ChoiceSource))
     right = None if answers_right is None else right_class(raw.label_names)
     return SourceRows(places, named, names, mean, deviation, right)
 

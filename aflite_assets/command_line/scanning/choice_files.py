@@ -1,0 +1,133 @@
+"""Preferences and multiple choice in a table without a description: what its columns hold, and the rows of answers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.formats.answers import ANSWER, GROUP, ID, LABEL, LINKS, TEXT
+from aflite_assets.data.formats.choices import choice_tables
+from aflite_assets.data.formats.preferences import NAMES as PREFERENCE_NAMES
+from aflite_assets.data.formats.preferences import how_read, plain_name, preference_tables
+from aflite_assets.data.formats.row_places import with_files
+from aflite_assets.specs.sources import ChoiceSource, MultipleChoiceSource, PreferenceSource, TableFormat, as_tuple
+from aflite_assets.wording import quoted, quoted_list
+
+OWN_COLUMNS = (TEXT, ANSWER, LABEL, ID, GROUP, *LINKS)
+"""Columns that rows of answers have beside those of their table."""
+
+_SPLIT = "all rows"
+_QUESTIONS = ("question", "prompt", "query", "stem", "question_stem", "question_text", "goal", "ctx", "sentence")
+_LISTS = ("choices", "options", "answers", "endings", "candidates")
+_RIGHT = (
+    "answer_index", "answer_idx", "answer_key", "answerkey", "correct_index", "correct_answer", "answer", "right",
+    "label", "key", "gold", "target", "correct",
+)  # fmt: skip
+_SORTED = (
+    ("best_answer", "best_incorrect_answer"),
+    ("correct_answers", "incorrect_answers"),
+    ("correct_answer", "incorrect_answers"),
+    ("correct_answer", "incorrect_answer"),
+    ("correct_answer", "distractor"),
+    ("right_answer", "wrong_answer"),
+)
+"""Names of columns of right and of wrong answers; the latter may end in a number. Plural names are those of lists."""
+_PARTS = ("subset", "category", "subject", "topic", "section")
+_ONE_ANSWER = re.compile(r"(?:(?:option|choice|answer|ending)_?)?([a-h])|(?:option|choice|answer|ending)_?(\d)")
+
+
+def choice_source(table: pa.Table, form: TableFormat, path: Path) -> ChoiceSource | None:
+    """Return what the names of the columns say that the table holds, or None if it holds neither."""
+    files = {**form.model_dump(exclude_unset=True), "splits": {"train": str(path)}}
+    plain = {plain_name(name): name for name in reversed(table.column_names)}
+    if _first(plain, PREFERENCE_NAMES["chosen"]) and any(
+        re.sub(r"_?\d+\Z", "", name) in PREFERENCE_NAMES["rejected"] for name in plain
+    ):
+        return PreferenceSource.model_validate({"format": "preference", "table": files})
+    question = _first(plain, _QUESTIONS)
+    named = None if question is None else _sorted_out(plain, table) or _with_options(plain, table)
+    if named is None:
+        return None
+    subset = _first(plain, _PARTS)
+    content = {"format": "multiple_choice", "table": files, "question": question, **named}
+    return MultipleChoiceSource.model_validate(content | ({} if subset is None else {"subset": subset}))
+
+
+def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def _sorted_out(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
+    for right, wrong in _SORTED:
+        if right.endswith("s") and right in plain and not _holds_options(table[plain[right]].type):
+            continue  # several answers in one text, which nothing says how to part
+        numbered = [name for usual, name in plain.items() if re.fullmatch(rf"{wrong}_?\d*", usual)]
+        if right in plain and numbered:
+            return {
+                "correct": plain[right],
+                "incorrect": tuple(name for name in table.column_names if name in numbered),
+            }
+    return None
+
+
+def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object] | None:
+    """Return columns of options and of the right one, if there are both."""
+    listed = [plain[name] for name in _LISTS if name in plain and _holds_options(table[plain[name]].type)]
+    right = next((plain[name] for name in _RIGHT if name in plain and plain[name] not in listed[:1]), None)
+    if right is None:
+        return None
+    if listed:
+        return {"answers": listed[0], "right": right}
+    single = [name for name in table.column_names if name != right and _ONE_ANSWER.fullmatch(plain_name(name))]
+    return {"answers": tuple(single), "right": right} if len(single) > 1 else None
+
+
+def _holds_options(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return kind.get_field_index("text") >= 0 and pa.types.is_list(kind.field("text").type)
+    return bool(pa.types.is_list(kind))
+
+
+def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
+    """Return one row per answer (`answers.answer_table`) of a table that was read from `path`.
+
+    Raises:
+        DataError: a question or preference is not what it should be; names its line.
+    """
+    form = source.table
+    tables = {_SPLIT: with_files(_flat(table), form, [(str(path), table.num_rows)])}
+    if isinstance(source, MultipleChoiceSource):
+        return choice_tables(source, tables)[_SPLIT]
+    return preference_tables(source, tables)[_SPLIT]
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Return the table with the texts of options in place of structs of texts and letters."""
+    for number, name in enumerate(table.column_names):
+        if pa.types.is_struct(table[name].type) and _holds_options(table[name].type):
+            table = table.set_column(number, name, pc.struct_field(table[name], "text"))
+    return table
+
+
+def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
+    """Return the columns of questions and answers, which are read as texts and not as attributes."""
+    if isinstance(source, PreferenceSource):
+        return ()  # rows of preferences do not carry them
+    fields = (source.question, source.answers, source.right, source.correct, source.incorrect)
+    return tuple(name for names in fields for name in as_tuple(names or ()))
+
+
+def understood_choices(source: ChoiceSource, made: pa.Table) -> str:
+    """Return a sentence on what the columns were taken for."""
+    if isinstance(source, PreferenceSource):
+        return how_read({_SPLIT: made})
+    fields = {"answers": source.answers, "right one": source.right, "right": source.correct, "wrong": source.incorrect}
+    named = [f"{what} {_names(names)}" for what, names in fields.items() if names is not None]
+    part = "" if source.subset is None else f"; parts by {quoted(source.subset, 40)}"
+    return f"Multiple choice: question {_names(source.question)}, {', '.join(named)}{part}."
+
+
+def _names(names: str | tuple[str, ...]) -> str:
+    return quoted_list(as_tuple(names), most=6, length=40)

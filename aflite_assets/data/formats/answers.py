@@ -1,0 +1,145 @@
+"""Rows of answers, right or wrong, that multiple choice and preferences become: their columns, ids and groups."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from aflite_assets.data.formats.row_places import BadRowError
+from aflite_assets.wording import quoted
+
+TEXT, ANSWER, LABEL, ID, GROUP = "text", "text_pair", "label", "answer_id", "question_id"
+"""Columns of the rows: the question, one answer, `RIGHT` or `WRONG`, an id of the answer and one of the question."""
+
+LINKS = ("prompt_link", "answer_link")
+"""Columns with equal values for answers of one question, of questions with one prompt, and with one answer."""
+
+RIGHT, WRONG = "right", "wrong"
+
+TIE, EQUAL = "tie", "equal answers"
+DROPPED = (TIE, EQUAL)
+"""Labels of answers that are dropped and counted: of a tie, and equal to a right answer or left alone by that."""
+
+SHOWN = 80
+"""Characters of a value that messages quote."""
+
+FEWEST_LINKING_WORDS = 5
+"""Words of an answer from which two questions with that answer belong together; a plain "Yes" links nothing."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of one table: the row of each, its question's number (from 0), its text and its label."""
+
+    rows: list[int] = field(default_factory=list)
+    questions: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class AnswerLists:
+    """Answers under construction, of sources that list right and wrong answers apart from each other.
+
+    The answers of a question are put into an order that depends on their texts alone, so that their places do not tell
+    which of them are right.
+    """
+
+    answers: Answers = field(default_factory=Answers)
+
+    def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
+        """Add the answers of the question in one row of the table, pairs of text and label."""
+        ordered = sorted(labelled, key=lambda one: _digest(one[0]))
+        self.answers.rows.extend([row] * len(ordered))
+        self.answers.questions.extend([row] * len(ordered))
+        self.answers.texts.extend(text for text, _ in ordered)
+        self.answers.labels.extend(label for _, label in ordered)
+
+
+def answer_table(
+    split: str, table: pa.Table, answers: Answers, *, prompts: Sequence[str], id_column: str | None
+) -> pa.Table:
+    """Return one row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
+
+    `prompts`: per row of the table. `id_column`: the column with an id per question; None for the number of its row.
+    Groups are of one split each: questions of two splits with the same id are two.
+
+    Raises:
+        BadRowError: an id is empty, or two questions have the same one.
+    """
+    given = None if id_column is None else texts_of(table, id_column)
+    if given is not None and "" in given:
+        raise bad_row(split, given.index(""), f"has no question id in column {id_column!r}; every row needs one")
+    names = _question_names(split, given, answers)
+    own = {
+        TEXT: [prompts[row] for row in answers.rows],
+        ANSWER: answers.texts,
+        LABEL: answers.labels,
+        ID: _answer_ids(names),
+        GROUP: [f"{split} {name}" for name in names],
+    }
+    carried = table.replace_schema_metadata(None).take(pa.array(answers.rows, pa.int64()))
+    others = {name: carried[name] for name in table.column_names if name not in own}
+    return pa.table({name: pa.array(values, pa.string()) for name, values in own.items()} | others)
+
+
+def with_links(table: pa.Table) -> pa.Table:
+    """Return rows of answers with the columns `LINKS`."""
+    questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
+    prompts = [
+        f"prompt {_digest(_folded(text))}" if text.strip() else one for text, one in zip(texts, questions, strict=True)
+    ]
+    answers = [
+        f"answer {_digest(_folded(text))}" if len(text.split()) >= FEWEST_LINKING_WORDS else one
+        for text, one in zip(table[ANSWER].to_pylist(), questions, strict=True)
+    ]
+    for name, values in zip(LINKS, (prompts, answers), strict=True):
+        kept = table.drop_columns([name]) if name in table.column_names else table
+        table = kept.append_column(name, pa.array(values, pa.string()))
+    return table
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -> list[str]:
+    """Return each answer's question: its own id, else the number of its row from 1."""
+    if given is None:
+        return [str(row + 1) for row in answers.rows]
+    seen: dict[str, int] = {}
+    for row, number in zip(answers.rows, answers.questions, strict=True):
+        if seen.setdefault(given[row], number) != number:
+            raise bad_row(split, row, f"has the id {quoted(given[row], SHOWN)} of another question; ids must differ")
+    return [given[row] for row in answers.rows]
+
+
+def _answer_ids(names: Sequence[str]) -> list[str]:
+    counted: dict[str, int] = {}
+    ids = []
+    for name in names:
+        counted[name] = counted.get(name, 0) + 1
+        ids.append(f"{name}/{counted[name]}")
+    return ids
+
+
+def texts_of(table: pa.Table, name: str) -> list[str]:
+    """Return each value of a column as text, "" for none."""
+    return [plain_text(value) for value in table[name].to_pylist()]
+
+
+def plain_text(value: object) -> str:
+    """Return a value as text: "" for none, whole numbers without a fraction."""
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def bad_row(split: str, row: int, what: str) -> BadRowError:
+    """Return the error about one row (from 0) of a split; `what` goes on after "row N"."""
+    return BadRowError(f"split {split!r}: row {row + 1} {what}", place=f"split {split!r}", row=row)

@@ -1,0 +1,328 @@
+"""Preferences: from a table of chosen and rejected answers to one row per answer that is right or wrong."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from aflite_assets.data.formats.answers import (
+    EQUAL,
+    RIGHT,
+    SHOWN,
+    TIE,
+    WRONG,
+    AnswerLists,
+    Answers,
+    answer_table,
+    bad_row,
+    plain_text,
+    texts_of,
+    with_links,
+)
+from aflite_assets.data.formats.conversations import (
+    UnreadableError,
+    Value,
+    answers_in,
+    as_text,
+    common_beginning,
+    layout_of,
+    texts_in_json,
+    turns_of,
+)
+from aflite_assets.data.formats.row_places import naming_lines
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import PREFERENCE_ATTRIBUTES, Layout, PreferenceSource, as_tuple
+from aflite_assets.wording import did_you_mean, quoted, quoted_list
+
+MARGIN, SUBSET, MODEL = PREFERENCE_ATTRIBUTES
+_MOST_NAMES = 30
+_LAYOUT = b"aflite.layout"
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("prompt", "question", "instruction", "query", "input", "user_prompt"),
+    "chosen": ("chosen", "chosen_response", "chosen_answer", "preferred", "preferred_response", "accepted"),
+    "rejected": ("rejected", "rejected_response", "rejected_answer", "dispreferred", "dispreferred_response"),
+    "margin": ("margin", "score_margin"),
+    "subset": ("subset", "category", "section"),
+    "chosen_model": ("chosen_model",),
+    "rejected_model": ("rejected_model",),
+}
+"""Names by which columns are found, in capital or small letters; `rejected` also with a number, as in rejected_2."""
+
+_NUMBERED = re.compile(r"_?\d+\Z")
+
+
+@dataclass(frozen=True)
+class PreferenceColumns:
+    """Which columns of a table have which meaning; None or empty for a meaning that no column has."""
+
+    prompt: str | None
+    chosen: str
+    rejected: tuple[str, ...]
+    margin: str | None
+    subset: str | None
+    chosen_model: str | None
+    rejected_model: str | None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns whose texts become the rows' own."""
+        return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
+
+
+def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return one row per answer: the columns of `answers.answer_table`, its links, and the attributes of the source.
+
+    Answers of a tie and answers equal to a chosen one have labels of `answers.DROPPED`.
+
+    Raises:
+        DataError: a column is missing, layouts are mixed, an answer is missing or an empty conversation, a margin is no
+            number, or no pair of a split has two different answers.
+    """
+    with naming_lines(tables):
+        columns = columns_of(source, tables)
+        read = _read(source, tables, columns)
+        noted = {_LAYOUT: _how_read(columns, next(iter(read.values())).layout)}
+        made = {split: _table(split, source, tables[split], columns, read[split]) for split in tables}
+        return {split: table.replace_schema_metadata(noted) for split, table in made.items()}
+
+
+def how_read(tables: Mapping[str, pa.Table]) -> str:
+    """Return a sentence on how the columns of preferences were understood; "" for tables that are no preferences."""
+    noted = {(table.schema.metadata or {}).get(_LAYOUT, b"").decode() for table in tables.values()}
+    return " ".join(sorted(noted))
+
+
+def _how_read(columns: PreferenceColumns, layout: Layout) -> str:
+    named = {"prompt": columns.prompt, "margin": columns.margin, "subset": columns.subset}
+    named |= {"models": columns.chosen_model}
+    others = "".join(f", {what} {quoted(name, SHOWN)}" for what, name in named.items() if name is not None)
+    begins = "" if layout == "texts" else "; the prompt is what all answers begin with"
+    rejected = quoted_list(columns.rejected, most=_MOST_NAMES, length=SHOWN)
+    return f"Preferences as {layout}: chosen {quoted(columns.chosen, SHOWN)}, rejected {rejected}{others}{begins}."
+
+
+def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
+    """Return by split the row of the source's table (from 0) of each row of `preference_tables`, in their order.
+
+    Raises:
+        DataError: as `preference_tables`.
+    """
+    with naming_lines(tables):
+        return {split: one.answers.rows for split, one in _read(source, tables, columns_of(source, tables)).items()}
+
+
+def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
+    """Return the columns that the source names, and those of the usual names in all tables.
+
+    Raises:
+        DataError: a named column is missing, or there is no column of chosen or of rejected answers.
+    """
+    shared = [name for name in next(iter(tables.values())).column_names if _everywhere(name, tables)]
+    found = {field: _given(getattr(source, field), field, tables) or _usual(field, shared) for field in NAMES}
+    for field in ("chosen", "rejected"):
+        if not found[field]:
+            raise DataError(
+                f"no column is named like the {field} answers (there are "
+                f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]); name it as source.{field}"
+            )
+    models = found["chosen_model"] and found["rejected_model"]
+    single = {field: names[0] if names else None for field, names in found.items() if field != "rejected"}
+    single |= {} if models else {"chosen_model": None, "rejected_model": None}
+    chosen = single.pop("chosen")
+    assert chosen is not None
+    return PreferenceColumns(chosen=chosen, rejected=found["rejected"], **single)
+
+
+def _everywhere(name: str, tables: Mapping[str, pa.Table]) -> bool:
+    return all(name in table.column_names for table in tables.values())
+
+
+def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
+    for split, table in tables.items():
+        for name in as_tuple(names or ()):
+            if name not in table.column_names:
+                known = quoted_list(table.column_names, most=_MOST_NAMES, length=SHOWN)
+                raise DataError(
+                    f"split {split!r} has no column {name!r} that source.{field} names (it has [{known}])"
+                    + (did_you_mean(name, table.column_names) or "; correct the spec")
+                )
+    return as_tuple(names or ())
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name in small letters with underscores for all other signs, as usual names are written."""
+    return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
+
+
+def _usual(field: str, columns: Sequence[str]) -> tuple[str, ...]:
+    plain = {name: plain_name(name) for name in columns}
+    if field == "rejected":
+        plain = {name: _NUMBERED.sub("", usual) for name, usual in plain.items()}
+    for wanted in NAMES[field]:
+        found = [name for name, usual in plain.items() if usual == wanted]
+        if found:
+            return tuple(found) if field == "rejected" else (found[0],)
+    return ()
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The answers of one table, the prompt of each of its rows, and how the answers are written."""
+
+    answers: Answers
+    prompts: list[str]
+    layout: Layout
+
+
+def _read(source: PreferenceSource, tables: Mapping[str, pa.Table], columns: PreferenceColumns) -> dict[str, _Read]:
+    cells = {split: list(_cells(split, table, columns, source.layout)) for split, table in tables.items()}
+    layout = source.layout or _detected(cells)
+    return {split: _read_table(split, tables[split], columns, cells[split], layout) for split in tables}
+
+
+Pair = tuple[list[Value], list[Value]]
+"""The chosen and the rejected answers of a row."""
+
+
+def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> list[object]:
+    """Return the cells of a column; if no layout is given, lists of texts that are written as JSON are read."""
+    values = table[name].to_pylist()
+    found = {row: texts for row, value in enumerate(values) if (texts := texts_in_json(value)) is not None}
+    if layout is not None or not found:
+        return values
+    if len(found) < sum(value not in (None, "") for value in values):
+        raise bad_row(
+            split,
+            min(found),
+            f"has a list of texts in column {name!r}, and other rows have a text; write all in one layout, or set "
+            "source.layout: texts to take texts as they are",
+        )
+    return [found.get(row, value) for row, value in enumerate(values)]
+
+
+def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layout | None) -> Iterator[Pair]:
+    chosen = _values(split, table, columns.chosen, layout)
+    rejected = [_values(split, table, name, layout) for name in columns.rejected]
+    for row in range(table.num_rows):
+        try:
+            pair = answers_in(chosen[row]), [one for column in rejected for one in answers_in(column[row])]
+        except UnreadableError as error:
+            raise bad_row(split, row, f"has {error}; correct it or drop the row") from error
+        for names, answers, kind in (((columns.chosen,), pair[0], "chosen"), (columns.rejected, pair[1], "rejected")):
+            if not answers:
+                alone = "" if kind == "chosen" else ", so that one answer stands alone"
+                named = quoted_list(names, most=_MOST_NAMES, length=SHOWN)
+                raise bad_row(split, row, f"has no {kind} answer in [{named}]{alone}; fill it or drop the row")
+        yield pair
+
+
+def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
+    """Return the one layout of all answers."""
+    first: tuple[Layout, str, int] | None = None
+    for split, pairs in cells.items():
+        for row, pair in enumerate(pairs):
+            for answer in (*pair[0], *pair[1]):
+                layout = layout_of(answer)
+                first = first or (layout, split, row)
+                if layout != first[0]:
+                    raise bad_row(
+                        split,
+                        row,
+                        f"has an answer written as {layout}, but row {first[2] + 1} of split {first[1]!r} one as "
+                        f"{first[0]}; write all in one layout, or set source.layout: texts to take texts as they are",
+                    )
+    return first[0] if first else "texts"
+
+
+def _read_table(
+    split: str, table: pa.Table, columns: PreferenceColumns, pairs: Sequence[Pair], layout: Layout
+) -> _Read:
+    ties = [False] * len(pairs) if columns.margin is None else _ties(split, table[columns.margin], columns.margin)
+    given = [None] * len(pairs) if columns.prompt is None else table[columns.prompt].to_pylist()
+    lists, prompts, usable = AnswerLists(), [], 0
+    for row, ((chosen, rejected), tie, prompt) in enumerate(zip(pairs, ties, given, strict=True)):
+        try:
+            common, texts = _apart([*chosen, *rejected], layout)
+            prompts.append(common or _prompt(prompt))
+        except UnreadableError as error:
+            raise bad_row(split, row, f"has {error}; correct it, drop the row, or correct source.layout") from error
+        labelled = _labelled(texts[: len(chosen)], texts[len(chosen) :], tie=tie)
+        usable += any(label == RIGHT for _, label in labelled)
+        lists.add_question(row, labelled)
+    if pairs and not usable:
+        raise bad_row(
+            split,
+            0,
+            f"is a tie or has equal answers, and so have all {len(pairs)} rows, so nothing is preferred; name the "
+            "columns as source.chosen, source.rejected and source.margin",
+        )
+    return _Read(lists.answers, prompts, layout)
+
+
+def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
+    ties = []
+    for row, value in enumerate(map(plain_text, column.to_pylist())):
+        try:
+            ties.append(bool(value.strip()) and float(value) == 0)
+        except ValueError as error:
+            raise bad_row(
+                split, row, f"has {quoted(value, SHOWN)} in column {name!r}, which is no number; correct it"
+            ) from error
+    return ties
+
+
+def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
+    """Return the common beginning of conversations as a prompt, "" for texts, and what each answer adds to it."""
+    if layout == "texts":
+        if not all(isinstance(one, str) for one in answers):
+            raise UnreadableError("a list of messages, and not a text")
+        return "", [one for one in answers if isinstance(one, str)]
+    conversations = [turns_of(one) if isinstance(one, str) else one for one in answers]
+    if layout == "messages" and any(isinstance(one, str) for one in answers):
+        raise UnreadableError("a text, and not a list of messages")
+    if not all(conversations):
+        raise UnreadableError("an answer without turns that begin with Human: and Assistant:")
+    common = common_beginning(conversations)
+    return as_text(conversations[0][:common]) if common else "", [as_text(one[common:]) for one in conversations]
+
+
+def _prompt(value: object) -> str:
+    """Return the text of a prompt, which may be a list of messages."""
+    messages: Iterable[Value] = answers_in(value) if value is not None else ()
+    return "\n\n".join(as_text(one) if isinstance(one, list) else one for one in messages)
+
+
+def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> list[tuple[str, str]]:
+    """Return every answer with its label; of equal answers the chosen one counts, if another answer is left."""
+    if tie:
+        return [(text, TIE) for text in (*chosen, *rejected)]
+    equal = [text in chosen for text in rejected]
+    right = EQUAL if all(equal) else RIGHT
+    wrong = [(text, EQUAL if same else WRONG) for text, same in zip(rejected, equal, strict=True)]
+    return [*((text, right) for text in chosen), *wrong]
+
+
+def _table(split: str, source: PreferenceSource, table: pa.Table, columns: PreferenceColumns, read: _Read) -> pa.Table:
+    left_out = {*columns.inputs, *PREFERENCE_ATTRIBUTES}
+    others = table.select([name for name in table.column_names if name not in left_out or name == source.id])
+    made = with_links(answer_table(split, others, read.answers, prompts=read.prompts, id_column=source.id))
+    for name, values in _attributes(table, columns, read.answers).items():
+        made = made.append_column(name, pa.array(values, pa.string()))
+    return made
+
+
+def _attributes(table: pa.Table, columns: PreferenceColumns, answers: Answers) -> dict[str, list[str | None]]:
+    found: dict[str, list[str | None]] = {}
+    for name, column in ((MARGIN, columns.margin), (SUBSET, columns.subset)):
+        if column is not None:
+            values = texts_of(table, column)
+            found[name] = [values[row] or None for row in answers.rows]
+    if columns.chosen_model is not None and columns.rejected_model is not None:
+        chosen, rejected = texts_of(table, columns.chosen_model), texts_of(table, columns.rejected_model)
+        found[MODEL] = [
+            (chosen if label == RIGHT else rejected)[row] or None
+            for row, label in zip(answers.rows, answers.labels, strict=True)
+        ]
+    return found

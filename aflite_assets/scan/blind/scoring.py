@@ -1,0 +1,133 @@
+"""Blind scores: every rule and model in every subset, tested against chance."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aflite_assets.data.questions import credit_by_question, guessing_credit
+from aflite_assets.diagnostics.properties.artefacts import Reason
+from aflite_assets.scan.blind.answers import BlindAnswers, blind_answers
+from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value, holm
+from aflite_assets.scan.blind.measures import measures_of
+from aflite_assets.scan.blind.models import area_under_curve, surface_features, surface_scores, word_scores
+from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, WORDS, BlindRule, BlindScores
+from aflite_assets.scan.properties.extraction import Extracted
+from aflite_assets.scan.rows import ScanRows
+
+FEWEST_QUESTIONS = 30
+"""Questions that all data need to be scored, and every subset."""
+
+MOST_SUBSETS = 50
+"""Subsets that are scored, the largest."""
+
+REPEATS = 3
+"""Draws of folds over which a model's shares are averaged."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """A rule before it is tested. `credit`: float64 of shape (questions,), mean over repeats. `decided`: bool."""
+
+    name: str
+    kind: str
+    reason: Reason | None
+    credit: np.ndarray
+    decided: np.ndarray
+    auc: float | None = None
+
+
+def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int) -> BlindScores | None:
+    """Score rules and models that pick answers without reading the question.
+
+    Args:
+        rows: the rows of all sets; those of the first are scored.
+        extracted: their properties and units.
+        seed: decides the folds of the models.
+
+    Returns:
+        None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS`.
+    """
+    answers = blind_answers(rows, extracted.units)
+    if answers is None or answers.count < FEWEST_QUESTIONS:
+        return None
+    chance = guessing_credit(answers.right, answers.questions)
+    rules = list(_rules(rows, answers, extracted, seed))
+    tested = [
+        _tested(rule, name, chosen, chance, answers.question_units)
+        for name, chosen in _subsets(answers).items()
+        for rule in rules
+    ]
+    adjusted = holm([one.p_value for one in tested])
+    found = [replace(one, p_value=p) for one, p in zip(tested, adjusted, strict=True)]
+    ordered = sorted(found, key=lambda one: (one.subset != ALL_SUBSETS, one.chance - one.found))
+    return BlindScores(answers.count, float(chance.mean()), tuple(ordered))
+
+
+def _subsets(answers: BlindAnswers) -> dict[str, np.ndarray]:
+    """Return the questions of each subset, bool, that of all first."""
+    values = np.array([value or "" for value in answers.subsets], dtype=object)
+    names, counts = np.unique(values.astype(str), return_counts=True)
+    large = [name for name in names[np.argsort(-counts, kind="stable")].tolist() if name][:MOST_SUBSETS]
+    parts = {name: values == name for name in large if (values == name).sum() >= FEWEST_QUESTIONS}
+    everything = {ALL_SUBSETS: np.ones(answers.count, dtype=bool)}
+    return everything if len(names) < 2 else everything | parts
+
+
+def _rules(rows: ScanRows, answers: BlindAnswers, extracted: Extracted, seed: int) -> Iterator[_Rule]:
+    asked, given = ([texts[row] or "" for row in answers.positions.tolist()] for texts in rows.texts.values())
+    measures = measures_of(answers, asked, given)
+    for one in measures:
+        for name, scores in ((one.most, one.values), (one.least, -one.values)):
+            credit, decided = _picked(scores, answers)
+            yield _Rule(name, one.kind, one.reason, credit, decided)
+    features = surface_features(answers, measures, extracted.properties)
+    draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
+    surface = [surface_scores(features, answers, rng=rng) for rng in draws]
+    yield from _model("all surface properties together", SURFACE, [one for one in surface if one is not None], answers)
+    words = word_scores(given, answers, draws=draws)
+    yield from _model("the words of the answers", WORDS, words, answers)
+
+
+def _picked(scores: np.ndarray, answers: BlindAnswers) -> tuple[np.ndarray, np.ndarray]:
+    """Return the credit of each question, and whether fewer than all of its answers are picked."""
+    highest = np.full(answers.count, -np.inf)
+    np.maximum.at(highest, answers.questions, scores)
+    lower = np.bincount(answers.questions, scores < highest[answers.questions], minlength=answers.count)
+    return credit_by_question(scores, answers.right, answers.questions), lower > 0
+
+
+def _model(name: str, kind: str, scores: Sequence[np.ndarray], answers: BlindAnswers) -> Iterator[_Rule]:
+    """Yield a model as a rule, if there are scores of at least one draw."""
+    if not scores:
+        return
+    picked = [_picked(one, answers) for one in scores]
+    credit = np.mean([one for one, _ in picked], axis=0)
+    decided = np.any([one for _, one in picked], axis=0)
+    auc = float(np.mean([area_under_curve(one, answers.right) for one in scores]))
+    yield _Rule(name, kind, None, credit, decided, auc)
+
+
+def _tested(rule: _Rule, subset: str, chosen: np.ndarray, chance: np.ndarray, units: np.ndarray) -> BlindRule:
+    """Test a rule on the chosen questions; the p-value counts those alone in which it decides."""
+    credit, decided = rule.credit[chosen], chosen & rule.decided
+    found = float(credit.mean())
+    low, high = exact_interval(found, effective_count(credit, units[chosen]))
+    p_value = 1.0
+    if decided.any():
+        own = rule.credit[decided]
+        p_value = exact_p_value(float(own.mean()), effective_count(own, units[decided]), float(chance[decided].mean()))
+    return BlindRule(
+        subset=subset,
+        name=rule.name,
+        kind=rule.kind,
+        reason=rule.reason,
+        questions=int(chosen.sum()),
+        found=found,
+        low=low,
+        high=high,
+        chance=float(chance[chosen].mean()),
+        decided=float(rule.decided[chosen].mean()),
+        p_value=p_value,
+        auc=rule.auc if subset == ALL_SUBSETS else None,
+    )

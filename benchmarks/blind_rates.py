@@ -1,0 +1,132 @@
+"""How often a planted cue in pairs is named without the question, and how often one is named that is not there.
+
+`python -m benchmarks.blind_rates FILE KIND --draws 60` reads a file of pairs as `aflite scan` does. In each draw
+every pair gets a new right answer by the toss of a coin, and one cue is planted. It prints one line of JSON: the draws,
+those in which the cue's rule is surely above chance (listed) and by 5 points (named), and those in which any rule or
+model is named, and any artefact.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
+from aflite_assets.scan.blind.records import ALL_SUBSETS
+from aflite_assets.scan.blind.scoring import blind_scores
+from aflite_assets.scan.properties.extraction import extract
+from aflite_assets.scan.rows import ScanRows
+
+Plant = Callable[[ScanRows, np.random.Generator], ScanRows]
+
+
+def _answers(rows: ScanRows) -> list[str]:
+    return [text or "" for text in [*rows.texts.values()][1]]
+
+
+def _labelled(rows: ScanRows, first: np.ndarray) -> ScanRows:
+    """Return the pairs with the first answer right where `first`, bool of shape (pairs,), says so."""
+    right = np.column_stack([first, ~first]).reshape(-1)
+    names = rows.label_names
+    return replace(rows, labels=np.where(right, names.index("right"), names.index("wrong")))
+
+
+def at_random(rows: ScanRows, rng: np.random.Generator) -> ScanRows:
+    """Return the pairs with a right answer by the toss of a coin."""
+    return _labelled(rows, rng.random(len(rows) // 2) < 0.5)
+
+
+def longer(share: float) -> Plant:
+    """Return what makes the longer answer right in this share of the pairs."""
+
+    def plant(rows: ScanRows, rng: np.random.Generator) -> ScanRows:
+        lengths = np.array([len(text) for text in _answers(rows)]).reshape(-1, 2)
+        told = rng.random(len(lengths)) < share
+        return _labelled(rows, (lengths[:, 0] > lengths[:, 1]) == told)
+
+    return plant
+
+
+def marked(mark: str, share: float) -> Plant:
+    """Return what writes a mark before the right answer of this share of the pairs."""
+
+    def plant(rows: ScanRows, rng: np.random.Generator) -> ScanRows:
+        rows = at_random(rows, rng)
+        name = [*rows.texts][1]
+        right = rows.labels == rows.label_names.index("right")
+        has = right & (rng.random(len(rows)) < share)
+        texts = [f"{mark}{text}" if own else text for text, own in zip(_answers(rows), has, strict=True)]
+        return replace(rows, texts={**rows.texts, name: texts})
+
+    return plant
+
+
+def first_right(share: float) -> Plant:
+    """Return what puts the right answer first in this share of the pairs, in a source that lists answers."""
+
+    def plant(rows: ScanRows, rng: np.random.Generator) -> ScanRows:
+        return replace(_labelled(rows, rng.random(len(rows) // 2) < share), answers_listed=True)
+
+    return plant
+
+
+KINDS: Mapping[str, tuple[str, Plant]] = {
+    "nothing": ("", at_random),
+    "longer_55": ("the longest answer", longer(0.55)),
+    "longer_60": ("the longest answer", longer(0.60)),
+    "longer_75": ("the longest answer", longer(0.75)),
+    "markup_10": ("the most markup", marked("**Answer** ", 0.10)),
+    "markup_30": ("the most markup", marked("**Answer** ", 0.30)),
+    "blank_10": ("the most blanks at its ends", marked(" ", 0.10)),
+    "blank_30": ("the most blanks at its ends", marked(" ", 0.30)),
+    "first_60": ("the first answer", first_right(0.60)),
+}
+"""By kind the name of the rule that should be named, and what plants the cue."""
+
+
+def pairs_of(path: Path) -> ScanRows:
+    """Return the pairs of a file, those of exactly two answers.
+
+    Raises:
+        DataError: the file is no file of pairs.
+    """
+    rows = read_bare(path, Roles()).rows
+    codes = rows.question_codes
+    assert codes is not None, f"{path} holds no questions; give a file of preferences or of questions with two answers"
+    known = rows.labels >= 0
+    pairs = np.bincount(codes[known], minlength=int(codes.max()) + 1) == 2
+    return rows.taken(np.flatnonzero(known & pairs[codes]))
+
+
+def rates(rows: ScanRows, kind: str, draws: int) -> dict[str, object]:
+    """Return how often the planted rule was listed and named, and any rule or model, and any artefact, was named."""
+    rule, plant = KINDS[kind]
+    found = np.zeros((draws, 4), dtype=bool)
+    for draw in range(draws):
+        drawn = plant(rows, np.random.default_rng([draw, len(rows)]))
+        scores = blind_scores(drawn, extract(drawn, fewest=30, threads=1), seed=draw)
+        assert scores is not None
+        named = {one.name for one in scores.named if one.subset == ALL_SUBSETS}
+        listed = {one.name for one in scores.sure if one.subset == ALL_SUBSETS}
+        found[draw] = rule in listed, rule in named, bool(scores.named), scores.has_artefact
+    names = ("rule_listed", "rule_named", "any_named", "artefact_named")
+    counts = dict(zip(names, found.sum(axis=0).tolist(), strict=True))
+    return {"kind": kind, "pairs": len(rows) // 2, "draws": draws, **counts}
+
+
+def main() -> None:
+    """Print the rates of one kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("kind", choices=[*KINDS])
+    parser.add_argument("--draws", type=int, default=60)
+    options = parser.parse_args()
+    sys.stdout.write(json.dumps(rates(pairs_of(options.file), options.kind, options.draws)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

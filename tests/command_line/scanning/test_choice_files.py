@@ -1,0 +1,222 @@
+"""`aflite scan` on bare files of preferences and questions: what is detected, said, and refused."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.command_line.main import main
+from aflite_assets.command_line.scanning.bare_files import Roles, read_bare
+from aflite_assets.scan.rows import ScanRows
+
+Scan = Callable[..., tuple[int, str, str]]
+WORDS = [f"w{number}" for number in range(300)]
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+
+
+@pytest.fixture
+def scan(capsys: pytest.CaptureFixture[str]) -> Scan:
+    """Runs the command and returns its exit code, output and errors."""
+
+    def run(path: Path, *options: str) -> tuple[int, str, str]:
+        code = main(["scan", str(path), *options])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def _pairs(count: int, *, longer: float, seed: int = 0, subset: str = "chat") -> list[dict[str, Any]]:
+    """Preferences of random words; of a share the chosen answer is the longer one."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(count):
+        short, long = (" ".join(rng.choice(WORDS, size)) for size in (7, 9))
+        chosen, rejected = (long, short) if rng.random() < longer else (short, long)
+        rows.append({"prompt": f"prompt {number}", "chosen": chosen, "rejected": rejected, "subset": subset})
+    return rows
+
+
+def _jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def _read(path: Path, **roles: Any) -> tuple[ScanRows, str]:
+    read = read_bare(path, Roles(**roles))
+    return read.rows, " ".join(read.understood)
+
+
+def test_a_file_of_preferences_is_scanned_without_any_option(tmp_path: Path, scan: Scan) -> None:
+    file = _jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.75))
+    code, out, err = scan(file)
+    assert (code, err) == (0, "")  # length may be the task, so it is a candidate
+    assert out.startswith("Without the question 7")
+    assert "of the right answers are found (chance 50 %) by " in out.splitlines()[0]
+    assert "Preferences as texts: chosen 'chosen', rejected 'rejected', prompt 'prompt', subset 'subset'." in out
+    assert "the longest answer" in out
+    assert "aflite fix" not in out
+    assert "400 questions read." in out
+
+
+def test_json_holds_every_rule_with_its_interval(tmp_path: Path, scan: Scan) -> None:
+    code, out, _ = scan(_jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.75)), "--json")
+    blind = json.loads(out)["blind"]
+    rule = next(one for one in blind["rules"] if one["name"] == "the longest answer")
+    assert (code, blind["questions"], blind["chance"]) == (0, 400, 0.5)
+    assert rule["found"] == pytest.approx(0.75, abs=0.06)
+    assert rule["low"] < rule["found"] < rule["high"]
+    assert (rule["named"], rule["nature"], rule["decided"]) == (True, "candidate", 1.0)
+
+
+def test_a_mark_before_right_answers_is_an_artefact_on_the_page_and_in_the_exit_code(
+    tmp_path: Path, scan: Scan
+) -> None:
+    rows = _pairs(400, longer=0.5, subset=HOSTILE) + _pairs(400, longer=0.5, seed=1)
+    for row in rows[:300]:
+        row["chosen"] = f"**Sure** {row['chosen']}"
+    code, out, _ = scan(_jsonl(tmp_path / "p.jsonl", rows), "--html", str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text()
+    assert code == 1
+    assert "the most markup" in out
+    assert "\x1b" not in out + page
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "Right answers found without the question" in page
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            {"Question": "q", "Best Answer": "a", "Best Incorrect Answer": "b", "Category": "c"},
+            "question 'Question', right 'Best Answer', wrong 'Best Incorrect Answer'; parts by 'Category'.",
+        ),
+        (
+            {"question": "q", "choices": ["a", "b"], "answer": 0},
+            "question 'question', answers 'choices', right one 'ans",
+        ),
+        ({"question": "q", "options": ["b", "a"], "label": "B"}, "answers 'options', right one 'label'."),
+        ({"question": "q", "A": "a", "B": "b", "key": "A"}, "answers 'A', 'B', right one 'key'."),
+        (
+            {"stem": "q", "option_1": "a", "option_2": "b", "answer": "option_1"},
+            "answers 'option_1', 'option_2', right",
+        ),
+        (
+            {"question": "q", "correct_answer": "a", "distractor1": "b", "distractor2": "c"},
+            "right 'correct_answer', wrong 'distractor1', 'distractor2'.",
+        ),
+        (
+            {"question": "q", "correct_answers": ["a", "d"], "incorrect_answers": ["b"]},
+            "right 'correct_answers', wrong",
+        ),
+    ],
+)
+def test_columns_of_questions_are_found_by_their_names(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    rows, understood = _read(_jsonl(tmp_path / "q.jsonl", [row, {**row, next(iter(row)): "r"}]))
+    assert rows.answers
+    assert said in understood
+    answers = dict(zip([*rows.texts.values()][1], rows.labels, strict=True))
+    assert (answers["a"], answers["b"]) == (rows.label_names.index("right"), rows.label_names.index("wrong"))
+
+
+def test_answers_that_one_text_joins_are_not_taken_for_one_answer(tmp_path: Path, scan: Scan) -> None:
+    row = {"question": "q", "correct_answers": "a; b", "incorrect_answers": "c; d"}
+    code, _, err = scan(_jsonl(tmp_path / "q.jsonl", [row, row]))
+    assert code == 2
+    assert "has no column 'label'" in err
+
+
+def test_options_with_letters_in_a_struct_are_read(tmp_path: Path) -> None:
+    choices = {"text": ["a", "b", "c"], "label": ["A", "B", "C"]}
+    pq.write_table(
+        pa.Table.from_pylist([{"question": "q", "choices": choices, "answerKey": "C"}]), tmp_path / "q.parquet"
+    )
+    rows, _ = _read(tmp_path / "q.parquet")
+    assert [rows.label_names[label] for label in rows.labels] == ["wrong", "wrong", "right"]
+
+
+def test_a_label_or_text_that_is_named_makes_it_an_ordinary_table(tmp_path: Path) -> None:
+    row = {"prompt": "p q r s", "chosen": "a", "rejected": "b", "label": "x"}
+    file = _jsonl(tmp_path / "p.jsonl", [row, {**row, "label": "y"}])
+    assert _read(file)[0].answers
+    assert not _read(file, label="label")[0].answers
+
+
+def test_a_group_column_joins_the_questions_of_an_author(tmp_path: Path) -> None:
+    file = _jsonl(
+        tmp_path / "p.jsonl", [{**row, "author": number % 3} for number, row in enumerate(_pairs(9, longer=1))]
+    )
+    rows, _ = _read(file, group="author")
+    assert rows.groups is not None
+    assert rows.questions is not None
+    assert (len(np.unique(rows.groups)), len(np.unique(rows.questions))) == (3, 9)
+
+
+def test_ties_are_left_out_and_said(tmp_path: Path) -> None:
+    rows = [{**row, "margin": float(number > 2)} for number, row in enumerate(_pairs(40, longer=1))]
+    scanned, understood = _read(_jsonl(tmp_path / "p.jsonl", rows))
+    assert int((scanned.labels < 0).sum()) == 6
+    assert "37 questions read. 6 answers of ties, or equal to a right answer, left out." in understood
+
+
+def test_a_bad_row_and_a_compressed_file_are_refused_with_what_to_do(tmp_path: Path, scan: Scan) -> None:
+    rows = _pairs(3, longer=1)
+    rows[1]["chosen"] = None
+    code, _, err = scan(_jsonl(tmp_path / "p.jsonl", rows))
+    assert code == 2
+    assert "row 2 has no chosen answer in ['chosen']; fill it or drop the row" in err
+    assert "p.jsonl'" in err
+    (tmp_path / "p.jsonl.gz").write_bytes(b"")
+    assert "decompress it first: gunzip -k p.jsonl.gz" in scan(tmp_path / "p.jsonl.gz")[2]
+
+
+def test_answers_of_questions_are_not_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.9))
+    code = main(["fix", str(file), "--cue", "1", "--to", str(tmp_path / "new")])
+    assert code == 2
+    assert "holds answers of questions, which are not written back" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def _real(example_data: Path, name: str) -> Path:
+    """A file of the example data; skips where it is absent."""
+    file = example_data / name
+    if not file.is_file():
+        pytest.skip(f"no {name} in the example data")
+    return file
+
+
+def _overall(out: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(out)["blind"]["rules"] if one["subset"] == ""}
+
+
+def test_the_published_surface_signal_of_truthful_answers_is_recovered(example_data: Path, scan: Scan) -> None:
+    code, out, _ = scan(_real(example_data, "truthfulqa_pairs/truthfulqa_pairs.csv"), "--json")
+    rules = _overall(out)
+    surface = rules["all surface properties together"]
+    assert code == 0
+    assert surface["auc"] > 0.716  # Namjoo and Phillips (2026), all pairs
+    assert surface["found"] == pytest.approx(0.78, abs=0.02)
+    named = {name for name, one in rules.items() if one["named"] and one["nature"] == "candidate"}
+    assert named == {"the most negations", "the longest answer"}
+
+
+def test_the_shorter_answer_of_harmless_transcripts_is_preferred_by_a_little(
+    example_data: Path, scan: Scan, tmp_path: Path
+) -> None:
+    file = tmp_path / "harmless.jsonl"
+    file.write_bytes(gzip.decompress(_real(example_data, "preferences/harmless_base_test.jsonl.gz").read_bytes()))
+    code, out, _ = scan(file, "--json")
+    rules = _overall(out)
+    assert code == 0
+    assert json.loads(out)["blind"]["questions"] == 2_312
+    assert rules["the shortest answer"]["found"] == pytest.approx(0.554, abs=0.002)
+    assert not rules["the shortest answer"]["named"]
+    assert rules["all surface properties together"]["found"] == pytest.approx(0.605, abs=0.02)

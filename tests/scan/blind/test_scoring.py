@@ -1,0 +1,148 @@
+"""Planted cues in pairs and questions are found against chance; data without a cue show none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
+from aflite_assets.scan.blind.scoring import blind_scores
+from aflite_assets.scan.cues import ScanResult
+from aflite_assets.scan.properties.extraction import extract
+from aflite_assets.scan.rows import ScanRows, TableColumn
+from aflite_assets.scan.scan import ScanSettings, scan_rows
+from aflite_assets.scan.sentences import blind_sentence, headline
+
+WORDS = [f"w{number}" for number in range(400)]
+
+
+def _questions(
+    count: int, *, answers: int = 2, seed: int = 0, longer: float = 0.5, marked: float = 0.0, listed: bool = True
+) -> ScanRows:
+    """Questions of random words; of a share the right answer is the longest, of a share it ends in a bold word."""
+    rng = np.random.default_rng(seed)
+    texts, labels, questions = [], [], []
+    for question in range(count):
+        sizes = rng.permutation(np.arange(6, 6 + answers))
+        right = int(
+            sizes.argmax() if rng.random() < (longer - 1 / answers) / (1 - 1 / answers) else rng.integers(answers)
+        )
+        for place, size in enumerate(sizes.tolist()):
+            text = " ".join(rng.choice(WORDS, size))
+            texts.append(f"{text} **yes**" if place == right and rng.random() < marked else text)
+            labels.append(0 if place == right else 1)
+            questions.append(question)
+    asked = [f"{WORDS[question % 400]} {question}" for question in questions]
+    rows = len(texts)
+    return ScanRows(
+        labels=np.array(labels),
+        label_names=("right", "wrong"),
+        sets=np.zeros(rows, np.int64),
+        set_names=("train",),
+        order=np.arange(rows, dtype=np.float64),
+        groups=np.array(questions),
+        texts={"question": asked, "answer": texts},
+        answers=True,
+        answers_listed=listed,
+    )
+
+
+def _scores(rows: ScanRows) -> BlindScores:
+    found = blind_scores(rows, extract(rows, fewest=30, threads=1), seed=0)
+    assert found is not None
+    return found
+
+
+def _rule(scores: BlindScores, name: str, subset: str = ALL_SUBSETS) -> BlindRule:
+    return next(one for one in scores.rules if (one.name, one.subset) == (name, subset))
+
+
+def test_a_longer_right_answer_is_named_with_its_share_and_interval() -> None:
+    scores = _scores(_questions(1_000, longer=0.65))
+    rule = _rule(scores, "the longest answer")
+    assert (scores.questions, scores.chance) == (1_000, 0.5)
+    assert rule.found == pytest.approx(0.65, abs=0.05)
+    assert rule.low < rule.found < rule.high
+    assert rule.high - rule.low == pytest.approx(0.06, abs=0.01)
+    assert rule.is_named
+    assert not rule.is_artefact
+    assert _rule(scores, "the shortest answer").found == pytest.approx(1 - rule.found)
+    assert _rule(scores, "all surface properties together").found == pytest.approx(rule.found, abs=0.05)
+    assert not scores.has_artefact
+
+
+def test_markup_of_a_share_of_right_answers_is_an_artefact_that_decides_few_questions() -> None:
+    result = scan_rows(_questions(800, marked=0.3), settings=ScanSettings(), seed=0)
+    assert result.blind is not None
+    rule = _rule(result.blind, "the most markup")
+    assert rule.decided == pytest.approx(0.3, abs=0.05)
+    assert rule.found == pytest.approx(0.5 + rule.decided / 2)
+    assert rule.is_artefact
+    assert result.verdict == "artefact"
+
+
+def test_four_answers_have_a_chance_of_a_quarter() -> None:
+    scores = _scores(_questions(600, answers=4, longer=0.6))
+    assert scores.chance == 0.25
+    rule = _rule(scores, "the longest answer")
+    assert rule.found == pytest.approx(0.6, abs=0.07)
+    assert rule.is_named
+    assert blind_sentence(scores).startswith("Without the question ")
+    assert "(chance 25 %)" in blind_sentence(scores)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_a_cue_no_rule_is_named(seed: int) -> None:
+    scores = _scores(_questions(400, seed=seed, answers=3, longer=1 / 3))
+    assert scores.named == ()
+    assert blind_sentence(scores) == (
+        "Without the question no rule or model surely finds 5 points more right answers than chance; chance 33 %, 400 "
+        "questions."
+    )
+
+
+def test_a_rule_of_one_part_is_named_there_alone() -> None:
+    first, second = _questions(500, seed=1, longer=0.9), _questions(1_500, seed=2)
+    parts = ["<b>chat"] * len(first) + ["math"] * len(second)
+    groups = np.concatenate([first.groups, second.groups + 10_000])  # type: ignore[operator]
+    texts = {name: [*first.texts[name], *second.texts[name]] for name in first.texts}
+    labels, sets = np.concatenate([first.labels, second.labels]), np.zeros(len(parts), np.int64)
+    rows = replace(
+        first, labels=labels, sets=sets, order=np.arange(len(parts), dtype=float), groups=groups, texts=texts
+    )
+    scores = _scores(replace(rows, subset="part", columns={"part": TableColumn("attribute", parts)}))
+    assert _rule(scores, "the longest answer", "<b>chat").is_named
+    assert _rule(scores, "the longest answer", "<b>chat").questions == 500
+    assert not _rule(scores, "the longest answer", "math").is_sure
+    assert {one.subset for one in scores.rules} == {ALL_SUBSETS, "<b>chat", "math"}
+
+
+def test_rules_of_position_are_left_out_where_the_source_lists_no_order() -> None:
+    names = {one.name for one in _scores(_questions(60, listed=False)).rules}
+    assert "the first answer" not in names
+    assert "the first answer" in {one.name for one in _scores(_questions(60)).rules}
+
+
+def test_questions_of_one_group_widen_the_interval() -> None:
+    rows = _questions(400, longer=0.8)
+    assert rows.groups is not None
+    grouped = _rule(_scores(replace(rows, groups=rows.groups // 100, questions=rows.groups)), "the longest answer")
+    alone = _rule(_scores(rows), "the longest answer")
+    assert grouped.found == alone.found
+    assert grouped.high - grouped.low >= alone.high - alone.low
+
+
+def test_few_questions_and_rows_that_are_no_answers_have_no_scores() -> None:
+    few = _questions(29)
+    assert blind_scores(few, extract(few, fewest=30, threads=1), seed=0) is None
+    plain = replace(_questions(60), answers=False)
+    assert blind_scores(plain, extract(plain, fewest=30, threads=1), seed=0) is None
+
+
+def test_forty_pairs_are_enough_for_rules_though_not_for_classes() -> None:
+    result: ScanResult = scan_rows(_questions(40, longer=1.0), settings=ScanSettings(), seed=0)
+    assert not result.tests_classes
+    assert result.can_tell
+    assert result.verdict == "candidates"
+    assert headline(result).startswith("Without the question 100 % of the right answers are found (chance 50 %) by ")
+    assert headline(result).endswith("; 40 questions.")

@@ -1,0 +1,85 @@
+"""Preferences from a file to accuracy by pair: pairs of one prompt are one group, and the scan scores them blind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.results import ResultStore, StoredResult
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.data.cue_scan import read_scan
+from aflite_assets.stages.pipeline import run_pipeline
+from tests.small_datasets import LINEAR, SMALL_TRANSFORMER
+
+TRAIN, TEST = 120, 40
+WORDS = [f"word{number}" for number in range(200)]
+
+
+def _pairs(count: int, seed: int) -> list[dict[str, Any]]:
+    """Two pairs per prompt; the chosen answer says yes and is the longer one. The last pair is a tie."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number in range(count):
+        short, long = (" ".join(rng.choice(WORDS, size)) for size in (6, 9))
+        prompt = f"is it {seed} {WORDS[number // 2]}"
+        rows.append({"prompt": prompt, "chosen": f"yes {long}", "rejected": f"no {short}", "margin": 1, "subset": "a"})
+    return [*rows, {**rows[-1], "prompt": f"a tie {seed}", "margin": 0}]
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
+    folder = tmp_path_factory.mktemp("preferences")
+    splits = {}
+    for split, count, seed in (("train", TRAIN, 0), ("test", TEST, 1)):
+        splits[split] = str(folder / f"{split}.jsonl")
+        Path(splits[split]).write_text("\n".join(map(json.dumps, _pairs(count, seed))))
+    content = {
+        "name": "pairs",
+        "source": {"format": "preference", "table": {"format": "jsonl", "splits": splits}},
+        "warmup": {"size": 40},
+        "representations": {"small": SMALL_TRANSFORMER},
+        "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
+        "evaluators": LINEAR,
+        "seeds": [0],
+    }
+    return run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
+
+
+def test_pairs_of_one_prompt_are_one_group_and_ties_are_dropped(walk: dict[str, StoredResult]) -> None:
+    result = walk["raw_dataset"].result
+    raw = load_examples(result.path)
+    assert raw.groups is not None
+    assert raw.questions is not None
+    assert len(np.unique(raw.questions)) == TRAIN + TEST
+    assert len(np.unique(raw.groups)) == (TRAIN + TEST) // 2
+    assert result.summary["dropped_answers"] == {"train": {"tie": 2}, "test": {"tie": 2}}
+    assert set(raw.table["attribute.subset"].to_pylist()) == {"a"}
+
+
+def test_accuracy_is_by_pair(walk: dict[str, StoredResult]) -> None:
+    scores = pq.read_table(walk["analysis"].result.file("tables/accuracies.parquet")).to_pylist()
+    full = [one for one in scores if (one["train_set"], one["test_set"], one["tested_on"]) == ("full", "test", "full")]
+    assert {one["test_rows"] for one in full} == {TEST}
+    assert all(one["accuracy"] > 0.8 for one in full)  # yes and no tell every pair
+
+
+def test_pairs_of_one_prompt_leave_the_filter_together(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet"))
+    kept = np.isin(raw.row_ids, rows.filter(rows["kept"])["row_id"].to_numpy())
+    pooled = np.isin(raw.row_ids, rows["row_id"].to_numpy())
+    assert raw.groups is not None
+    assert all(len(set(kept[pooled & (raw.groups == group)].tolist())) < 2 for group in np.unique(raw.groups))
+
+
+def test_the_scan_scores_the_pairs_without_the_prompt(walk: dict[str, StoredResult]) -> None:
+    blind = read_scan(walk["cue_scan"].result).blind
+    assert blind is not None
+    assert (blind.questions, blind.chance) == (TRAIN, 0.5)
+    (longest,) = (one for one in blind.rules if one.name == "the longest answer")
+    assert longest.found == 1.0
+    assert longest.is_named

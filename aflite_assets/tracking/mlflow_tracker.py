@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 DATA_VERSION_TAG = "dagster/data_version"
 
+KIND_TAG = "mlflow.experimentKind"
+_KIND = "custom_model_development"
+"""The kind of an experiment that MLflow's pages open on its runs; without one they open on traces."""
+
 _SHORT = 8
 """Digits of a key in a run's name; the tag `aflite.key` has all."""
 
@@ -59,9 +63,9 @@ class MlflowTracker:
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
-        """The run of one asset, partition and result key, named after the three and the day (UTC) it began.
+        """The run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
 
-        A second call, also from another process, continues the first one's run: a retry after a failure
+        The name begins with what differs within an experiment, because MLflow's lists cut names. A second call, also from another process, continues the first one's run: a retry after a failure
         shows as one run. It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
 
         Raises:
@@ -74,7 +78,7 @@ class MlflowTracker:
             "dagster/asset_key": asset,
             "dagster/partition": partition,
         }
-        name = f"{partition} {asset} {key[:_SHORT]} {datetime.now(UTC):%Y-%m-%d}"
+        name = f"{asset} {key[:_SHORT]} {datetime.now(UTC):%Y-%m-%d} {partition}"
         identity = digest_of("run", asset, partition, key)
         experiment_id = self._experiment(f"aflite/{partition}")
         with open_run(self.session, experiment_id, name, identity=identity, tags={**tags, **self.tags}) as run:
@@ -104,6 +108,8 @@ class MlflowTracker:
             experiment = client.get_experiment_by_name(name) or self._create_experiment(name)
             if experiment.lifecycle_stage == "deleted":
                 client.restore_experiment(experiment.experiment_id)
+            if KIND_TAG not in experiment.tags:
+                client.set_experiment_tag(experiment.experiment_id, KIND_TAG, _KIND)
             return str(experiment.experiment_id)
 
     def _create_experiment(self, name: str) -> "Experiment":

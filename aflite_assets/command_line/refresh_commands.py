@@ -463,10 +463,11 @@ def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack
         def progress(stage: str) -> Progress:
             return lines
 
+    refresh = uuid.uuid4().hex[:12]
     return RefreshContext(
         store,
-        run=f"refresh-{uuid.uuid4().hex[:12]}",
-        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home()),
+        run=f"refresh-{refresh}",
+        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home(), refresh=refresh),
         device=DeviceSettings(options.device),
         progress=progress,
     )

@@ -137,7 +137,7 @@ def test_each_dataset_has_its_experiment(tracker: MlflowTracker, runs_of: RunsOf
     assert len(runs_of("aflite/snli")) == len(runs_of("aflite/qnli")) == 1
 
 
-def test_an_experiment_opens_on_its_runs(tracker: MlflowTracker, client: MlflowClient) -> None:
+def test_an_experiment_is_of_the_kind_that_trains_models(tracker: MlflowTracker, client: MlflowClient) -> None:
     with tracker.run("embeddings", "snli", "k1") as run:
         pass
     assert client.get_experiment(run.experiment_id).tags["mlflow.experimentKind"] == "custom_model_development"

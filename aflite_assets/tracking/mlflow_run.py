@@ -7,7 +7,7 @@ land in the wrong experiment unless they are set in the right order.
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +73,22 @@ class MlflowRun:
         NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat
         them as numbers, and a number that does not exist is better missing.
         """
+        self._log_points((name, value, step or 0) for name, value in metrics.items())
+
+    def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
+        """Keep each name's values at `first_step` and the steps after it, in as few requests as MLflow takes."""
+        self._log_points(
+            (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
+        )
+
+    def _log_points(self, named: Iterable[tuple[str, float, int]]) -> None:
+        """Log (name, value, step); values that are not finite are left out."""
         from mlflow.entities import Metric
 
         now = time.time_ns() // 1_000_000
         points = [
-            Metric(values.accepted_name(name), float(value), now, step or 0)
-            for name, value in metrics.items()
+            Metric(values.accepted_name(name), float(value), now, step)
+            for name, value, step in named
             if math.isfinite(value)
         ]
         with self.session.errors():

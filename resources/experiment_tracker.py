@@ -26,11 +26,14 @@ class ExperimentTracker(dg.ConfigurableResource):
     home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
     enabled: bool = Field(default=True, description="whether anything is tracked at all")
     _run_id: str | None = PrivateAttr(default=None)
+    _first_run_id: str | None = PrivateAttr(default=None)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Note which Dagster run this is, for the tags of MLflow's runs; refuse wrong addresses before any work."""
         check_addresses()
         self._run_id = context.run.run_id if context.run else None
+        # A run's retries belong to the refresh that the first one began.
+        self._first_run_id = (context.run.root_run_id or context.run.run_id) if context.run else None
 
     def open(self) -> Tracker:
         """The tracker itself, which knows no Dagster."""
@@ -38,7 +41,7 @@ class ExperimentTracker(dg.ConfigurableResource):
             return NullTracker()
         uri = self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or None
         home = Path(self.home).absolute() if self.home else aflite_home()
-        return MlflowTracker(uri, home, tags=self._tags())
+        return MlflowTracker(uri, home, tags=self._tags(), refresh=self._first_run_id)
 
     def _tags(self) -> dict[str, str]:
         if self._run_id is None:

@@ -112,6 +112,7 @@ class Tick:
             else:
                 spec = registry[name]
                 self._note_look(plan)
+                self._note_cancelled(plan)
                 watched = watch(spec, plan)
                 marks[name] = watched.mark or seen.get(name, "")
                 event = event_of(self.instance, watched, seen.get(name, ""))
@@ -128,6 +129,31 @@ class Tick:
     def _note_look(self, plan: DatasetPlan) -> None:
         stale = tuple(stage.stage for stage in plan.stages if not stage.current)
         self._state.note_look(plan.dataset, now=self.now, stale=stale)
+
+    def _note_cancelled(self, plan: DatasetPlan) -> None:
+        """Record which keys a cancelled run leaves; forget them once a person has started the dataset.
+
+        A key that the run was not about is not left. Keys of stages that it did not reach are those of now.
+        """
+        name, run = plan.dataset, self._runs.cancelled(plan.dataset)
+        if run is None:
+            return
+        latest = self._runs.latest(name)
+        is_latest = latest is not None and latest.run_id == run.run_id
+        if self._state.cancelled_run(name) != run.run_id:
+            self._state.note_cancelled(name, self._keys_left(plan, run) if is_latest else {}, run=run.run_id)
+        if latest is not None and not is_latest and REFRESH_TAG not in latest.tags:
+            self._state.forget_cancelled(name)
+
+    def _keys_left(self, plan: DatasetPlan, run: dg.DagsterRun) -> dict[str, str]:
+        selected = run.asset_selection
+        tried = self._state.keys_tried(plan.dataset, run=run.tags.get(REFRESH_TAG, ""))
+        return {
+            stage.stage: stage.key or ""
+            for stage in plan.stale
+            if (selected is None or dg.AssetKey(stage.stage) in selected)
+            and tried.get(stage.stage, stage.key) == stage.key
+        }
 
     def _report_given_up(self, due: Due) -> Iterator[Event]:
         """Report each stage that was given up, once."""

@@ -5,6 +5,9 @@ import dagster as dg
 RETRY_SECONDS = 300.0
 """Seconds after a failure within which Dagster may still start the retry that it announced."""
 
+MOST_CANCELLED = 1_000
+"""Cancelled runs, the newest ones, that are looked at."""
+
 _UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -34,6 +37,11 @@ class RunsOfDatasets:
             if _PARTITION in run.tags
         }
         self._latest: dict[str, str | None] = {}
+        self._cancelled: dict[str, dg.DagsterRun] = {}
+        cancelled = dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELED])
+        for run in instance.get_runs(cancelled, limit=MOST_CANCELLED):  # the newest first
+            if _PARTITION in run.tags:
+                self._cancelled.setdefault(run.tags[_PARTITION], run)
 
     def in_progress(self, dataset: str, *, now: float) -> str | None:
         """The run that is under way, about to start, or was under way at construction, in words; None if there is none.
@@ -43,7 +51,7 @@ class RunsOfDatasets:
         if dataset in self._at_first:
             return f"run {self._at_first[dataset]}"
         ours = {_PARTITION: dataset}
-        latest = next(iter(self._instance.get_run_records(dg.RunsFilter(tags=ours), limit=1)), None)
+        latest = self._latest_record(dataset)
         self._latest[dataset] = None if latest is None else latest.dagster_run.run_id
         under_way = self._instance.get_runs(dg.RunsFilter(tags=ours, statuses=_UNDER_WAY), limit=1)
         if under_way:
@@ -54,6 +62,19 @@ class RunsOfDatasets:
             return None  # Dagster announces a retry for it, but starts none
         ended = latest.end_time or now
         return f"the retry of run {latest.dagster_run.run_id}" if now - ended < RETRY_SECONDS else None
+
+    def cancelled(self, dataset: str) -> dg.DagsterRun | None:
+        """Return the newest run of the dataset that had been cancelled at construction, or None."""
+        return self._cancelled.get(dataset)
+
+    def latest(self, dataset: str) -> dg.DagsterRun | None:
+        """Return the dataset's latest run as it is now, or None if there was none."""
+        record = self._latest_record(dataset)
+        return None if record is None else record.dagster_run
+
+    def _latest_record(self, dataset: str) -> dg.RunRecord | None:
+        ours = dg.RunsFilter(tags={_PARTITION: dataset})
+        return next(iter(self._instance.get_run_records(ours, limit=1)), None)
 
     def latest_id(self, dataset: str) -> str | None:
         """The id of the dataset's latest run at the last call of `in_progress`; None where there was none."""

@@ -118,7 +118,7 @@ def _plan(options: argparse.Namespace) -> int:
         _say([json.dumps([_as_json(plan) | {"run_by": _runner(plan)} for plan in plans], indent=2)])
     else:
         _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset, registry)])
-    is_left = any(due.given_up for due in due_by_dataset.values())
+    is_left = any(due.failed for due in due_by_dataset.values())
     return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
@@ -169,7 +169,7 @@ def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due
             seen.add(state)
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    states = [*STATES.items(), ("left", "it was refused, or three tries failed; a person has to act")]
+    states = [*STATES.items(), ("left", "it was refused or cancelled, or three tries failed; a person has to act")]
     meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in states if state in seen]
     return [
         *table([(*row[:4], truncate_escaped(one_line(row[4]), room)) for row in rows]),
@@ -337,7 +337,7 @@ def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = Non
     why_not = [why for why in done.due.why_not if why not in {str(given_up) for given_up in left}]
     yield from (f"{name}: {escaped(one_line(why))}" for why in why_not)
     for given_up in left:
-        if given_up.tries.reported:
+        if given_up.tries.reported and not given_up.tries.cancelled:
             why = "it was refused" if given_up.tries.refused else f"{given_up.tries.count} tries failed"
             left_stage = given_up.stage.stage
             yield f"{name}: {left_stage} is still left, {why} (`aflite status {name}` says how); {given_up.remedy}"
@@ -365,7 +365,7 @@ def _of(names: list[str], words: str) -> str:
 
 
 def _code(done: "Refreshed") -> int:
-    if done.failed or done.due.given_up or _refusals(done.plan):
+    if done.failed or done.due.failed or _refusals(done.plan):
         return FAILED
     if done.due.retry_later:
         return WAITING
@@ -463,10 +463,11 @@ def _context(options: argparse.Namespace, store: "ResultStore", stack: ExitStack
         def progress(stage: str) -> Progress:
             return lines
 
+    refresh = uuid.uuid4().hex[:12]
     return RefreshContext(
         store,
-        run=f"refresh-{uuid.uuid4().hex[:12]}",
-        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home()),
+        run=f"refresh-{refresh}",
+        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home(), refresh=refresh),
         device=DeviceSettings(options.device),
         progress=progress,
     )

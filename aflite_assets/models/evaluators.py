@@ -56,10 +56,10 @@ def evaluate(
     """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
 
     `seed` decides new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU.
-    It does not enter scikit-learn models, whose fits are not random. `scratch` is a folder for files that
-    are gone when this returns; a training that was killed goes on from them. `validation`: the rows of the split
-    that `settings.early_stopping` names, if it names one. `row_weights`: what each train row's loss is multiplied by,
-    float32 (rows,). A train set may lack classes; the answers are about all.
+    It does not enter scikit-learn models, whose fits are not random. `scratch` is a folder for files from which a
+    killed training goes on; only loss and accuracy of every epoch stay there (see `epochs.read_epochs`). `validation`:
+    the rows of the split that `settings.early_stopping` names, if it names one. `row_weights`: what each train row's
+    loss is multiplied by, float32 (rows,). A train set may lack classes; the answers are about all.
 
     Raises:
         ModelError: the model does not fit the data, cannot be had, diverged or needs more memory than there is, or

@@ -20,7 +20,7 @@ WAITS = (timedelta(minutes=10), timedelta(hours=1))
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage that was refused, or whose tries are used up, for the key that it has now."""
+    """A stage that was refused, that a person cancelled, or whose tries are used up, for the key that it has now."""
 
     stage: StagePlan
     tries: Tries
@@ -28,10 +28,16 @@ class GivenUp:
     @property
     def remedy(self) -> str:
         """Return what a person does about it."""
-        by_hand = f", or make it by hand: `{launch_command(self.stage.dataset)}`"
+        launch = f"make it by hand: `{launch_command(self.stage.dataset)}`"
+        if self.tries.cancelled:
+            return launch
+        by_hand = f", or {launch}"
         return f"mend what it reads{'' if self.tries.refused else by_hand}"
 
     def __str__(self) -> str:
+        if self.tries.cancelled:
+            run = f"run {self.tries.cancelled[:8]} was cancelled"
+            return f"{self.stage.stage} is left because {run}, until what it reads changes or a person starts it"
         if self.tries.refused:
             return f"{self.stage.stage} is refused, and left until what it reads changes: {self.tries.error}"
         error = f"; the last failure: {self.tries.error}" if self.tries.error else ""
@@ -60,8 +66,9 @@ class Due:
     `closed`: nothing is due, whatever changed, because refreshes are paused, or `never` or cron forbids it.
     `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
     `why_not`: why nothing is due though something is stale, one line per reason. `retry_later`: stages that failed and
-    wait for their next try. `given_up`: stages that were refused or whose tries are used up; `unreported` are those of
-    which nobody was told yet: tell, then call `RefreshState.note_reported`. `never_begun`: the dataset has no result,
+    wait for their next try. `given_up`: stages that were refused or cancelled or whose tries are used up; `failed` are
+    those that nobody cancelled, and `unreported` those of them of which nobody was told yet: tell, then call
+    `RefreshState.note_reported`. `never_begun`: the dataset has no result,
     and its file does not say that a refresh may make the first one.
     """
 
@@ -75,9 +82,14 @@ class Due:
     never_begun: bool = False
 
     @property
+    def failed(self) -> tuple[GivenUp, ...]:
+        """The stages given up without a person's decision."""
+        return tuple(given_up for given_up in self.given_up if not given_up.tries.cancelled)
+
+    @property
     def unreported(self) -> tuple[GivenUp, ...]:
-        """The stages given up that were not reported yet."""
-        return tuple(given_up for given_up in self.given_up if not given_up.tries.reported)
+        """The stages given up, other than cancelled ones, that were not reported yet."""
+        return tuple(given_up for given_up in self.failed if not given_up.tries.reported)
 
 
 def what_is_due(
@@ -92,11 +104,11 @@ def what_is_due(
 ) -> Due:
     """Return what a refresh does about a dataset at `now`, a time with a zone.
 
-    `at_once`: whatever its cron says, and without waiting after a try that failed. Changes are acted on from the first
-    time of `cron` after the dataset was first looked at, until nothing of it is due; then they wait for the next time.
-    Only the cron times that were acted on are written to the state; with `dry_run` nothing is. A stage is made for the
-    first time only with `refresh: {start: true}`, or where a stage after it has a result. One that failed is due again
-    after `WAITS`.
+    `at_once`: whatever its cron says, without waiting after a try that failed, and also what a person cancelled.
+    Changes are acted on from the first time of `cron` after the dataset was first looked at, until nothing of it is
+    due; then they wait for the next time. Only the cron times that were acted on are written to the state; with
+    `dry_run` nothing is. A stage is made for the first time only with `refresh: {start: true}`, or where a stage after
+    it has a result. One that failed is due again after `WAITS`.
 
     Raises:
         StoreError: the state cannot be used.
@@ -116,9 +128,9 @@ def what_is_due(
             why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
             continue
         held_back = after_tries(stage, state)
-        if isinstance(held_back, GivenUp):
+        if isinstance(held_back, GivenUp) and not (at_once and held_back.tries.cancelled):
             given_up.append(held_back)
-        elif held_back is not None and now < held_back.until and not at_once:
+        elif isinstance(held_back, RetryLater) and now < held_back.until and not at_once:
             retry_later.append(held_back)
         else:
             due.append(stage)
@@ -167,7 +179,7 @@ def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | RetryLater |
         StoreError: the state cannot be used.
     """
     tries = state.tries(stage.dataset, stage.stage, stage.key or "")
-    if tries.refused or tries.count >= MOST_TRIES:
+    if tries.cancelled or tries.refused or tries.count >= MOST_TRIES:
         return GivenUp(stage, tries)
     return None if tries.last is None else RetryLater(stage, tries, tries.last + WAITS[tries.count - 1])
 

@@ -6,7 +6,7 @@ share both; deleting the folder loses only these notes.
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,9 @@ _TABLES = (
     "PRIMARY KEY (dataset, stage, key, run))",
     "CREATE TABLE IF NOT EXISTS refused (dataset TEXT, stage TEXT, key TEXT, PRIMARY KEY (dataset, stage, key))",
     "CREATE TABLE IF NOT EXISTS reported (dataset TEXT, stage TEXT, key TEXT, PRIMARY KEY (dataset, stage, key))",
+    # The row without a stage names the last cancelled run that was looked at, also where that left nothing to make.
+    "CREATE TABLE IF NOT EXISTS cancelled (dataset TEXT, stage TEXT, key TEXT, run TEXT NOT NULL, "
+    "PRIMARY KEY (dataset, stage, key))",
     "CREATE TABLE IF NOT EXISTS looks (dataset TEXT PRIMARY KEY, at TEXT NOT NULL, stale TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS acted (dataset TEXT PRIMARY KEY, until TEXT NOT NULL)",
 )
@@ -32,7 +35,7 @@ class Tries:
     """How often a stage was begun for one key without a result, the last error, and whether a person was told.
 
     `refused`: the inputs were refused, so that no further try helps. `last`: when the last try failed, or began if
-    its end was not recorded, in UTC.
+    its end was not recorded, in UTC. `cancelled`: id of the run that a person cancelled before it made the stage.
     """
 
     count: int = 0
@@ -40,6 +43,7 @@ class Tries:
     reported: bool = False
     refused: bool = False
     last: datetime | None = None
+    cancelled: str | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class RefreshState:
     def forget_tries(self, dataset: str, stage: str, key: str | None = None) -> None:
         """Remove the tries of one key, or of every key of a stage, as after a success."""
         with self._opened() as connection:
-            for table in ("tries", "refused", "reported"):
+            for table in ("tries", "refused", "reported", "cancelled"):
                 connection.execute(
                     f"DELETE FROM {table} WHERE dataset = ? AND stage = ? AND (? IS NULL OR key = ?)",
                     (dataset, stage, key, key),
@@ -121,16 +125,51 @@ class RefreshState:
             tries = connection.execute(
                 "SELECT error, at FROM tries WHERE dataset = ? AND stage = ? AND key = ? ORDER BY at, rowid", place
             ).fetchall()
-            reported, refused = (
+            reported, refused, cancelled = (
                 connection.execute(
-                    f"SELECT 1 FROM {table} WHERE dataset = ? AND stage = ? AND key = ?", place
+                    f"SELECT {column} FROM {table} WHERE dataset = ? AND stage = ? AND key = ?", place
                 ).fetchone()
-                is not None
-                for table in ("reported", "refused")
+                for table, column in (("reported", 1), ("refused", 1), ("cancelled", "run"))
             )
         known = [error for error, _ in tries if error is not None]
         last = datetime.fromisoformat(tries[-1][1]) if tries else None
-        return Tries(len(tries), known[-1] if known else None, reported, refused, last)
+        return Tries(
+            len(tries),
+            known[-1] if known else None,
+            reported=reported is not None,
+            refused=refused is not None,
+            last=last,
+            cancelled=None if cancelled is None else cancelled[0],
+        )
+
+    def keys_tried(self, dataset: str, *, run: str) -> dict[str, str]:
+        """Return the keys that a run was to make or began to make, by stage, without those that it made."""
+        if not self._database.is_file():
+            return {}
+        with self._opened() as connection:
+            rows = connection.execute("SELECT stage, key FROM tries WHERE dataset = ? AND run = ?", (dataset, run))
+            return dict(rows.fetchall())
+
+    def note_cancelled(self, dataset: str, keys: Mapping[str, str], *, run: str) -> None:
+        """Record that a person cancelled a run, and the keys by stage that it did not make."""
+        with self._opened() as connection:
+            rows = [(dataset, stage, key, run) for stage, key in {"": "", **keys}.items()]
+            connection.executemany("INSERT OR REPLACE INTO cancelled VALUES (?, ?, ?, ?)", rows)
+
+    def cancelled_run(self, dataset: str) -> str | None:
+        """Return the id of the last cancelled run that was recorded for a dataset, or None."""
+        if not self._database.is_file():
+            return None
+        with self._opened() as connection:
+            row = connection.execute(
+                "SELECT run FROM cancelled WHERE dataset = ? AND stage = ''", (dataset,)
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def forget_cancelled(self, dataset: str) -> None:
+        """Remove the keys of cancelled runs of a dataset, as after a person has started it."""
+        with self._opened() as connection:
+            connection.execute("DELETE FROM cancelled WHERE dataset = ? AND stage != ''", (dataset,))
 
     def tried(self) -> set[str]:
         """The datasets with a recorded try that had no result."""

@@ -21,7 +21,7 @@ LETTERS: Mapping[str, str] = {
     "a": "depends on a stage before it",
     "w": "waits for a file",
     "R": "refused",
-    "L": "failed or refused before, and left alone",
+    "L": "failed, refused or cancelled before, and left alone",
     ".": "never made",
 }
 """A stage's state in one letter."""

@@ -7,7 +7,7 @@ land in the wrong experiment unless they are set in the right order.
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +73,22 @@ class MlflowRun:
         NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat
         them as numbers, and a number that does not exist is better missing.
         """
+        self._log_points((name, value, step or 0) for name, value in metrics.items())
+
+    def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
+        """Keep each name's values at `first_step` and the steps after it, in as few requests as MLflow takes."""
+        self._log_points(
+            (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
+        )
+
+    def _log_points(self, named: Iterable[tuple[str, float, int]]) -> None:
+        """Log (name, value, step); values that are not finite are left out."""
         from mlflow.entities import Metric
 
         now = time.time_ns() // 1_000_000
         points = [
-            Metric(values.accepted_name(name), float(value), now, step or 0)
-            for name, value in metrics.items()
+            Metric(values.accepted_name(name), float(value), now, step)
+            for name, value, step in named
             if math.isfinite(value)
         ]
         with self.session.errors():
@@ -147,8 +157,7 @@ def open_run(
     both with the error's text as the tag `aflite.error`. The exception always goes on to the caller.
     """
     with session.errors(), session.locked():
-        run_id = _continued_run(session, experiment_id, identity, tags)
-        run_id = run_id or _new_run(session, experiment_id, name, identity, tags)
+        run_id = begun_run(session, experiment_id, name, identity, tags)
     try:
         yield MlflowRun(session, experiment_id, run_id)
     except BaseException as error:  # interruptions too: the run must not stay RUNNING
@@ -156,6 +165,12 @@ def open_run(
         raise
     with session.errors():
         session.client.set_terminated(run_id, "FINISHED")
+
+
+def begun_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
+    """Return the id of the run that carries `identity`, now RUNNING with these tags; call within `session.locked()`."""
+    run_id = _continued_run(session, experiment_id, identity, tags)
+    return run_id or _new_run(session, experiment_id, name, identity, tags)
 
 
 def label_run(
@@ -171,19 +186,19 @@ def label_run(
     Nothing happens where there is no such run: its experiment was emptied since.
     """
     with session.errors():
-        runs = _runs(session, experiment_id, IDENTITY_TAG, identity)
+        runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)
         if not runs:
             return
         own = runs[0].info.run_id
         for tag, value in _accepted_tags(tags).items():
             session.client.set_tag(own, tag, value)
-        for child in _runs(session, experiment_id, PARENT_TAG, own) if children else ():
+        for child in runs_tagged(session, experiment_id, PARENT_TAG, own) if children else ():
             for tag, value in _accepted_tags(children.get(child.info.run_name, {})).items():
                 session.client.set_tag(child.info.run_id, tag, value)
 
 
-def _runs(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """The experiment's runs with this value of a tag, oldest first."""
+def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
+    """Return the experiment's runs with this value of a tag, oldest first; deleted runs are left out."""
     runs: list[Run] = []
     token = None
     while True:

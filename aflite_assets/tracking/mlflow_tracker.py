@@ -1,7 +1,7 @@
 """The tracker that writes to MLflow: which experiment a run belongs to, and which runs can be deleted."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aflite_assets.address_secrets import read_address
 from aflite_assets.errors import TrackingError
+from aflite_assets.tracking.mlflow_refresh import RefreshRun, empty_refreshes
 from aflite_assets.tracking.mlflow_run import PARENT_TAG, MlflowRun, label_run, open_run
 from aflite_assets.tracking.mlflow_session import MlflowSession
 from aflite_assets.tracking.mlflow_values import digest_of
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 
 DATA_VERSION_TAG = "dagster/data_version"
+
+KIND_TAG = "mlflow.experimentKind"
+_KIND = "custom_model_development"
+"""The kind of experiment that trains models. MLflow 3.17 opens a page on runs by `workflowType` in its address."""
 
 _SHORT = 8
 """Digits of a key in a run's name; the tag `aflite.key` has all."""
@@ -34,6 +39,7 @@ class MlflowTracker:
     `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that
     SQLAlchemy knows); None keeps the runs in `<home>/mlflow/mlflow.db`. Files logged beside a database go
     to `<home>/mlflow/artifacts`; a server decides itself. `tags` go to every run. Making a tracker touches nothing.
+    `refresh` names a refresh: the runs of its stages are below one run per dataset. With None they stand alone.
 
     Tags named `dagster/...` say what Dagster's metadata say, in its words: asset_key, partition, data_version and,
     where a Dagster run makes the result, run_id and run_url.
@@ -46,6 +52,7 @@ class MlflowTracker:
     uri: str | None = field(repr=False)
     home: Path
     tags: Mapping[str, str] = field(default_factory=dict)
+    refresh: str | None = None
 
     def __post_init__(self) -> None:
         if self.uri:
@@ -59,10 +66,11 @@ class MlflowTracker:
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
-        """The run of one asset, partition and result key, named after the three and the day (UTC) it began.
+        """The run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
 
-        A second call, also from another process, continues the first one's run: a retry after a failure
-        shows as one run. It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
+        The name begins with what differs within an experiment, because MLflow's lists cut names. A second call, also
+        from another process, continues the first one's run: a retry after a failure shows as one run. It ends FINISHED,
+        FAILED or KILLED; see `mlflow_run.open_run`.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -74,10 +82,13 @@ class MlflowTracker:
             "dagster/asset_key": asset,
             "dagster/partition": partition,
         }
-        name = f"{partition} {asset} {key[:_SHORT]} {datetime.now(UTC):%Y-%m-%d}"
+        name = f"{asset} {key[:_SHORT]} {datetime.now(UTC):%Y-%m-%d} {partition}"
         identity = digest_of("run", asset, partition, key)
         experiment_id = self._experiment(f"aflite/{partition}")
-        with open_run(self.session, experiment_id, name, identity=identity, tags={**tags, **self.tags}) as run:
+        with (
+            self._refresh_run(experiment_id, partition, identity) as above,
+            open_run(self.session, experiment_id, name, identity=identity, tags={**tags, **self.tags, **above}) as run,
+        ):
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
@@ -94,6 +105,14 @@ class MlflowTracker:
             children={name: {DATA_VERSION_TAG: version} for name, version in parts.items()},
         )
 
+    def _refresh_run(
+        self, experiment_id: str, partition: str, identity: str
+    ) -> AbstractContextManager[Mapping[str, str]]:
+        """The tags that put the stage's run of this identity below its refresh; none if there is no refresh."""
+        if self.refresh is None:
+            return nullcontext({})
+        return RefreshRun(self.session, experiment_id, partition, self.refresh).above(identity, tags=self.tags)
+
     @property
     def _folder(self) -> Path:
         return self.home.absolute() / "mlflow"
@@ -104,6 +123,8 @@ class MlflowTracker:
             experiment = client.get_experiment_by_name(name) or self._create_experiment(name)
             if experiment.lifecycle_stage == "deleted":
                 client.restore_experiment(experiment.experiment_id)
+            if KIND_TAG not in experiment.tags:
+                client.set_experiment_tag(experiment.experiment_id, KIND_TAG, _KIND)
             return str(experiment.experiment_id)
 
     def _create_experiment(self, name: str) -> "Experiment":
@@ -148,6 +169,8 @@ def delete_runs_without_result(
 ) -> int:
     """Delete the runs of stages that ended before a time and whose result is gone, with the runs within them.
 
+    The run of a refresh is deleted if it began before that time and none of its stages' runs is left.
+
     `exists(asset, partition, key)` says whether a result is still kept. Runs that this project did not make are left
     alone. Deleted runs can be restored until `mlflow gc` takes them. Returns how many were deleted.
 
@@ -159,10 +182,11 @@ def delete_runs_without_result(
         for experiment in client.search_experiments(filter_string="name LIKE 'aflite/%'"):
             runs = list(_runs(client, experiment.experiment_id))
             gone = {run.info.run_id for run in runs if _is_gone(run, exists, before)}
-            for run in runs:
-                if run.info.run_id in gone or run.data.tags.get(PARENT_TAG) in gone:
-                    client.delete_run(run.info.run_id)
-                    deleted += 1
+            gone |= {run.info.run_id for run in runs if run.data.tags.get(PARENT_TAG) in gone}
+            gone |= {run.info.run_id for run in empty_refreshes(runs, gone, before=before)}
+            for run_id in gone:
+                client.delete_run(run_id)
+            deleted += len(gone)
     return deleted
 
 

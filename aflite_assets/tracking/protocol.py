@@ -1,6 +1,6 @@
 """The interfaces of trackers and their runs, the record that names a run, and a tracker that keeps nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,9 @@ class TrackedRun(Protocol):
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
         """Keep numbers, at `step` (0 when None); values that are NaN or infinite are skipped."""
 
+    def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
+        """Log each name's values at consecutive steps; values that are NaN or infinite are skipped."""
+
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
         """Keep which version of a dataset the run read, and for what (`context`, such as "training")."""
 
@@ -98,6 +101,9 @@ class NullRun:
         """Keep nothing."""
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
+        """Keep nothing."""
+
+    def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
         """Keep nothing."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:

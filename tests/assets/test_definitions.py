@@ -219,7 +219,10 @@ def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcess
     client = MlflowClient(f"sqlite:///{home}/mlflow/mlflow.db")
     experiment = client.get_experiment_by_name("aflite/circles_1")
     runs = client.search_runs([experiment.experiment_id], max_results=200)
-    parents = {run.data.tags["dagster/asset_key"]: run for run in runs if "mlflow.parentRunId" not in run.data.tags}
+    (refresh,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    assert refresh.data.tags["aflite.refresh"] == refresh.data.tags["dagster/run_id"] == result.run_id
+    parents = {run.data.tags["dagster/asset_key"]: run for run in runs if "dagster/asset_key" in run.data.tags}
+    assert {run.data.tags["mlflow.parentRunId"] for run in parents.values()} == {refresh.info.run_id}
     assert set(parents) == set(STAGES) - {"train_sample", "forgettable_sets"}
     versions = {name: version for name, version in _versions(result).items() if name in parents}
     assert {name: run.data.tags["dagster/data_version"] for name, run in parents.items()} == versions

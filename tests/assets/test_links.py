@@ -40,7 +40,8 @@ def raw_metadata(*, enabled: bool = True, raise_on_error: bool = True) -> tuple[
 
 def tracked_run(home: Path) -> Any:
     client = MlflowClient(f"sqlite:///{home}/mlflow/mlflow.db")
-    (run,) = client.search_runs([client.get_experiment_by_name("aflite/circles_1").experiment_id])
+    experiment = client.get_experiment_by_name("aflite/circles_1").experiment_id
+    (run,) = client.search_runs([experiment], "tags.`aflite.asset` = 'raw_dataset'")
     return run
 
 

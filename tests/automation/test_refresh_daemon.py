@@ -24,6 +24,7 @@ from tests.running_dagster import REPOSITORY, DagsterServer, free_port, running_
 SENSOR = {"repositoryName": "__repository__", "repositoryLocationName": "aflite", "sensorName": "refresh"}
 START = """mutation($s: SensorSelector!) {startSensor(sensorSelector: $s) {__typename}}"""
 RELOAD = """mutation {reloadRepositoryLocation(repositoryLocationName: "aflite") {__typename}}"""
+CANCEL = """mutation($run: String!) {terminateRun(runId: $run) {__typename}}"""
 TICKS = """query($s: SensorSelector!) {sensorOrError(sensorSelector: $s) {... on Sensor {
     sensorState {ticks(limit: 3) {status skipReason error {message}}}}}}"""
 RUNS = """{runsOrError {... on Runs {results {
@@ -84,6 +85,23 @@ def test_a_changed_file_runs_its_dataset_and_nothing_else(server: DagsterServer,
     assert (kept.what, set(kept.made)) == (f"Dagster run {run['runId']}", set(STAGES))
     for name in NAMES:
         assert up_to_date(folder, store, name)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_cancelled_through_the_api_is_left(server: DagsterServer, all_made: tuple[Path, Path]) -> None:
+    folder, _ = all_made
+    write_table(folder / "circles_2_train.csv", rows=120, seed=9)
+    run = server.wait_until(lambda: next(iter(runs(server)), None), seconds=120, what="a run of what changed")
+    server.wait_until(lambda: runs(server)[0]["status"] == "STARTED", seconds=120, what="the run begins")
+    assert server.ask(CANCEL, run=run["runId"])["terminateRun"]["__typename"] == "TerminateRunSuccess"
+    server.wait_until(lambda: runs(server)[0]["status"] == "CANCELED", seconds=60, what="the run ends")
+
+    left = f"is left because run {run['runId'][:8]} was cancelled, until what it reads changes or a person starts it"
+    server.wait_until(lambda: all(left in (why or "") for why in said(server)), seconds=180, what="two looks leave it")
+    assert [one["runId"] for one in runs(server)] == [run["runId"]]
+
+    write_table(folder / "circles_2_train.csv", rows=122, seed=10)
+    server.wait_until(lambda: len(runs(server)) == 2, seconds=180, what="a run of what changed after the cancel")
 
 
 def runs(server: DagsterServer) -> list[dict[str, Any]]:

@@ -73,7 +73,8 @@ def test_a_restored_instance_goes_on_where_the_other_was(
     assert experiment is not None
     runs = client.search_runs([experiment.experiment_id])
     assert {run.info.status for run in runs} == {"FINISHED"}
-    assert {run.data.tags["aflite.asset"] for run in runs} == {"raw_dataset", "challenge_sets"}
+    stages = {run.data.tags["aflite.asset"] for run in runs if "aflite.asset" in run.data.tags}
+    assert stages == {"raw_dataset", "challenge_sets"}
     with dg.DagsterInstance.local_temp(str(new / "dagster")) as instance:
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS]
         assert instance.get_latest_materialization_event(dg.AssetKey("raw_dataset")) is not None

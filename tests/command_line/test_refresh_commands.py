@@ -233,7 +233,7 @@ def test_a_refusal_is_told_once_with_its_reason(vectors: Path, run: Run) -> None
     code, out, _ = run("plan", "vectors")
     assert code == FAILED
     assert out.splitlines()[1].split()[:3] == ["vectors", "raw_dataset", "left"]
-    assert "left: it was refused, or three tries failed; a person has to act\n" in out
+    assert "left: it was refused or cancelled, or three tries failed; a person has to act\n" in out
     assert f"  vectors: make nothing: {refused}" in out
     out = run("status", "circles_1", "vectors")[1]
     assert out.splitlines()[1].startswith("vectors ")

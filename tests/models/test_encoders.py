@@ -12,6 +12,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
+from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.specs.models import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
 
 LABELS = ("agrees", "contradicts")
@@ -95,7 +96,11 @@ def test_a_killed_training_goes_on_with_the_same_bits(
     assert {**found, "seconds": 0} == {**whole, "seconds": 0}
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
     assert weights[0] == weights[1]
-    assert list(scratch.iterdir()) == []
+    assert [file.name for file in scratch.iterdir()] == ["epochs.json"]
+    by_epoch = read_epochs(scratch)
+    assert [len(values) for values in by_epoch.values()] == [3, 3]  # the one before the kill too
+    assert by_epoch["train_loss"][-1] == found["train_loss"]
+    assert by_epoch["train_accuracy"][-1] == found["train_accuracy"]
 
 
 def test_images_read_ahead_have_the_same_bits(

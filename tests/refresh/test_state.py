@@ -22,6 +22,8 @@ def state(home: Path) -> RefreshState:
 def test_reading_writes_nothing(state: RefreshState) -> None:
     assert state.tries(*PLACE) == Tries(0, None, False)
     assert state.tried() == set()
+    assert state.keys_tried("digits", run="one") == {}
+    assert state.cancelled_run("digits") is None
     assert state.last_look("digits") is None
     assert state.acted_until("digits") is None
     assert state.paused() is None
@@ -44,6 +46,22 @@ def test_tries_count_runs_by_key(state: RefreshState) -> None:
     state.forget_tries("digits", "raw_dataset")
     assert state.tries(*PLACE) == Tries()
     assert state.tried() == set()
+
+
+def test_a_cancelled_run_is_kept_with_the_keys_that_it_left(state: RefreshState) -> None:
+    state.note_try(*PLACE, run="one", now=NOW)
+    assert state.keys_tried("digits", run="one") == {"raw_dataset": "abc"}
+    state.note_cancelled("digits", {"raw_dataset": "abc", "cue_scan": "def"}, run="run 1")
+    assert state.tries(*PLACE) == Tries(1, last=NOW, cancelled="run 1")
+    assert state.tries("digits", "cue_scan", "other").cancelled is None
+    state.note_cancelled("digits", {}, run="run 2")
+    assert state.cancelled_run("digits") == "run 2"
+    assert state.tries("digits", "cue_scan", "def").cancelled == "run 1"
+    state.forget_tries(*PLACE)
+    assert state.tries(*PLACE) == Tries()
+    state.forget_cancelled("digits")
+    assert state.tries("digits", "cue_scan", "def") == Tries()
+    assert state.cancelled_run("digits") == "run 2"
 
 
 def test_what_is_left_is_told_once(state: RefreshState) -> None:

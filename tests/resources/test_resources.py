@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from aflite_assets.errors import ModelError
@@ -31,6 +32,16 @@ def test_a_gpu_that_is_not_there_is_named() -> None:
 def test_experiment_tracker() -> None:
     assert isinstance(ExperimentTracker().open(), MlflowTracker)
     assert isinstance(ExperimentTracker(enabled=False).open(), NullTracker)
+
+
+@pytest.mark.parametrize("root", [None, "first"])
+def test_a_retry_is_tracked_below_the_run_that_it_retries(root: str | None) -> None:
+    run = dg.DagsterRun("job", run_id="second", root_run_id=root, parent_run_id=root)
+    tracker = ExperimentTracker()
+    tracker.setup_for_execution(dg.InitResourceContext({}, None, None, {}, dagster_run=run))  # type: ignore[arg-type]
+    opened = tracker.open()
+    assert isinstance(opened, MlflowTracker)
+    assert (opened.refresh, opened.tags["dagster/run_id"]) == (root or "second", "second")
 
 
 def test_mlflow_names_its_server_by_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:

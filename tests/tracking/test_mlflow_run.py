@@ -1,13 +1,14 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from mlflow import MlflowClient
-from mlflow.entities import Run
+from mlflow.entities import Metric, Run
 
 from aflite_assets.errors import InvalidInputError, TrackingError
 from aflite_assets.tracking import MlflowTracker
@@ -69,6 +70,27 @@ def test_metrics_by_step_leave_out_what_is_not_finite(tracker: MlflowTracker, cl
     history = client.get_metric_history(run.run_id, "representation_bias")
     assert [(point.step, point.value) for point in history] == [(0, 0.9), (3, 0.5)]
     assert client.get_run(run.run_id).data.metrics == {"representation_bias": 0.5, "rows": 7}
+
+
+def test_series_are_logged_step_by_step_in_as_few_requests_as_mlflow_takes(
+    tracker: MlflowTracker, client: MlflowClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    log_batch = MlflowClient.log_batch
+
+    def counted(self: MlflowClient, run_id: str, metrics: Sequence[Metric] = (), **settings: Any) -> Any:
+        sizes.append(len(metrics))
+        return log_batch(self, run_id, metrics, **settings)
+
+    monkeypatch.setattr(MlflowClient, "log_batch", counted)
+    losses = [1 / (epoch + 1) for epoch in range(700)]
+    with tracker.run("warmup_models", "snli", "k1") as run:
+        run.log_series({"epoch/loss": losses, "epoch/accuracy": [0.5, float("nan"), 0.75] * 200}, first_step=1)
+    assert sizes == [1000, 100]
+    history = client.get_metric_history(run.run_id, "epoch/loss")
+    assert [(point.step, point.value) for point in history] == list(enumerate(losses, 1))
+    accuracy = client.get_metric_history(run.run_id, "epoch/accuracy")
+    assert [(point.step, point.value) for point in accuracy[:3]] == [(1, 0.5), (3, 0.75), (4, 0.5)]
 
 
 def test_hostile_names_and_texts_are_stored(tracker: MlflowTracker, client: MlflowClient) -> None:

@@ -14,6 +14,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from aflite_assets.errors import TrackingError
+from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.tracking import MlflowTracker
 from tests.forked import forking_context
 
@@ -60,7 +61,7 @@ def test_a_run_is_named_tagged_and_finished(tracker: MlflowTracker, runs_of: Run
         assert open_run.info.status == "RUNNING"
     (stored,) = runs_of("aflite/snli")
     assert stored.info.run_id == run.run_id
-    assert re.fullmatch(r"snli filtered_sets 0a1b \d{4}-\d\d-\d\d", stored.info.run_name)
+    assert re.fullmatch(r"filtered_sets 0a1b \d{4}-\d\d-\d\d snli", stored.info.run_name)
     assert stored.info.status == "FINISHED"
     assert stored.info.end_time >= stored.info.start_time
     tags = {name: value for name, value in stored.data.tags.items() if not name.startswith("mlflow.")}
@@ -80,7 +81,7 @@ def test_a_trackers_own_tags_go_to_every_run_and_follow_a_retry(mlflow_home: Pat
         with tracker.run("filtered_sets", "snli", "0123456789abcdef"):
             pass
     (stored,) = runs_of("aflite/snli")
-    assert stored.info.run_name.startswith("snli filtered_sets 01234567 ")
+    assert stored.info.run_name.startswith("filtered_sets 01234567 ")
     assert {stored.data.tags[name] for name in ("dagster/run_id", "mlflow.note.content")} == {"second"}
 
 
@@ -92,12 +93,12 @@ def test_data_versions_stand_on_the_run_and_on_those_of_the_parts(tracker: Mlflo
                     pass
     tracker.published("warmup_models", "snli", "k2", data_version="d0", parts={"bert": "d1", "esim": "d2"})
     versions = {
-        (run.info.run_name[:18], run.data.tags.get("mlflow.parentRunId")): run.data.tags["dagster/data_version"]
+        (run.info.run_name.split()[0], run.data.tags.get("mlflow.parentRunId")): run.data.tags["dagster/data_version"]
         for run in runs_of("aflite/snli")
         if "dagster/data_version" in run.data.tags
     }
     (parent,) = [one.info.run_id for one in runs_of("aflite/snli") if one.data.tags.get("aflite.key") == "k2"]
-    assert versions == {("snli warmup_models", None): "d0", ("bert", parent): "d1", ("esim", parent): "d2"}
+    assert versions == {("warmup_models", None): "d0", ("bert", parent): "d1", ("esim", parent): "d2"}
 
 
 def test_a_run_that_is_gone_gets_no_version(tracker: MlflowTracker, runs_of: RunsOf) -> None:
@@ -134,6 +135,34 @@ def test_each_dataset_has_its_experiment(tracker: MlflowTracker, runs_of: RunsOf
         with tracker.run("embeddings", partition, "k1"):
             pass
     assert len(runs_of("aflite/snli")) == len(runs_of("aflite/qnli")) == 1
+
+
+def test_an_experiment_is_of_the_kind_that_trains_models(tracker: MlflowTracker, client: MlflowClient) -> None:
+    with tracker.run("embeddings", "snli", "k1") as run:
+        pass
+    assert client.get_experiment(run.experiment_id).tags["mlflow.experimentKind"] == "custom_model_development"
+
+
+def test_an_experiment_without_a_kind_gets_one_and_a_kind_that_a_person_chose_stays(
+    tracker: MlflowTracker, client: MlflowClient
+) -> None:
+    earlier = client.create_experiment("aflite/snli")
+    chosen = client.create_experiment("aflite/qnli", tags={"mlflow.experimentKind": "classification"})
+    for partition in ("snli", "qnli"):
+        with tracker.run("embeddings", partition, "k1"):
+            pass
+    kinds = [client.get_experiment(each).tags["mlflow.experimentKind"] for each in (earlier, chosen)]
+    assert kinds == ["custom_model_development", "classification"]
+
+
+def test_names_of_stages_differ_in_their_first_30_characters(tracker: MlflowTracker, runs_of: RunsOf) -> None:
+    dataset = "a_dataset_whose_name_is_longer_than_thirty_characters"
+    for stage in STAGES:
+        for key in ("0" * 64, "1" * 64):
+            with tracker.run(stage, dataset, key):
+                pass
+    starts = {run.info.run_name[:30] for run in runs_of(f"aflite/{dataset}")}
+    assert len(starts) == 2 * len(STAGES)
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])

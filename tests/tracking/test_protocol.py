@@ -32,6 +32,7 @@ def test_everything_is_accepted_and_nothing_kept(tmp_path: Path) -> None:
         for each in (run, child):
             each.log_parameters({"a": {"b": 1}})
             each.log_metrics({"accuracy": 0.5}, step=1)
+            each.log_series({"loss": [0.5]}, first_step=1)
             each.log_dataset("snli", digest="ff", context="training")
             each.log_artifact(tmp_path / "missing.html")
             each.log_table("words", pa.table({"word": ["not"], "z": [4.0]}))

@@ -15,6 +15,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.checkpoints import CheckpointStore, copied_weights, fingerprint
 from aflite_assets.models.training.early_stopping import TrainingRows
+from aflite_assets.models.training.epochs import read_epochs, write_epochs
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.models import NeuralModelSpec
@@ -52,12 +53,16 @@ def fine_tune(
         DataError: texts or images cannot be read.
     """
     metrics: dict[str, float] = {}
+    by_epoch: dict[str, list[float]] = {}
     folders = [scratch / f"stage_{number}" for number in range(1, len(stages) + 1)]
     for number, (stage, folder) in enumerate(zip(stages, folders, strict=True), 1):
         log(f"stage {number} of {len(stages)}: {len(stage.rows)} rows of {stage.name}")
         classifier = replace(classifier, settings=stage.settings)
         stage_metrics = _stage(classifier, stage, seed, device, folder, log, keep=number < len(stages))
         metrics |= {f"stage_{number}.{name}": value for name, value in stage_metrics.items()}
+        by_epoch |= {f"stage_{number}.{name}": values for name, values in read_epochs(folder).items()}
+    if stages:
+        write_epochs(scratch, by_epoch)
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     return classifier, metrics

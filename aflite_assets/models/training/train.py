@@ -37,6 +37,7 @@ from aflite_assets.models.training.checkpoints import (
 )
 from aflite_assets.models.training.dynamics import DynamicsRecorder, check_divergence
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
+from aflite_assets.models.training.epochs import write_epochs
 from aflite_assets.models.training.out_of_memory import is_out_of_memory, more_parts, release_memory
 from aflite_assets.models.training.predictions import accuracy, on_device
 from aflite_assets.specs.models import TrainingSpec
@@ -102,7 +103,7 @@ def train_classifier(
 
     `metrics`: train_loss and train_accuracy of the epoch whose weights stay, as presented too; seconds (of this
     process), rows trained on, steps; with early stopping also held_back_rows, best_epoch (from 1),
-    held_back_accuracy, epochs.
+    held_back_accuracy, epochs. Loss and accuracy of every epoch are left in `scratch` for `epochs.read_epochs`.
 
     Raises:
         DataError: there are no rows, or too few to hold some back.
@@ -133,6 +134,7 @@ def train_classifier(
     with torch_threads_for(classifier.model, device):
         kept = training.run()
     metrics = _metrics(training, kept, len(rows.train), seconds=time.perf_counter() - started)
+    write_epochs(scratch, _by_epoch(training))
     return TrainingResult(training.recorder.table(rows.train.row_ids), metrics)
 
 
@@ -146,6 +148,16 @@ def _metrics(training: "_Training", kept: int, rows: int, *, seconds: float) -> 
         "rows": float(rows),
         "steps": float(len(training.recorder.epochs) * steps.per_epoch),
         **({} if training.stopping is None else training.stopping.metrics()),
+    }
+
+
+def _by_epoch(training: "_Training") -> dict[str, list[float]]:
+    epochs = training.recorder.epochs
+    stopping = {} if training.stopping is None else {"held_back_accuracy": training.stopping.accuracies}
+    return {
+        "train_loss": [epoch.loss for epoch in epochs],
+        "train_accuracy": [epoch.accuracy for epoch in epochs],
+        **stopping,
     }
 
 

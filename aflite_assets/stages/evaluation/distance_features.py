@@ -11,6 +11,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy
 from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
+from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import StageContext
 
 NAME = "distance_encoder"
@@ -81,6 +82,6 @@ def _trained(
             log=context.progress.log,
             scratch=aside / "scratch",
         )
-        run.log_metrics(metrics)
+        log_training(run, metrics, aside / "scratch")
     (aside / "model").rename(folder)
     return dict(metrics)

@@ -28,7 +28,13 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, leaning_train_sets, train_sets
-from aflite_assets.stages.shared.training_workers import FAILURES, ClusterWorkers, LocalWorkers, open_workers
+from aflite_assets.stages.shared.training_workers import (
+    FAILURES,
+    ClusterWorkers,
+    LocalWorkers,
+    log_training,
+    open_workers,
+)
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(
@@ -278,7 +284,7 @@ class _Training:
             digest = part.key.fields["rows"][:20]
             run.log_dataset(f"{part.partition}.{cell.train_set.name}", digest=digest, context="training")
             metrics = self.workers.train(job, self.context.progress.log)
-            run.log_metrics(metrics)
+            log_training(run, metrics, part.scratch)
         return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:

@@ -36,7 +36,13 @@ from aflite_assets.stages.shared.published import (
     read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import TrainSet
-from aflite_assets.stages.shared.training_workers import FAILURES, ClusterWorkers, LocalWorkers, open_workers
+from aflite_assets.stages.shared.training_workers import (
+    FAILURES,
+    ClusterWorkers,
+    LocalWorkers,
+    log_training,
+    open_workers,
+)
 from aflite_assets.stages.shared.weak_model_findings import WEAK_MODEL_CHECKS
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -270,7 +276,7 @@ class _Trainings:
                 part.scratch,
             )
             metrics = self.workers.train(job, self.context.progress.log)
-            run.log_metrics(metrics)
+            log_training(run, metrics, part.scratch)
         return metrics
 
 

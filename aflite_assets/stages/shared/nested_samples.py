@@ -18,6 +18,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.models import EncoderSpec, OneStageSpec
 from aflite_assets.stages.shared.sizes import CurveSizes
+from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import StageContext
 
 
@@ -105,7 +106,7 @@ class CurvePoints:
                 raise type(error)(f"{model.place} on a sample of {len(rows)} rows: {error}") from error
             right = int(np.sum(answers.predicted == asked.labels))
             metrics = {**answers.metrics, "held_back_rows": len(asked), "right": right, "accuracy": right / len(asked)}
-            run.log_metrics(metrics)
+            log_training(run, metrics, part.scratch)
         said = {"row_id": asked.row_ids, "label": asked.labels, "predicted": answers.predicted}
         pq.write_table(pa.table(said), part.path / "predictions.parquet")
         return metrics

@@ -21,9 +21,11 @@ from aflite_assets.cluster.protocol import Log
 from aflite_assets.errors import AfliteError, ModelError, as_sent
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.sizes import trains_in_one_thread
+from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.processes import available_memory
 from aflite_assets.processors import THREADS, processes_at_once, threads_per_step
 from aflite_assets.specs.models import OneStageSpec
+from aflite_assets.tracking import TrackedRun
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
@@ -51,6 +53,16 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
     named = [gpu.strip() for gpu in os.environ.get(_VISIBLE, "").split(",") if gpu.strip()]
     return named or [str(number) for number in range(torch.cuda.device_count())]
+
+
+def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
+    """Log what a training gave, and as `epoch/<name>` what it left in `scratch` of each epoch; the first is step 1.
+
+    Raises:
+        TrackingError: the tracker does not answer.
+    """
+    run.log_metrics(metrics)
+    run.log_series({f"epoch/{name}": values for name, values in read_epochs(scratch).items()}, first_step=1)
 
 
 class Job(Protocol[_Given]):

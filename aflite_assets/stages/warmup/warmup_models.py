@@ -9,6 +9,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.models import EncoderSpec, Name
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.published import read_warmup_rows
+from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
@@ -76,7 +77,7 @@ def _train(
             log=context.progress.log,
             scratch=part.scratch,
         )
-        run.log_metrics(metrics)
+        log_training(run, metrics, part.scratch)
     return dict(metrics)
 
 

@@ -10,6 +10,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate, evaluate_saved, train_and_save
+from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.models.training.fine_tuning import FineTuning
 from aflite_assets.specs.models import (
     EsimSpec,
@@ -98,7 +99,12 @@ def test_a_stopped_run_goes_on_after_the_stages_that_it_finished(
     resumed = _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", lines.append)
     assert [line for line in lines if line.startswith("found")] == ["found finished: set1", "found finished: set2"]
     assert np.array_equal(_probabilities(resumed), _probabilities(whole))
-    assert not list((tmp_path / "stopped").iterdir())
+    assert [file.name for file in (tmp_path / "stopped").iterdir()] == ["epochs.json"]
+    by_epoch = read_epochs(tmp_path / "stopped")
+    assert by_epoch == read_epochs(tmp_path / "whole")
+    names = [f"stage_{number}.{name}" for number in (1, 2, 3) for name in ("train_loss", "train_accuracy")]
+    assert {name: len(values) for name, values in by_epoch.items()} == dict.fromkeys(names, 2)
+    assert all(by_epoch[name][-1] == whole.metrics[name] for name in names)
 
     with pytest.raises(KeyboardInterrupt):
         _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", stop)

@@ -1,0 +1,106 @@
+"""The MLflow run of one refresh of a dataset: the parent of the runs of its stages. Nothing is logged to it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from aflite_assets.errors import TrackingError
+from aflite_assets.tracking.mlflow_run import IDENTITY_TAG, PARENT_TAG, begun_run, runs_tagged
+from aflite_assets.tracking.mlflow_session import MlflowSession
+from aflite_assets.tracking.mlflow_values import digest_of
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+REFRESH_TAG = "aflite.refresh"
+
+_SHORT = 8
+_WORST_FIRST = ("FAILED", "KILLED")
+
+
+@dataclass(frozen=True)
+class RefreshRun:
+    """The run of refresh `refresh` of one dataset (`partition`), in the dataset's experiment."""
+
+    session: MlflowSession
+    experiment_id: str
+    partition: str
+    refresh: str
+
+    @contextmanager
+    def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Yield the tag that puts a stage's run below this one, and follow the status of its stages.
+
+        The run is created for the first stage that is made. It is RUNNING while a stage is; then FAILED or KILLED if
+        a stage is, else FINISHED. A stage that an earlier refresh began moves here. The earlier refresh's run is
+        deleted if nothing is left below it. `stage_identity`: the identity of the stage's run; `tags`: of this run.
+
+        Raises:
+            TrackingError: the database or server cannot be used.
+        """
+        with self.session.errors(), self.session.locked():
+            earlier = self._parents_of(stage_identity)
+            own = begun_run(self.session, self.experiment_id, self._name, self._identity, {**tags, **self._tags})
+        try:
+            yield {PARENT_TAG: own}
+        except BaseException as error:
+            try:
+                self._settle({own, *earlier})
+            except TrackingError as tracking_error:
+                error.add_note(str(tracking_error))  # the stage's own error is the one to see
+            raise
+        self._settle({own, *earlier})
+
+    @property
+    def _name(self) -> str:
+        return f"refresh {self.refresh[:_SHORT]} {datetime.now(UTC):%Y-%m-%d} {self.partition}"
+
+    @property
+    def _identity(self) -> str:
+        return digest_of("refresh", self.partition, self.refresh)
+
+    @property
+    def _tags(self) -> dict[str, str]:
+        return {REFRESH_TAG: self.refresh, "aflite.partition": self.partition, "dagster/partition": self.partition}
+
+    def _parents_of(self, stage_identity: str) -> set[str]:
+        stages = runs_tagged(self.session, self.experiment_id, IDENTITY_TAG, stage_identity)
+        return {stage.data.tags[PARENT_TAG] for stage in stages if PARENT_TAG in stage.data.tags}
+
+    def _settle(self, parents: set[str]) -> None:
+        client = self.session.client
+        with self.session.errors(), self.session.locked():
+            for parent in parents:
+                if client.get_run(parent).info.lifecycle_stage == "deleted":
+                    continue
+                stages = runs_tagged(self.session, self.experiment_id, PARENT_TAG, parent)
+                status = _status_of(stages)
+                if not stages:
+                    client.delete_run(parent)
+                elif status is not None:
+                    client.set_terminated(parent, status)
+
+
+def _status_of(stages: "list[Run]") -> str | None:
+    """Return the status of a refresh from those of its stages, or None if one of them is still running."""
+    statuses = {stage.info.status for stage in stages}
+    if "RUNNING" in statuses:
+        return None
+    return next((status for status in _WORST_FIRST if status in statuses), "FINISHED")
+
+
+def empty_refreshes(runs: "list[Run]", deleted: set[str], *, before: datetime) -> "list[Run]":
+    """Return the refreshes' runs that began before a time and have no run below them but those in `deleted`."""
+    parents = {run.data.tags.get(PARENT_TAG) for run in runs if run.info.run_id not in deleted}
+    return [
+        run
+        for run in runs
+        if REFRESH_TAG in run.data.tags
+        and run.info.run_id not in parents
+        and run.info.start_time < before.timestamp() * 1000
+    ]
+
+
+__all__ = ["REFRESH_TAG", "RefreshRun", "empty_refreshes"]

@@ -1,0 +1,156 @@
+"""A run that a person cancelled is not started again for the keys that it was about."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+import definitions
+from aflite_assets.command_line.main import main
+from aflite_assets.refresh.plan import plan_dataset
+from aflite_assets.specs.registry import load_registry
+from aflite_assets.stages import pipeline
+from aflite_assets.stages.pipeline import STAGES
+from tests.automation.conftest import Deployment, write_table
+from tests.automation.test_refresh_sensor import requested, why_not
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+WORDS = ["published_dataset", "analysis", "benchmark_report"]
+"""What is due where a dataset's title has changed."""
+
+
+@pytest.fixture
+def settled(deployment: Deployment) -> Deployment:
+    """The deployment after its first looks."""
+    assert requested(deployment.settled()) == {}
+    return deployment
+
+
+def begin(deployment: Deployment, dataset: str, request: dg.RunRequest | None = None) -> dg.DagsterRun:
+    """A run as the daemon (or, without a request, a person) makes it, of which no step is run."""
+    run = deployment.instance.create_run_for_job(
+        definitions.defs.resolve_job_def("benchmark"),
+        tags={**(request.tags if request else {}), "dagster/partition": dataset},
+        asset_selection=None if request is None else frozenset(request.asset_selection or ()),
+    )
+    deployment.instance.report_dagster_event(
+        dg.DagsterEvent(dg.DagsterEventType.PIPELINE_START.value, run.job_name), run.run_id
+    )
+    return run
+
+
+def cancel(deployment: Deployment, run: dg.DagsterRun) -> None:
+    deployment.instance.report_run_canceling(run)
+    deployment.instance.report_run_canceled(run)
+
+
+def cancelled(deployment: Deployment) -> dg.DagsterRun:
+    """The run of a changed title, which a person cancelled."""
+    deployment.edit("digits", title="Other words")
+    (request,) = deployment.tick().run_requests or ()
+    run = begin(deployment, "digits", request)
+    cancel(deployment, run)
+    return run
+
+
+def _key(deployment: Deployment) -> str:
+    """The key that the published dataset would have now."""
+    plan = plan_dataset(load_registry()["digits"], deployment.store)
+    return plan["published_dataset"].key or ""
+
+
+def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
+    run = cancelled(settled)
+    why = "was cancelled, until what it reads changes or a person starts it"
+    expected = f"published_dataset is left because run {run.run_id[:8]} {why}"
+    for _ in range(3):
+        assert expected in why_not(settled.tick())
+        settled.now += timedelta(days=1)
+    assert not (settled.store.root.parent / "alerts").exists()  # a person's own decision is no news
+
+    assert main(["plan", "digits"]) == 0
+    said = capsys.readouterr().out
+    assert expected in said
+    assert "left: it was refused or cancelled, or three tries failed" in said
+    assert main(["status", "digits"]) == 0
+    assert expected in capsys.readouterr().out
+
+
+def test_a_changed_input_starts_what_reads_it(settled: Deployment) -> None:
+    run = cancelled(settled)
+    settled.tick()
+    write_table(settled.table("digits"), rows=122, seed=2)
+    stages = requested(settled.settled())["digits"]
+    assert stages[0] == "raw_dataset"
+    assert set(WORDS) <= set(stages)
+    assert settled.state.cancelled_run("digits") == run.run_id
+
+
+def test_an_input_that_changed_before_the_cancel_was_seen_is_not_swallowed(settled: Deployment) -> None:
+    cancelled(settled)
+    write_table(settled.table("digits"), rows=122, seed=2)
+    assert requested(settled.settled())["digits"][0] == "raw_dataset"
+
+
+def test_a_change_of_another_stage_does_not_start_what_was_cancelled(settled: Deployment) -> None:
+    cancelled(settled)
+    settled.tick()
+    raised = replace(STAGES["bias_evidence"], code_version="raised")
+    settled.monkeypatch.setitem(pipeline.STAGES, "bias_evidence", raised)
+    result = settled.tick()
+    assert requested(result)["digits"] == ["bias_evidence", "analysis", "benchmark_report"]
+    (request,) = [one for one in result.run_requests or () if one.partition_key == "digits"]
+    settled.run(request)
+    later = settled.tick()
+    assert "digits" not in requested(later)
+    assert settled.state.tries("digits", "published_dataset", _key(settled)).cancelled
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_a_person_who_starts_it_lifts_that(settled: Deployment, succeeds: bool) -> None:
+    cancelled(settled)
+    settled.tick()
+    if succeeds:
+        by_hand = dg.RunRequest(partition_key="digits", asset_selection=[dg.AssetKey(stage) for stage in STAGES])
+        made = settled.run(by_hand)
+        assert [stage for stage, is_made in made.items() if is_made] == WORDS
+        assert requested(settled.tick()) == {}
+    else:
+        settled.instance.report_run_failed(begin(settled, "digits"))
+        settled.now += timedelta(hours=1)
+        assert requested(settled.tick()) == {"digits": WORDS}
+
+
+def test_a_run_that_a_person_started_and_cancelled_is_left_too(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    run = begin(settled, "digits")
+    assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
+    cancel(settled, run)
+    assert f"published_dataset is left because run {run.run_id[:8]} was cancelled" in why_not(settled.tick())
+    settled.edit("digits", title="Third words")
+    assert requested(settled.tick()) == {"digits": WORDS}
+
+
+def test_a_run_cancelled_when_all_was_made_holds_nothing_back_later(settled: Deployment) -> None:
+    cancel(settled, begin(settled, "digits"))
+    settled.tick()
+    settled.edit("digits", title="Other words")
+    assert requested(settled.tick()) == {"digits": WORDS}
+
+
+def test_a_cancelled_run_before_later_ones_holds_nothing_back(settled: Deployment) -> None:
+    cancel(settled, begin(settled, "digits"))
+    settled.instance.report_run_failed(begin(settled, "digits"))
+    settled.edit("digits", title="Other words")
+    assert requested(settled.tick()) == {"digits": WORDS}
+
+
+def test_refresh_makes_it_only_now(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
+    cancelled(settled)
+    settled.tick()
+    assert main(["refresh", "digits", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
+    assert "published_dataset is left because run" in capsys.readouterr().out
+    assert main(["refresh", "digits", "--now", "--device", "cpu", "--no-tracking", "--settle", "1"]) == 0
+    assert "published_dataset made in" in capsys.readouterr().out

@@ -112,7 +112,8 @@ def rates(rows: ScanRows, kind: str, draws: int) -> dict[str, object]:
         assert scores is not None
         named = {one.name for one in scores.named if one.subset == ALL_SUBSETS}
         listed = {one.name for one in scores.sure if one.subset == ALL_SUBSETS}
-        found[draw] = rule in listed, rule in named, bool(scores.named), scores.has_artefact
+        planted = rule in listed if rule else bool(listed)
+        found[draw] = planted, rule in named, bool(scores.named), scores.has_artefact
     names = ("rule_listed", "rule_named", "any_named", "artefact_named")
     counts = dict(zip(names, found.sum(axis=0).tolist(), strict=True))
     return {"kind": kind, "pairs": len(rows) // 2, "draws": draws, **counts}

@@ -30,6 +30,7 @@ from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
 from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
+from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
@@ -38,6 +39,9 @@ MOST_IMAGES = 20_000
 """Images of a set that are scanned, fewer than `MOST_ROWS`, since each is decoded: some milliseconds at 224 pixels."""
 
 SCAN_FILE = "scan.json"
+
+_BLIND = "1"
+"""Version of what finds right answers without the question; results of other data do not depend on it."""
 
 
 def most_scanned(modality: str) -> int:
@@ -52,6 +56,12 @@ class CueScanSettings(StageSettings):
     planted: dict[str, PlantedValues]
     irrelevant: tuple[str, ...]
     seed: int
+
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, with the version of the scores that answers of questions have."""
+        of_questions: dict[str, object] = {"blind": _BLIND} if spec.source.format in CHOICE_FORMATS else {}
+        return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,8 @@ def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context:
 
 
 def _write(found: ScanResult, draft: Draft) -> None:
-    text = json.dumps(to_json(found.facts), indent=1, allow_nan=False)
+    content = {name: value for name, value in vars(found.facts).items() if name != "blind" or value is not None}
+    text = json.dumps(to_json(content), indent=1, allow_nan=False)
     (draft.path / SCAN_FILE).write_text(text, encoding="utf-8")
     pq.write_table(surface_cues(found.cues), draft.path / "surface_cues.parquet")
     pq.write_table(cue_sets(found.cues), draft.path / "cue_sets.parquet")
@@ -179,4 +190,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
         yield CheckOutcome("data", name, asks, passed, headline(facts), _WHAT_TO_DO, applies=facts.can_tell)
 
 
-CUE_SCAN = Stage("cue_scan", "4", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))
+CUE_SCAN = Stage("cue_scan", "3", CueScanSettings, CueScanInputs, run, checks=StageChecks(NO_ARTEFACT, check_artefacts))

@@ -129,13 +129,27 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
     return sides
 
 
-def _answers(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
+def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
     """Return by row id all answers of the row's question, in order, for the questions of the drawn rows."""
     answers = table.select([name for name in _ANSWER if name in table.column_names])
-    answers = answers.filter(pc.is_in(table["group"], drawn["group"]))
-    in_order = answers.sort_by([("group", "ascending"), ("row_id", "ascending")]).to_pylist()
-    questions = [list(each) for _, each in groupby(in_order, itemgetter("group"))]
-    return {answer["row_id"]: question for question in questions for answer in question}
+    answers = answers.append_column("question", _questions(table)).filter(
+        pc.is_in(_questions(table), _questions(drawn))
+    )
+    in_order = answers.sort_by([("question", "ascending"), ("row_id", "ascending")])
+    questions = [list(each) for _, each in groupby(in_order.to_pylist(), itemgetter("question"))]
+    return {
+        answer["row_id"]: [{name: value for name, value in one.items() if name != "question"} for one in question]
+        for question in questions
+        for answer in question
+    }
+
+
+def _questions(table: pa.Table) -> pa.ChunkedArray:
+    """Return which rows are answers of one question, as text; a group, as of one prompt, may have several questions."""
+    if "source_question" not in table.column_names or table["source_question"].null_count:
+        return table["group"].cast(pa.string())
+    parts = table["source_split"].cast(pa.string()), table["source_question"].cast(pa.string())
+    return pc.binary_join_element_wise(*parts, "\n", null_handling="replace")
 
 
 class _Page:
@@ -164,7 +178,7 @@ class _Page:
             batches = drawn.select(_FACTS).to_batches(max_chunksize=_AT_ONCE)
             self._facts[name] = chain.from_iterable(map(pa.RecordBatch.to_pylist, batches))
             asked = analysis.facts.right_label is not None and "group" in table.column_names
-            self._answers[name] = _answers(table, drawn) if asked else {}
+            self._answers[name] = answers_by_row(table, drawn) if asked else {}
             lines.append(table.filter(pc.is_in(table["row_id"], row_ids)))
         self.values = _RowValues(analysis, inputs, lines_of(pa.concat_tables(lines), row_ids))
         self._waiting = iter(self.values)

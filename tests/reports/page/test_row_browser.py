@@ -21,7 +21,7 @@ from aflite_assets.analysis.rows.table import (
     write_row_tables,
 )
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, Shown, row_browser
+from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, Shown, answers_by_row, row_browser
 from tests.planted_reports import rendered_page, report_inputs
 from tests.undrawn import undrawn_page
 
@@ -328,3 +328,24 @@ def test_the_files_of_rows_alone_make_the_browser(
     assert browser.json == browse(data).json
     assert browser.shown == browse(data).shown
     assert ("(PVI)" in browser.json) == measured
+
+
+def test_two_questions_of_one_prompt_are_two_questions() -> None:
+    columns: dict[str, list[Any]] = {
+        "row_id": [0, 1, 2, 3],
+        "group": [5, 5, 5, 5],
+        "label": ["right", "wrong", "right", "wrong"],
+        "predictability": [0.5, 0.5, 0.5, 0.5],
+        "text": ["p", "p", "p", "p"],
+        "text_pair": ["a", "b", "c", "d"],
+        "source_split": ["train"] * 4,
+        "source_question": ["1", "1", "2", "2"],
+    }
+    table = pa.table(columns)
+    found = answers_by_row(table, table.slice(2, 1))
+    assert {row: [one["text_pair"] for one in answers] for row, answers in found.items()} == {
+        2: ["c", "d"],
+        3: ["c", "d"],
+    }
+    by_group = answers_by_row(table.drop_columns(["source_question"]), table.drop_columns(["source_question"]))
+    assert [len(answers) for answers in by_group.values()] == [4, 4, 4, 4]

@@ -1,0 +1,1 @@
+"""Commands that show and compare reports that were published before."""

@@ -13,7 +13,7 @@ from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
-from aflite_assets.command_line.viewing import open_report
+from aflite_assets.command_line.viewing import compare, open_report
 from aflite_assets.errors import AfliteError, DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_command(commands)
     serve.add_command(commands)
     open_report.add_command(commands)
+    compare.add_command(commands)
     web.add_command(commands)
     backup.add_commands(commands)
     init.add_command(commands)

@@ -315,9 +315,15 @@ def _of_one_group(points: float, trainings: tuple[int, int]) -> CrossedInterval:
 def _interval(
     first: Side, second: Side, groups: int, effective: float, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
+    spread = crossed_spread(first, second, max(effective - 1, LEAST_DEGREES))
+    return _from_spread(first, second, spread, groups, effective, confidence)
+
+
+def _from_spread(
+    first: Side, second: Side, spread: Spread, groups: int, effective: float, confidence: float
+) -> CrossedInterval:
     from scipy.special import stdtr
 
-    spread = crossed_spread(first, second, max(effective - 1, LEAST_DEGREES))
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
     half = upper_quantile(degrees, confidence) * error
     if error == 0:  # in no group do the sides differ: a share of up to this may still differ (the rule of three)
@@ -379,3 +385,41 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))
         adjusted[index] = least
     return tuple(adjusted)
+
+
+def separate_interval(
+    first: Trainings,
+    second: Trainings,
+    groups: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+    *,
+    confidence: float = CONFIDENCE,
+) -> CrossedInterval:
+    """Return the mean accuracy of `first` minus that of `second`, in points, on test rows that they do not share.
+
+    The variance is the sum of the variances of both accuracies by `crossed_spread`; degrees of freedom are
+    Satterthwaite's. `groups`: codes, one per row of either side; None if every row is its own. Raises
+    InvalidInputError if a side has no training, or fewer than two groups.
+    """
+    sides, spreads, worth = [], [], []
+    for trained, own in zip((first, second), groups, strict=True):
+        lengths = _lengths(*trained, own)
+        codes = group_codes(own, lengths[0]) if lengths else np.zeros(0, dtype=np.int64)
+        sizes = np.bincount(codes)
+        if not trained or len(lengths) != 1 or len(sizes) < 2:
+            raise InvalidInputError(
+                f"an interval of separate rows needs trainings and two groups of rows on either side, got "
+                f"{len(trained)} trainings on {lengths} rows in {len(sizes)} groups"
+            )
+        found = side(_right_by_group(trained, codes), sizes)
+        still = Side(np.zeros_like(found.accuracies), np.zeros_like(found.shifts))
+        sides.append(found)
+        worth.append((len(sizes), effective_groups(sizes)))
+        spreads.append(crossed_spread(found, still, max(worth[-1][1] - 1, LEAST_DEGREES)))
+    variances = [float(one.variance) for one in spreads]
+    degrees = [float(one.degrees_of_freedom) for one in spreads]
+    below = sum(each**2 / free for each, free in zip(variances, degrees, strict=True))
+    spread = Spread(
+        np.asarray(sum(variances)), _ratio(np.asarray(sum(variances) ** 2), np.asarray(below), min(degrees))
+    )
+    fewest = min(worth)
+    return _from_spread(sides[0], sides[1], spread, fewest[0], fewest[1], confidence)

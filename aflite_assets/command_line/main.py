@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from aflite_assets.command_line import backup, comparing, doctor, init, list_datasets, prune, push, serve, web
+from aflite_assets.command_line import backup, compare, doctor, init, list_datasets, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
@@ -78,7 +78,7 @@ def command_parser() -> argparse.ArgumentParser:
     push.add_command(commands)
     doctor.add_command(commands)
     serve.add_commands(commands)
-    comparing.add_command(commands)
+    compare.add_command(commands)
     web.add_command(commands)
     backup.add_commands(commands)
     init.add_command(commands)

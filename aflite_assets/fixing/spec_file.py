@@ -13,6 +13,9 @@ from aflite_assets.fixing.plan import ID
 from aflite_assets.specs.yaml.paths import absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 
+FIXED = "_fixed"
+"""End of a cleaned dataset's name, after the name of the original."""
+
 _WIDTH = 110
 _NO_NAME = re.compile(r"[^a-z0-9_]+")
 _SMALL_TEXT = {"kind": "small_transformer", "max_length": 64, "epochs": 10}
@@ -22,7 +25,7 @@ _SMALL_IMAGE = {"kind": "timm_image", "architecture": "test_resnet", "image_size
 def fixed_name(name: str) -> str:
     """Return the name of the cleaned dataset, of small letters, digits and underscores."""
     plain = _NO_NAME.sub("_", name.lower()).strip("_") or "data"
-    return f"{plain[:50]}_fixed"
+    return f"{plain[:50]}{FIXED}"
 
 
 def fixed_content(path: Path, source: Mapping[str, object], dropped: Sequence[str]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import ResultKey
 from aflite_assets.results.file_hashes import HashedFile
 from aflite_assets.stages.shared.content_hashes import MISSING
 from aflite_assets.stages.shared.file_records import OWN_RECORDS, records
@@ -56,33 +56,6 @@ def changes(
         if made_from["inputs"].get(name) != key.inputs.get(name)
     ]
     return _bounded(differences)
-
-
-def made_differently(
-    store: ResultStore, first: PublishedResult, second: PublishedResult
-) -> dict[str, tuple[Change, ...]]:
-    """Return by stage, from the raw rows on, why two results of one asset differ; stages that do not are left out.
-
-    Inputs that the store no longer has are not followed. That an input differs is only said where it is not there.
-    """
-    found: dict[str, tuple[Change, ...]] = {}
-    for name in dict.fromkeys([*first.manifest["made_from"]["inputs"], *second.manifest["made_from"]["inputs"]]):
-        inputs = [_input_of(store, each, name) for each in (first, second)]
-        if inputs[0] is not None and inputs[1] is not None and inputs[0].data_version != inputs[1].data_version:
-            found |= made_differently(store, inputs[0], inputs[1])
-    made_from = second.manifest["made_from"]
-    key = ResultKey(made_from["code_version"], made_from["fields"], made_from["inputs"])
-    own = changes(first.manifest["made_from"], key, old_files={}, new_files={})
-    told = tuple(one for one in own if one.kind != "input" or not found)
-    return found | ({first.asset: told} if told else {})
-
-
-def _input_of(store: ResultStore, result: PublishedResult, name: str) -> PublishedResult | None:
-    """Return the input that a result was made from, if the store still has it."""
-    version = result.manifest["made_from"]["inputs"].get(name)
-    made = [one for one in store.results(name, result.partition) if one.data_version == version]
-    before = [one for one in made if one.manifest["published"] <= result.manifest["published"]]
-    return max(before, key=lambda one: str(one.manifest["published"]), default=None)
 
 
 def _code(made_from: Mapping[str, Any], key: ResultKey) -> list[Change]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import SourceRows
@@ -18,7 +19,8 @@ class ReportInputs:
     """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
 
     `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it, and
-    `counterexamples` those of other classes.
+    `counterexamples` those of other classes. `versions`: comparisons with earlier results, and with the original of a
+    mended dataset.
     """
 
     examples: Examples
@@ -29,6 +31,7 @@ class ReportInputs:
     evidence: tuple[EvidenceTable, ...]
     cue_rows: Mapping[int, Sequence[int]] = field(default_factory=dict)
     counterexamples: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    versions: tuple[VersionComparison, ...] = ()
 
     @property
     def from_files(self) -> bool:

@@ -55,11 +55,15 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `train_sets`: what filtered and random rows are."""
+    """The chart of one evaluator. `says`: its result in words. `train_sets`: what filtered and random rows are.
+
+    `guess`: what has the accuracy of chance.
+    """
 
     evaluator: str
     groups: tuple[BarGroup, ...]
     train_sets: str
+    guess: str
 
     @property
     def compares(self) -> bool:
@@ -116,9 +120,10 @@ def accuracy_bars(
         groups.append(BarGroup(test_set.name, _about(test_set, chance, notes.get(test_set.name, "")), chance, bars))
     filtering, sizes = facts.filtering[representation], " with its class sizes" if control == "random_matched" else ""
     kept = f"the {count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows that filtering kept"
-    return AccuracyBars(
-        evaluator, tuple(groups), f"“filtered” is {kept}, “random rows” as many, drawn at random{sizes}"
-    )
+    asked = any(facts.test_set[name].chance is not None for name in test_sets)
+    guess = "guessing an answer" if asked else "always the largest class"
+    random = f"“random rows” as many, drawn at random{sizes}"
+    return AccuracyBars(evaluator, tuple(groups), f"“filtered” is {kept}, {random}", guess)
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
@@ -130,7 +135,7 @@ def _chance(test_set: TestSetFacts) -> float | None:
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
     """The size of a test set, its chance, and how the cue is there."""
     kind = "challenge set" if test_set.challenge else ""
-    pooled = "the filter saw them" if test_set.pooled else ""
+    pooled = "seen by the filter, so no proof of its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"
     return "; ".join(filter(None, (kind, counted(test_set.rows, test_set.unit), guessed, note, pooled)))
 

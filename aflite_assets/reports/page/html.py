@@ -32,8 +32,10 @@ from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.sentences import summary, verdict, wording
 from aflite_assets.reports.sentences.first_screen import first_screen
+from aflite_assets.reports.sentences.versions import comparison_line, row_lines
 from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
+from aflite_assets.reports.tables.version_tables import version_tables
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.marking import marked_text
 from aflite_assets.scan.sentences import cue_sentence
@@ -104,6 +106,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
         "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
         "provenance": listings.settings_table("Provenance", facts.provenance),
+        "versions": [(comparison_line(one), row_lines(one), version_tables(one)) for one in inputs.versions],
         "glossary": wording.GLOSSARY,
         "curve_texts": _curve_texts(analysis),
         "train_sets": {name: wording.train_set_meaning(name) for name in trained_on},

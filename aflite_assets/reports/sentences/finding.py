@@ -41,8 +41,8 @@ BADGES: Mapping[Code, tuple[Tone, Badge]] = {
 SET_STATES: Mapping[State, str] = {
     "holds": "the cue is there as in the train rows",
     "weaker": "the cue tells less there",
-    "gone": "the cue tells nothing there",
-    "reversed": "the cue points to other classes there",
+    "gone": "the cue is unrelated to the label there",
+    "reversed": "the cue comes with other labels there",
 }
 """How a cue goes with its class in a test set; "cannot tell" has no words."""
 
@@ -83,7 +83,8 @@ class FindingWords:
         """Return what was found, with its numbers, in the fewest sentences."""
         if self.leaning is not None:
             own = "" if self.verdict.shortcut else " Whether that is a shortcut is yours to say."
-            return f"Models lean on {self._name(self.leaning)}: {self._price(self.leaning)}.{own}"
+            leans = f"“{self.leaning.evaluator}” leans on {self._name(self.leaning)}"
+            return f"{leans}: {self._price(self.leaning)}.{own}"
         if self.verdict.code == "artefact_tells":
             return f"{self._by_itself(self.cues[0])} It is no part of the task." if self.cues else self._all_artefacts()
         if self.verdict.code == "helps_no_shortcut_named":
@@ -104,7 +105,7 @@ class FindingWords:
         if one is not None and self._fall is not None:
             fall = self._fall
             points = f"{signed_points(fall.fall)} points (95 % interval {_range(fall.low, fall.high)})"
-            return f"The fall, as a mean over classes, is {points}. That counts test rows and trainings."
+            return f"The fall, as a mean over classes, is {points}. The interval covers other test rows and other trainings."
         if one is not None and one.low is not None and one.high is not None:
             return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
         if self.cues and self.tone in ("found", "judge") and self.verdict.code != "helps_no_shortcut_named":
@@ -172,21 +173,20 @@ class FindingWords:
         """Return what leaning costs, as accuracies where a fall was measured."""
         if (fall := self._fall) is not None:
             return (
-                f"“{one.evaluator}” is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
+                f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
                 f"“{short(fall.natural_set, _LONGEST)}”, but on {self._accuracy(fall.test_set, fall.challenge)} % of "
                 f"“{short(fall.test_set, _LONGEST)}”, where {self._there(one, fall.test_set)}"
             )
         if one.pull is not None and one.untied is not None:
             return (
-                f"“{one.evaluator}” gives rows of other classes that carry it the class it goes with "
-                f"{signed_points(one.pull)} points too often, but {signed_points(one.untied)} once it is trained on "
-                "rows in which the two are independent"
+                f"rows of other classes that carry it get the class it goes with {signed_points(one.pull)} points too "
+                f"often, but {signed_points(one.untied)} after training on rows in which the two are independent"
             )
         lost = one.loss if one.loss is not None else one.fall
         where = one.fallen_on or one.broken_on
         if lost is None or where is None:
-            return "it tells their answers"
-        return f"it costs “{one.evaluator}” {signed_points(lost)} points on “{short(where, _LONGEST)}”"
+            return "it tells its answers"
+        return f"that costs {signed_points(lost)} points on “{short(where, _LONGEST)}”"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
         """The accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
@@ -203,8 +203,8 @@ class FindingWords:
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
-            return "it points to other classes"
-        return "it tells nothing of the class" if states == {"gone"} else "it no longer goes with the class"
+            return "the cue comes with other labels"
+        return "the cue is unrelated to the label" if states == {"gone"} else "the cue no longer goes with the class"
 
     def _by_itself(self, cue: Cue) -> str:
         name, label = short(cue.name, _LONGEST_CUE), short(cue.label, _LONGEST)

@@ -103,7 +103,7 @@ def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> T
     if table.num_rows > len(shown):
         caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
     rows = [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()]
-    return _listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
+    return listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
 
 
 def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
@@ -123,7 +123,7 @@ def _row_name(place: Mapping[str, Any]) -> str:
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
     """Names and their values."""
     rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
-    return _listing(name, title, ["name", "value"], rows)
+    return listing(name, title, ["name", "value"], rows)
 
 
 def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
@@ -133,10 +133,10 @@ def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") ->
     heads = ["check", "about", "outcome", "what it asks", "what was found"]
     rows = [[cells.value(text, strong=text == "failed") for text in each] for each in texts]
     about = "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why."
-    return _listing("checks", title, heads, rows, about)
+    return listing("checks", title, heads, rows, about)
 
 
-def _listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
+def listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
     """Lay out rows of cells under their headings; the first cell is the row's own heading."""
     columns = tuple(Column(Heading(head)) for head in heads[1:])
     lines = tuple(Row((first.text,), tuple(others)) for first, *others in rows)

@@ -1,6 +1,6 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_core import to_json
 
@@ -15,6 +15,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.data.cue_scan import example_carriers
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
+from aflite_assets.stages.report.versions import comparisons
 from aflite_assets.stages.shared.report_inputs import read_similarities
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -55,7 +56,10 @@ def run(
     from aflite_assets.reports.sentences.verdict import verdict_texts
     from aflite_assets.reports.tables.all_tables import shown_tables
 
-    analysis, shown, folder = read_analysis(inputs.analysis.path), report_inputs(settings, inputs), draft.path
+    analysis, folder = read_analysis(inputs.analysis.path), draft.path
+    versions = comparisons(draft.store, inputs.analysis, log=draft.log)
+    shown = replace(report_inputs(settings, inputs), versions=versions)
+    draft.provenance["compared with"] = [one.old for one in versions]
     pictures, tables = report_pictures(analysis, shown), shown_tables(analysis)
     (folder / "report.html").write_text(html.render_report(analysis, shown, pictures), encoding="utf-8")
     (folder / "report.json").write_bytes(to_json(json_report.report_json(analysis, shown), indent=2))
@@ -92,4 +96,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "25", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "26", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -1,0 +1,119 @@
+"""`aflite compare`: two results of the pipeline beside each other."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.terminal import escaped, indented, table, write_lines
+from aflite_assets.errors import StoreError
+from aflite_assets.results.opening import open_store
+from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.store import ResultStore
+
+if TYPE_CHECKING:
+    from aflite_assets.analysis.comparisons.versions import VersionComparison
+    from aflite_assets.reports.tables.table import Table
+
+_REPORT, _ANALYSIS = "benchmark_report", "analysis"
+
+_DESCRIPTION = """\
+Compares two results: the accuracies that moved beyond the interval of their difference, the rows that were kept by one
+and removed by the other, and the settings and data that differ. A and B are datasets, or folders of published reports.
+With A alone it compares the last two results of the dataset.
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add `compare` to the command line's subparsers."""
+    parser = commands.add_parser("compare", help="compare two results", description=_DESCRIPTION)
+    parser.add_argument("old", metavar="A", help="a dataset, or the folder of a report")
+    parser.add_argument("new", metavar="B", nargs="?", help="what it is compared with (default: A's newest result)")
+    parser.add_argument("--json", action="store_true", help="print JSON, with all numbers and rows")
+    parser.set_defaults(command=_compare)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from aflite_assets.analysis.tidy import to_json
+    from aflite_assets.stages.report.versions import compare_results, earlier_result
+
+    store = open_store()
+    if options.new is None:
+        new = result_named(options.old, store)
+        old = earlier_result(store, new)
+        if old is None:
+            raise StoreError(
+                f"{options.old!r} has one result only, so there is nothing to compare it with; change its file or data "
+                f"and run `aflite refresh {new.partition}`, or name another dataset"
+            )
+    else:
+        old, new = result_named(options.old, store), result_named(options.new, store)
+    compared = compare_results(old, new)
+    shown = [json.dumps(to_json(compared), indent=1)] if options.json else comparison_lines(compared)
+    write_lines(sys.stdout, list(shown))
+
+
+def result_named(name: str, store: ResultStore) -> PublishedResult:
+    """Return the result of `analysis` that a dataset's name or a report's folder stands for.
+
+    Raises:
+        SpecError: no dataset has this name.
+        StoreError: the dataset has no result yet, or the folder is no published report whose numbers are there.
+    """
+    from aflite_assets.specs.registry import load_registry
+
+    if len(Path(name).parts) > 1 or Path(name).is_dir():
+        return _of_folder(Path(name).absolute())
+    if name not in store.datasets():
+        name = load_registry()[name].name
+    if store.current_key(_ANALYSIS, name) is None:
+        raise StoreError(f"dataset {name!r} has no result yet below {store.place}; run `aflite refresh {name}` first")
+    return store.current(_ANALYSIS, name)
+
+
+def _of_folder(folder: Path) -> PublishedResult:
+    """Return the result of `analysis` that the report of a folder was made from."""
+    place = folder.parent if folder.name == "report.html" else folder
+    if not (place / MANIFEST).is_file() or place.parent.parent.name not in (_REPORT, _ANALYSIS):
+        raise StoreError(
+            f"{folder} is no published report; give a dataset's name, or the folder of a report, which "
+            "`aflite open NAME --print` names"
+        )
+    given = PublishedResult(place.parent.parent.name, place.parent.name, place.name, place)
+    if given.asset == _ANALYSIS:
+        return given
+    wanted = given.manifest["made_from"]["inputs"][_ANALYSIS]
+    for one in ResultStore(place.parents[2]).results(_ANALYSIS, given.partition):
+        if one.data_version == wanted:
+            return one
+    raise StoreError(
+        f"the numbers of the report in {place} are no longer in the store; compare another one, or run `aflite refresh "
+        f"{given.partition}`"
+    )
+
+
+def comparison_lines(compared: "VersionComparison") -> Iterator[str]:
+    """Yield the sentence, the counts and the tables of a comparison."""
+    from aflite_assets.reports.sentences.versions import comparison_line, row_lines
+    from aflite_assets.reports.tables.version_tables import version_tables
+
+    yield from _wrapped(comparison_line(compared))
+    for line in row_lines(compared):
+        yield from _wrapped(line)
+    for one in version_tables(compared):
+        yield ""
+        yield escaped(one.title)
+        yield from table(_plain(one))
+        yield from _wrapped(one.caption)
+
+
+def _wrapped(text: str) -> list[str]:
+    return indented(escaped(text))
+
+
+def _plain(shown: "Table") -> list[tuple[str, ...]]:
+    head = (*shown.headings, *(column.plain for column in shown.columns))
+    rows = [(*row.headings, *(" ".join((cell.text, *cell.small)) for cell in row.cells)) for row in shown.rows]
+    return [tuple(map(escaped, row)) for row in (head, *rows)]

@@ -83,12 +83,16 @@ class MovedNumber:
 
 @dataclass(frozen=True)
 class MovedRow:
-    """One row that one result keeps and the other removes; `old` and `new`: kept, removed or not filtered."""
+    """One row that one result keeps and the other removes; `old` and `new`: kept, removed or not filtered.
+
+    `text`: the row's first text, None if it has none.
+    """
 
     representation: str
     source_id: str
     split: str
     label: str
+    text: str | None
     old: str
     new: str
 
@@ -292,9 +296,9 @@ def _rows_moved(old: Path, new: Path) -> tuple[tuple[RowCounts, ...], tuple[Move
         here, there = before[representation], after[representation]
         shared = [name for name in there if name in here]
         rows = [
-            MovedRow(representation, name.partition("\n")[0], *there[name][:2], here[name][2], there[name][2])
+            MovedRow(representation, name.partition("\n")[0], *there[name][:3], here[name][3], there[name][3])
             for name in shared
-            if here[name][2] != there[name][2]
+            if here[name][3] != there[name][3]
         ]
         to_kept, to_removed = (sum(one.new == status for one in rows) for status in ("kept", "removed"))
         alone = len(here) - len(shared), len(there) - len(shared)
@@ -303,14 +307,17 @@ def _rows_moved(old: Path, new: Path) -> tuple[tuple[RowCounts, ...], tuple[Move
     return tuple(counts), tuple(moved)
 
 
-def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str]]]:
-    """Return split, label and status of each row, by representation and id."""
+def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str | None, str]]]:
+    """Return split, label, text and status of each row, by representation and id."""
     names = ["representation", "row_id", "source_id", "split", "label", "status"]
-    table = pq.read_table(folder / ROWS_FILE, columns=names)
-    found: dict[str, dict[str, tuple[str, str, str]]] = {}
+    texts = [name for name in ("text",) if name in pq.read_schema(folder / ROWS_FILE).names]
+    table = pq.read_table(folder / ROWS_FILE, columns=[*names, *texts])
+    if not texts:
+        table = table.append_column("text", pa.nulls(table.num_rows, pa.string()))
+    found: dict[str, dict[str, tuple[str, str, str | None, str]]] = {}
     for representation in pc.unique(table["representation"]).to_pylist():
         own = table.filter(pc.equal(table["representation"], representation))
-        facts = zip(*(own[name].to_pylist() for name in ("split", "label", "status")), strict=True)
+        facts = zip(*(own[name].to_pylist() for name in ("split", "label", "text", "status")), strict=True)
         found[representation] = dict(zip(_ids(own), facts, strict=True))
     return found
 

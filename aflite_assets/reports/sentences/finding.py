@@ -105,7 +105,7 @@ class FindingWords:
         if one is not None and self._fall is not None:
             fall = self._fall
             points = f"{signed_points(fall.fall)} points (95 % interval {_range(fall.low, fall.high)})"
-            return f"The fall, as a mean over classes, is {points}. The interval covers other test rows and other trainings."
+            return f"The fall, as a mean over classes, is {points}. It covers other test rows and trainings."
         if one is not None and one.low is not None and one.high is not None:
             return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
         if self.cues and self.tone in ("found", "judge") and self.verdict.code != "helps_no_shortcut_named":

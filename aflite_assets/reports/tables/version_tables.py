@@ -37,11 +37,11 @@ def _tables(compared: VersionComparison, most_rows: int) -> Iterator[Table]:
     ]  # fmt: skip
     heads = ("change", "property", "class", "nature", "before (%)", "now (%)")
     yield listing("versions", "Cues that came, went, or moved beyond their intervals", heads, cues, _CUES)
+    heads = ("row", "representation", "split", "class", "before", "now", "text")
     rows = [
-        _texts([one.source_id, one.representation, one.split, one.label, one.old, one.new])
+        _texts([one.source_id, one.representation, one.split, one.label, one.old, one.new, one.text or DASH])
         for one in compared.rows[:most_rows]
     ]
-    heads = ("row", "representation", "split", "class", "before", "now")
     more = len(compared.rows) - len(rows)
     caption = f"{more:,} more are in the output of aflite compare --json." if more else ""
     yield listing("versions", "Rows that changed sides", heads, rows, caption)

@@ -1,6 +1,6 @@
 """Which published results a report is compared with, and what each of them was made with."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -76,11 +76,19 @@ def version_of(result: PublishedResult) -> Version:
     return Version(
         f"{result.partition} of {result.manifest['published'][:16].replace('T', ' ')}",
         result.path,
-        {name: value for name, value in made_from["fields"].items() if name != "contents"} | {"filter": filters},
+        _settings(made_from["fields"]) | {"filter": filters},
         data | contents,
         {"code of the analysis": made_from["code_version"]} | software,
         _read(result, "scan", TypeAdapter(ScanFacts | None)),
     )
+
+
+def _settings(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of a dataset's file, without the places of its files: the content counts, as data."""
+    sets = fields.get("challenge_sets")
+    given = sets.items() if isinstance(sets, Mapping) else ()
+    challenges = {name: {key: one[key] for key in one if key != "source"} for name, one in given}
+    return {name: value for name, value in fields.items() if name != "contents"} | {"challenge_sets": challenges}
 
 
 def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult | None:

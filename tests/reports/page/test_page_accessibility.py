@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ COMPARED = VersionComparison(
     numbers=(MovedNumber("linear", None, "full", "test", 900, True, 0.6, 0.8, 20.0, 12.0, 28.0, "above", None),),
     single=0,
     counts=(RowCounts("roberta", 900, 1, 0, 2, 3),),
-    rows=(MovedRow("roberta", "<b>7</b>", "train", "neutral", "removed", "kept"),),
+    rows=(MovedRow("roberta", "<b>7</b>", "train", "neutral", "<i>dogs</i>", "removed", "kept"),),
     changed=(Changed("setting", "filter.roberta.threshold", "0.75", "0.9"),),
 )
 
@@ -81,9 +82,17 @@ def pages(
     return {name: whole_page(data) for name, data in found.items()}
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("kind", KINDS)
+QUICK = {("texts", "light", 1280), ("images", "dark", 390)}
+"""Pages that the fast tests look at; the others take two minutes together."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheme", "width"),
+    [
+        pytest.param(*one, marks=() if one in QUICK else pytest.mark.slow)
+        for one in product(KINDS, ("light", "dark"), (390, 1280))
+    ],
+)
 def test_axe_finds_no_violation(
     browser: Any, pages: Mapping[str, str], tmp_path: Path, kind: str, scheme: Any, width: int
 ) -> None:
@@ -121,7 +130,7 @@ def test_the_section_of_changes_says_what_moved(browser: Any, pages: Mapping[str
     tables = [" ".join(one.split()) for one in section.locator("table tbody").all_inner_texts()]
     assert tables == [
         "linear full test 900 60.0 80.0 20.0 [12.0, 28.0]",
-        "<b>7</b> roberta train neutral removed kept",
+        "<b>7</b> roberta train neutral removed kept <i>dogs</i>",
         "filter.roberta.threshold setting 0.75 0.9",
     ]
     page.context.close()

@@ -56,8 +56,8 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     screen = first_screen(judged(analysis, "shortcut_found", leaning=declared, cues=cues), from_files=True)
     assert (screen.tone, screen.badge) == ("found", "Shortcut found")
     assert screen.finding == (
-        "Models lean on the attribute place, declared irrelevant: “bert” gives rows of other classes that carry it the "
-        "class it goes with 50.0 points too often, but 2.0 once it is trained on rows in which the two are independent."
+        "“bert” leans on the attribute place, declared irrelevant: rows of other classes that carry it get the class "
+        "it goes with 50.0 points too often, but 2.0 after training on rows in which the two are independent."
     )
     assert screen.sure == "The 95 % interval of the 50.0 points is 40.0 to 60.0."
     assert screen.to_do == (
@@ -130,8 +130,8 @@ def test_a_cue_says_how_it_goes_with_its_class_in_each_test_set(analysis: Analys
     found = judged(analysis, "artefact_tells", cues=(replace(cue(0, "x", "text"), elsewhere=elsewhere),))
     assert first_screen(found, from_files=True).set_notes == {
         "test": "the cue is there as in the train rows",
-        "hans": "the cue points to other classes there",
-        "stress": "the cue tells nothing there",
+        "hans": "the cue comes with other labels there",
+        "stress": "the cue is unrelated to the label there",
     }
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 IDENTITY_TAG = "aflite.identity"
 ERROR_TAG = "aflite.error"
+NAME_TAG = "aflite.name"
 CHANGED_PARAMETER_TAG = "aflite.changed_parameter"
 PARENT_TAG = "mlflow.parentRunId"
 DATASET_CONTEXT_TAG = "mlflow.data.context"
@@ -139,11 +140,16 @@ class MlflowRun:
                 self.session.client.set_tag(self.run_id, TABLES_TAG, json.dumps([*logged, entry]))
 
     @contextmanager
-    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["MlflowRun"]:
-        """A run within this one; the same name under the same parent continues the same child."""
-        child_tags = {**(tags or {}), PARENT_TAG: self.run_id}
+    def child(
+        self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
+    ) -> Iterator["MlflowRun"]:
+        """A run within this one, shown as `title` (default: the name), with its name as the tag `aflite.name`.
+
+        The same name under the same parent continues the same child.
+        """
+        child_tags = {**(tags or {}), PARENT_TAG: self.run_id, NAME_TAG: name}
         identity = values.digest_of("child", self.run_id, name)
-        with open_run(self.session, self.experiment_id, name, identity=identity, tags=child_tags) as run:
+        with open_run(self.session, self.experiment_id, title or name, identity=identity, tags=child_tags) as run:
             yield run
 
 
@@ -193,7 +199,8 @@ def label_run(
         for tag, value in _accepted_tags(tags).items():
             session.client.set_tag(own, tag, value)
         for child in runs_tagged(session, experiment_id, PARENT_TAG, own) if children else ():
-            for tag, value in _accepted_tags(children.get(child.info.run_name, {})).items():
+            name = child.data.tags.get(NAME_TAG, child.info.run_name)  # earlier versions set no such tag
+            for tag, value in _accepted_tags(children.get(name, {})).items():
                 session.client.set_tag(child.info.run_id, tag, value)
 
 

@@ -74,8 +74,10 @@ class TrackedRun(Protocol):
     def log_table(self, name: str, table: pa.Table) -> None:
         """Keep a table whole, under `name`; a later one of the name replaces it. NaN and infinity become null."""
 
-    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> AbstractContextManager["TrackedRun"]:
-        """A run within this one; the same name under the same parent continues the same child."""
+    def child(
+        self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
+    ) -> AbstractContextManager["TrackedRun"]:
+        """A run within this one, shown as `title` (default: the name); the same name continues the same child."""
 
 
 class Tracker(Protocol):
@@ -116,7 +118,9 @@ class NullRun:
         """Keep nothing."""
 
     @contextmanager
-    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["NullRun"]:
+    def child(
+        self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
+    ) -> Iterator["NullRun"]:
         """Another run of which nothing is kept."""
         yield NullRun()
 

@@ -236,10 +236,10 @@ def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcess
     history = client.get_metric_history(loop.info.run_id, "representation_bias")
     assert [metric.step for metric in history] == list(range(iterations))
     cells = {run.info.run_name: run for run in children["evaluator_models"]}
-    assert "linear.full.0" in cells
+    assert "linear.0.full" in cells
     assert len({run.data.tags["dagster/data_version"] for run in cells.values()}) > 1
-    assert 0 <= cells["linear.full.0"].data.metrics["accuracy.test"] <= 1
-    assert cells["linear.full.0"].inputs.dataset_inputs[0].dataset.name == "circles_1.full"
+    assert 0 <= cells["linear.0.full"].data.metrics["accuracy.test"] <= 1
+    assert cells["linear.0.full"].inputs.dataset_inputs[0].dataset.name == "circles_1.full"
     artifacts = {file.path for file in client.list_artifacts(parents["benchmark_report"].info.run_id)}
     assert artifacts == {"report.json"}
     page = Path(parents["benchmark_report"].data.params["report_page"])

@@ -56,7 +56,7 @@ class _Run(NullRun):
         self.logged.update(flattened(table.to_pylist(), f"{self.path}.{name}"))
 
     @contextmanager
-    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["_Run"]:
+    def child(self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> Iterator["_Run"]:
         """Give a run whose values stand under its name."""
         yield _Run(f"{self.path}.{name}", self.logged)
 

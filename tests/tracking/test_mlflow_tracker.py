@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from aflite_assets.errors import TrackingError
+from aflite_assets.stages.evaluation.grid import GridCell
 from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.tracking import MlflowTracker
 from tests.forked import forking_context
 
@@ -89,7 +92,7 @@ def test_data_versions_stand_on_the_run_and_on_those_of_the_parts(tracker: Mlflo
     for key in ("k1", "k2"):
         with tracker.run("warmup_models", "snli", key) as run:
             for name in ("bert", "esim", "trial.100"):
-                with run.child(name):
+                with run.child(name, title=f"{name} with a title"):
                     pass
     tracker.published("warmup_models", "snli", "k2", data_version="d0", parts={"bert": "d1", "esim": "d2"})
     versions = {
@@ -99,6 +102,12 @@ def test_data_versions_stand_on_the_run_and_on_those_of_the_parts(tracker: Mlflo
     }
     (parent,) = [one.info.run_id for one in runs_of("aflite/snli") if one.data.tags.get("aflite.key") == "k2"]
     assert versions == {("warmup_models", None): "d0", ("bert", parent): "d1", ("esim", parent): "d2"}
+
+
+def test_cells_of_two_seeds_differ_in_their_first_30_characters() -> None:
+    rows = TrainSet("single_pass_linear", "a_representation", np.arange(2))
+    titles = {GridCell("bert_base", rows, seed).title[:30] for seed in range(3)}
+    assert titles == {f"bert_base.{seed}.single_pass_linear" for seed in range(3)}
 
 
 def test_a_run_that_is_gone_gets_no_version(tracker: MlflowTracker, runs_of: RunsOf) -> None:

@@ -38,6 +38,11 @@ class BaseTraining:
         """The part's name and the nested run's; no cell has a colon in its name."""
         return f"weights:{self.cell.name}"
 
+    @property
+    def title(self) -> str:
+        """The nested run's title: that of the cell, marked as weights."""
+        return f"weights:{self.cell.title}"
+
 
 @dataclass(frozen=True)
 class StageRows:

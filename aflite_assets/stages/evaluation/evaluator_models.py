@@ -255,7 +255,7 @@ class _Training:
                 stage_rows={} if recipe is None else self.plans.stage_rows.row_ids(recipe, cell.seed),
                 row_weights=cell.train_set.weights,
             )
-            return self._tracked(cell.name, cell, part, job)
+            return self._tracked(cell.name, cell, part, job, title=cell.title)
 
         return write
 
@@ -271,14 +271,16 @@ class _Training:
                 part.scratch,
                 row_weights=base.cell.train_set.weights,
             )
-            return self._tracked(base.name, base.cell, part, job)
+            return self._tracked(base.name, base.cell, part, job, title=base.title)
 
         return write
 
-    def _tracked(self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob) -> Mapping[str, float]:
-        """Train under a nested run of this name."""
+    def _tracked(
+        self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str
+    ) -> Mapping[str, float]:
+        """Train under a nested run of this name and title."""
         settings = self.settings.evaluators[cell.evaluator]
-        with self.context.tracker.child(name) as run:
+        with self.context.tracker.child(name, title=title) as run:
             described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
             run.log_parameters({**described, "train_set": cell.train_set.name})
             digest = part.key.fields["rows"][:20]
@@ -289,7 +291,7 @@ class _Training:
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
         """Give the run of a new grid the numbers of a cell that was found."""
-        with self.context.tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
+        with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
             run.log_metrics(part.summary)
 
 

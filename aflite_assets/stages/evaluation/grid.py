@@ -30,8 +30,16 @@ class GridCell:
     @property
     def name(self) -> str:
         """Unique within the grid: the part's name and the nested run's."""
-        middle = [self.train_set.name, *([self.train_set.representation] if self.train_set.representation else [])]
-        return ".".join([self.evaluator, *middle, str(self.seed)])
+        return ".".join([self.evaluator, *self._rows, str(self.seed)])
+
+    @property
+    def title(self) -> str:
+        """The name with the seed in second place, because MLflow's lists cut long names."""
+        return ".".join([self.evaluator, str(self.seed), *self._rows])
+
+    @property
+    def _rows(self) -> list[str]:
+        return [self.train_set.name, *([self.train_set.representation] if self.train_set.representation else [])]
 
 
 def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:

@@ -51,7 +51,7 @@ def test_every_training_is_logged_epoch_by_epoch(store: ResultStore, tmp_path: P
         return {point.step: point.value for point in points}
 
     curve = [name for name in runs if name.startswith("sample")]
-    alone = ["net", "weights:net.full.0", "weak.0", "distance_encoder", *curve]
+    alone = ["net", "weights:net.0.full", "weak.0", "distance_encoder", *curve]
     assert len(curve) == 2
     for name in alone:
         totals = runs[name].data.metrics
@@ -59,11 +59,11 @@ def test_every_training_is_logged_epoch_by_epoch(store: ResultStore, tmp_path: P
             found = history(name, metric)
             assert list(found) == [1, 2, 3], (name, metric)
             assert found[3] == totals[metric], (name, metric)  # the last epoch's weights stay
-    tuned = history("tuned.full.0", "stage_1.train_loss")
+    tuned = history("tuned.0.full", "stage_1.train_loss")
     assert list(tuned) == [1, 2]
-    assert tuned[2] == runs["tuned.full.0"].data.metrics["stage_1.train_loss"]
-    stopped = runs["stops.full.0"].data.metrics
+    assert tuned[2] == runs["tuned.0.full"].data.metrics["stage_1.train_loss"]
+    stopped = runs["stops.0.full"].data.metrics
     best = int(stopped["best_epoch"])
-    assert history("stops.full.0", "held_back_accuracy")[best] == stopped["held_back_accuracy"]
-    assert history("stops.full.0", "train_loss")[best] == stopped["train_loss"]
-    assert not [name for name in runs["linear.full.0"].data.metrics if name.startswith("epoch/")]
+    assert history("stops.0.full", "held_back_accuracy")[best] == stopped["held_back_accuracy"]
+    assert history("stops.0.full", "train_loss")[best] == stopped["train_loss"]
+    assert not [name for name in runs["linear.0.full"].data.metrics if name.startswith("epoch/")]

@@ -42,7 +42,7 @@ def main(draws: int, names: Sequence[str]) -> None:
             data = SETS[name](seed)
             result, training = filtered(data, {}, seed), dynamics(data.features, data.labels, seed=seed)
             scored.append(aucs(data, scores(data, result, training, seed)))
-            kept.append(outcomes(data, training, seed))
+            kept.append(outcomes(data, result, training, seed))
         print(f"\n## {name}, {draws} draws\n\n| score | AUC |\n|---|--:|")
         for score in sorted(scored[0], key=lambda one: -np.mean([draw[one] for draw in scored])):
             print(f"| {score} | {interval([draw[score] for draw in scored], 1)} |")
@@ -67,7 +67,7 @@ def filtered(data: PlantedRows, changes: Mapping[str, Any], seed: int) -> Filter
     """The filter's run on the rows with some settings changed."""
     rows = len(data.labels)
     sizes = {"target_size": 0.4, "train_size": 0.15, "slice_size": 0.05}
-    counts = {name: round(share * rows) for name, share in sizes.items()}
+    counts: dict[str, Any] = {name: round(share * rows) for name, share in sizes.items()}
     settings = FilterSettings(**counts, n_partitions=32, threshold=0.75, **changes)
     return filter_dataset(data.features, data.labels, settings=settings, seed=seed, device="cpu")
 
@@ -98,14 +98,12 @@ def scores(data: PlantedRows, result: FilterResult, training: Dynamics, seed: in
 
 def filter_first_pass(data: PlantedRows, seed: int) -> np.ndarray:
     """Predictability of all rows in the first iteration."""
-    states: list[np.ndarray] = []
     rows = len(data.labels)
     settings = FilterSettings(
         target_size=rows, train_size=round(0.15 * rows), slice_size=1, n_partitions=32, threshold=0.75
     )
     result = filter_dataset(data.features, data.labels, settings=settings, seed=seed, device="cpu")
-    states.append(result.predictability)
-    return np.nan_to_num(states[0], nan=0.5)
+    return np.nan_to_num(result.predictability, nan=0.5)
 
 
 def aucs(data: PlantedRows, by_score: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -113,13 +111,14 @@ def aucs(data: PlantedRows, by_score: Mapping[str, np.ndarray]) -> dict[str, flo
     return {name: float(roc_auc_score(data.carries, np.nan_to_num(score))) for name, score in by_score.items()}
 
 
-def outcomes(data: PlantedRows, training: Dynamics, seed: int) -> dict[str, dict[str, float]]:
+def outcomes(data: PlantedRows, result: FilterResult, training: Dynamics, seed: int) -> dict[str, dict[str, float]]:
     """What each way of choosing rows keeps, and how models trained on it fare, beside as many random rows."""
     rng = np.random.default_rng([seed, 8])
     rows = np.arange(len(data.labels))
     found = {"all rows": judged(data, rows, rng)}
     for name, changes in OPTIONS.items():
-        found[name] = judged(data, filtered(data, changes, seed).kept_rows, rng)
+        one = filtered(data, changes, seed) if changes else result
+        found[name] = judged(data, one.kept_rows, rng)
     carriers = np.flatnonzero(data.carries)
     hardest = carriers[np.argsort(-training.el2n[carriers], kind="stable")][: round(HARD_SHARE * len(carriers))]
     found["hard rows with the cue pruned"] = judged(data, np.setdiff1d(rows, hardest), rng)

@@ -149,7 +149,11 @@ def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
         "rank is vocabulary, but selection gumbel draws rows by their predictability; leave selection out",
         filter=settings | {"selection": "gumbel"},
     )
-    _refuses(spec_content | PAIRS, "Input should be 'predictability', 'label_probability' or 'vocabulary'", filter={"rank": "length"})
+    _refuses(
+        spec_content | PAIRS,
+        "Input should be 'predictability', 'label_probability' or 'vocabulary'",
+        filter={"rank": "length"},
+    )
 
 
 def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ class _Run:
             together = self.groups_of(rows)
         else:
             together = leaving_together(self.inputs.copies, rows, most=self.settings.slice_size)
-        return candidates(rows, together, tally, counted=self.inputs.counted[rows])
+        return candidates(rows, together, tally, counted=self.inputs.counted[rows], labels=self.inputs.labels[rows])
 
     def vocabulary(self, among: Candidates) -> Vocabulary | None:
         """The words of the rows that enter an iteration, where they are ranked by these."""
@@ -246,6 +246,8 @@ def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState,
     labels, shares = _instead(run, state, tally)
     if vocabulary is not None:
         advanced = _with_words(advanced, among, vocabulary, removal)
+    if run.settings.uses_label_probability:
+        advanced = replace(advanced, last_label_probability=_last_probability(state, tally))
     return replace(advanced, instead_labels=labels, instead_shares=shares, start=scored.start)
 
 
@@ -374,6 +376,12 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
     return replace(state, own_words=own_words, vocabulary_share=share)
 
 
+def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
+    """The label probabilities by which rows were put in order: of a row that is gone, those of its last iteration."""
+    before, now = state.last_label_probability, tally.label_probability
+    return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
+
+
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return the labels predicted in place of the rows' labels, and its shares, as of the last iteration that scored a
     row.
@@ -411,6 +419,7 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
         instead_shares=state.instead_shares,
         own_words=state.own_words,
         vocabulary_share=state.vocabulary_share,
+        last_label_probability=state.last_label_probability,
         classes=run.inputs.classes,
         iterations=state.iterations,
         stop_reason=state.stop_reason,

@@ -126,6 +126,12 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
         _check_group_removal(inputs, settings)
     if settings.ranking == "vocabulary":
         _check_vocabulary(inputs)
+    elif inputs.score_only.any() and not settings.holds_others:
+        name = "ties" if settings.ties != "random" else "balance"
+        raise InvalidInputError(
+            f'score_only is True for {int(inputs.score_only.sum())} rows, but {name} is "{getattr(settings, name)}", '
+            f"under which no single cut-off holds for them: leave those rows out, or leave {name} out."
+        )
 
 
 def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.ndarray]:

@@ -143,8 +143,9 @@ class FilterResult:
     where counts of every class would take over a sixteenth of the memory limit. `own_words` (int64) and
     `vocabulary_share` (float64): where rows are ranked by vocabulary, of every input row the words that no other row of
     the pool had when it was removed, or at the end, and its share of the vocabulary at the start (vocabulary.py; rows
-    that leave together have those of all of them); else None. `classes`: int64, the labels that
-    occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
+    that leave together have those of all of them); else None. `last_label_probability`: where label probabilities put
+    rows in order, float32, of every row as of the last iteration that scored it; else None. `classes`: int64, the
+    labels that occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
     `warnings`: sentences about what may be wrong with this run.
     """
 
@@ -159,6 +160,7 @@ class FilterResult:
     instead_shares: np.ndarray | None
     own_words: np.ndarray | None
     vocabulary_share: np.ndarray | None
+    last_label_probability: np.ndarray | None
     classes: np.ndarray
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason
@@ -175,6 +177,7 @@ _OPTIONAL_ARRAYS = (
     "instead_shares",
     "own_words",
     "vocabulary_share",
+    "last_label_probability",
     "start",
 )
 _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place, reason in enumerate(StopReason, 1)}
@@ -203,6 +206,7 @@ class FilterState:
     instead_shares: np.ndarray | None = None
     own_words: np.ndarray | None = None
     vocabulary_share: np.ndarray | None = None
+    last_label_probability: np.ndarray | None = None
     start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
@@ -245,6 +249,7 @@ class FilterState:
             instead_shares=arrays.get("instead_shares"),
             own_words=arrays.get("own_words"),
             vocabulary_share=arrays.get("vocabulary_share"),
+            last_label_probability=arrays.get("last_label_probability"),
             start=arrays.get("start"),
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),

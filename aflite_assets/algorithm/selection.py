@@ -8,6 +8,7 @@ from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally, shares
 from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary, count_vocabulary, remove_lowest
+from aflite_assets.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Candidates:
 
     `rows`: ascending row numbers; `units`: the unit of each, from 0; `sizes`: rows per unit; `counted`: those of them
     that the target size counts; `scores`: float64 share of right predictions per unit, NaN for a unit that was never
-    held out.
+    held out. `label_probability`: float64 mean held-out probability of the rows' own labels per unit, NaN without any;
+    None where the classifier has none. `classes`: int64 label per unit, of its first row; None where nothing needs it.
     """
 
     rows: np.ndarray
@@ -63,18 +65,46 @@ class Candidates:
     sizes: np.ndarray
     counted: np.ndarray
     scores: np.ndarray
+    label_probability: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
 
-def candidates(rows: np.ndarray, groups: np.ndarray | None, tally: Tally, *, counted: np.ndarray) -> Candidates:
+def candidates(
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    tally: Tally,
+    *,
+    counted: np.ndarray,
+    labels: np.ndarray | None = None,
+) -> Candidates:
     """Units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
 
     A group's score is its right predictions over all its predictions. As the rows of a group are held out together,
-    that is the mean of its rows' predictability; taken from the counts it is exact. `counted`: bool per row of `rows`.
+    that is the mean of its rows' predictability; taken from the counts it is exact. Its label probability is the mean
+    over its held-out predictions. `counted`: bool per row of `rows`; `labels`: int64 beside it.
     """
     units = np.arange(len(rows)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    first = np.unique(units, return_index=True)[1]
     totals = np.bincount(units, tally.predictions[rows])
     scores = shares(np.bincount(units, tally.correct[rows]), totals)
-    return Candidates(rows, units, np.bincount(units), np.bincount(units, counted).astype(np.int64), scores)
+    return Candidates(
+        rows,
+        units,
+        np.bincount(units),
+        np.bincount(units, counted).astype(np.int64),
+        scores,
+        _unit_probability(rows, units, tally),
+        None if labels is None else labels[first],
+    )
+
+
+def _unit_probability(rows: np.ndarray, units: np.ndarray, tally: Tally) -> np.ndarray | None:
+    if tally.label_probability is None:
+        return None
+    held_out = tally.held_out[rows]
+    sums = np.bincount(units, np.where(held_out > 0, tally.label_probability[rows].astype(np.float64) * held_out, 0.0))
+    totals = np.bincount(units, held_out)
+    return np.divide(sums, totals, out=np.full(len(totals), np.nan), where=totals > 0)
 
 
 def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
@@ -108,7 +138,10 @@ def choose_slice(
 
     "greedy" orders the units at or over the threshold by score, "gumbel_over_threshold" by log score plus Gumbel noise;
     "gumbel" orders all scored units so, and takes none once no score reaches the threshold. Equal keys are put in an
-    order drawn from (seed, iteration). A unit too large for what is left of the slice is passed over.
+    order drawn from (seed, iteration), or with `ties` "label_probability" in that of their label probabilities first.
+    With `ranking` "label_probability" the units at or over the threshold go by that. With `balance` "classes" each
+    class has its part of `allowed` and `room`, by its rows and counted rows among all units. A unit too large for what
+    is left of the slice is passed over.
 
     With a `vocabulary`, that of the pool (`words_of`), the units at or over the threshold go in the order of
     `remove_lowest`; nothing is then said of rows that are only scored.
@@ -117,6 +150,7 @@ def choose_slice(
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
     eligible = _eligible(among, settings, any_passes=passing > 0)
+    shared = None
     if vocabulary is not None:
         lowest = remove_lowest(
             vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
@@ -124,22 +158,34 @@ def choose_slice(
         going, reaches_target = lowest.units, lowest.bound
     else:
         lowest = None
-        ordered = eligible[np.lexsort((ties[eligible], -keys[eligible]))]
-        chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
-        going = ordered[chosen]
+        before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
+        ordered = eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
+        if settings.balance == "classes":
+            shared = _by_class(among, ordered, allowed=allowed, room=room)
+            going, reaches_target = shared.units, shared.reaches_target
+        else:
+            chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
+            going = ordered[chosen]
     taken = np.zeros(len(keys), dtype=bool)
     taken[going] = True
     leaving = taken[among.units]
     rows = among.rows[leaving]
     own = None if lowest is None else lowest.own_words[among.units[leaving]]
     cut = None
-    if vocabulary is None and min(allowed, room) > 0 and (passing or settings.selection != "gumbel"):
+    if (
+        vocabulary is None
+        and settings.holds_others
+        and min(allowed, room) > 0
+        and (passing or settings.selection != "gumbel")
+    ):
         cut = _cut(keys, among.sizes, eligible, taken)
     runs_out = bool(taken[eligible].all()) and len(rows) < allowed
+    if shared is not None:
+        runs_out = shared.runs_out
     if not len(rows):
         return Slice(rows, passing, None, 0, reaches_target, runs_out, cut, own)
     cutoff = float(among.scores[taken].min())
-    tied = int(among.sizes[among.scores == cutoff].sum())
+    tied = int(among.sizes[_at_cutoff(among, settings, taken, cutoff)].sum())
     return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut, own)
 
 
@@ -192,7 +238,81 @@ def _single_rows(scores: np.ndarray) -> Candidates:
     return Candidates(rows, rows, ones, ones, scores.astype(np.float64))
 
 
+def _probability(among: Candidates) -> np.ndarray:
+    if among.label_probability is None:
+        raise InvalidInputError(
+            'rows are to go by "label_probability", but the classifier gave no probabilities: use one that has them.'
+        )
+    return among.label_probability
+
+
+def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
+    """Whole places per class, int64, in proportion to its `rows`, `places` in all; largest remainders, then classes."""
+    exact = places * rows / max(rows.sum(), 1)
+    whole = np.floor(exact).astype(np.int64)
+    order = np.argsort(whole - exact, kind="stable")
+    whole[order[: places - int(whole.sum())]] += 1
+    return whole
+
+
+@dataclass(frozen=True)
+class _Going:
+    """The units that go; whether the target is reached; and whether fewer rows than the slice may hold could go."""
+
+    units: np.ndarray
+    reaches_target: bool
+    runs_out: bool
+
+
+def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
+    """What goes of the `ordered` units where each class has its part of the slice.
+
+    Where the target cuts the slice, its room is shared out alike; what a class leaves of it is filled in order.
+    """
+    if among.classes is None:
+        raise InvalidInputError('balance is "classes" but the units have no classes: give labels to `candidates`.')
+    codes = np.unique(among.classes, return_inverse=True)[1]
+    places = shared_out(allowed, np.bincount(codes, among.sizes))
+    taken = np.zeros(len(codes), dtype=bool)
+    for code, most in enumerate(places):
+        of_class = ordered[codes[ordered] == code]
+        taken[of_class[fill_in_order(among.sizes[of_class], int(most))]] = True
+    whole = ordered[taken[ordered]]
+    with_places = ordered[places[codes[ordered]] > 0]
+    runs_out = not len(whole) or (bool(taken[with_places].all()) and int(among.sizes[whole].sum()) < allowed)
+    counted = int(among.counted[whole].sum())
+    if counted <= room:
+        return _Going(whole, counted == room, runs_out)
+    cut = _cut_by_class(among, whole, codes, room=room)
+    return _Going(cut, True, runs_out=False)
+
+
+def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, room: int) -> np.ndarray:
+    """The units of a slice that still go where the target lets `room` counted rows go."""
+    taken = np.zeros(len(codes), dtype=bool)
+    for code, most in enumerate(shared_out(room, np.bincount(codes, among.counted))):
+        of_class = whole[codes[whole] == code]
+        taken[of_class[_fitting(among, of_class, allowed=len(among.rows), room=int(most))[0]]] = True
+    rest = whole[~taken[whole]]
+    left = room - int(among.counted[taken].sum())
+    taken[rest[_fitting(among, rest, allowed=len(among.rows), room=left)[0]]] = True
+    return np.flatnonzero(taken)
+
+
+def _at_cutoff(among: Candidates, settings: FilterSettings, taken: np.ndarray, cutoff: float) -> np.ndarray:
+    """Units that nothing but the draw tells from the last one removed, bool."""
+    if not settings.uses_label_probability:
+        return np.asarray(among.scores == cutoff)
+    probability = _probability(among)
+    if settings.ranking == "label_probability":
+        return np.asarray(probability == probability[taken].min())
+    last = probability[taken & (among.scores == cutoff)].min()
+    return np.asarray((among.scores == cutoff) & (probability == last))
+
+
 def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generator) -> np.ndarray:
+    if settings.ranking == "label_probability":
+        return _probability(among)
     if settings.selection == "greedy":
         return among.scores
     with np.errstate(divide="ignore"):  # a score of 0 has weight 0: it comes after all others

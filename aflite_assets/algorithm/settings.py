@@ -13,8 +13,10 @@ from aflite_assets.errors import InvalidInputError
 Selection = Literal["greedy", "gumbel", "gumbel_over_threshold"]
 Classifier = Literal["logistic", "linear_svm", "both"]
 RemovalUnit = Literal["rows", "groups"]
-Ranking = Literal["predictability", "vocabulary"]
+Ranking = Literal["predictability", "label_probability", "vocabulary"]
 Comparison = Literal["at_least", "greater"]
+Ties = Literal["random", "label_probability"]
+Balance = Literal["none", "classes"]
 
 _COUNTS = {
     "target_size": "give the fewest train rows to keep",
@@ -26,11 +28,19 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
     "classifier": ("logistic", "linear_svm", "both"),
     "remove": ("rows", "groups"),
-    "ranking": ("predictability", "vocabulary"),
+    "ranking": ("predictability", "label_probability", "vocabulary"),
     "comparison": ("at_least", "greater"),
+    "ties": ("random", "label_probability"),
+    "balance": ("none", "classes"),
 }
 
-_LATER_DEFAULTS = {("ranking", "predictability"), ("comparison", "at_least"), ("early_stop", True)}
+_LATER_DEFAULTS = {
+    ("ranking", "predictability"),
+    ("comparison", "at_least"),
+    ("early_stop", True),
+    ("ties", "random"),
+    ("balance", "none"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +59,15 @@ class FilterSettings:
     removed and filtering ends, possibly above the target. `stop_at_chance` (not in the papers) ends the run after two
     passes in a row whose bias is at most the highest of passes over permuted labels (`chance.score_permuted`); such a
     pass removes nothing. `ranking` says which of the rows at or over the threshold make the slice: those of the highest
-    predictability, or with "vocabulary" those with which the fewest words of the pool go (vocabulary.py; needs `words`
-    and selection "greedy"). `comparison` says which predictabilities pass the threshold: "at_least" it (ICML 2020), or
-    those "greater" than it (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run after the first slice that is not
-    full (ICML 2020); without it the run ends only at the target, or where no row passes (SustaiNLP 2020).
+    predictability, with "label_probability" those of the highest mean held-out probability of their own label in the
+    same pass (not in the papers), or with "vocabulary" those with which the fewest words of the pool go (vocabulary.py;
+    needs `words` and selection "greedy"). `comparison` says which predictabilities pass the threshold: "at_least" it
+    (ICML 2020), or those "greater" than it (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run after the first
+    slice that is not full (ICML 2020); without it the run ends only at the target, or where no row passes (SustaiNLP
+    2020). `ties` (not in the papers) says which of the rows of equal rank go first: drawn at random, or those of the
+    highest label probability in the same pass. `balance` (not in the papers) shares a slice out among the "classes" by
+    their rows left; a class of which fewer rows pass leaves its places empty, and the run ends once every class that
+    has places does.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -71,6 +86,8 @@ class FilterSettings:
     ranking: Ranking = "predictability"
     comparison: Comparison = "at_least"
     early_stop: bool = True
+    ties: Ties = "random"
+    balance: Balance = "none"
 
     def __post_init__(self) -> None:
         for name, remedy in _COUNTS.items():
@@ -85,8 +102,45 @@ class FilterSettings:
                 f'selection is "{self.selection}", which orders rows by their scores, but ranking is "vocabulary": '
                 'use selection="greedy", or leave ranking out.'
             )
+        self._check_order()
         self._store("threshold", _threshold(self.threshold))
         self._store("inverse_regularization", _positive(self.inverse_regularization))
+
+    @property
+    def uses_label_probability(self) -> bool:
+        """Whether the label probabilities of a pass decide which rows it removes."""
+        return "label_probability" in (self.ranking, self.ties)
+
+    @property
+    def holds_others(self) -> bool:
+        """Whether a slice says which rows that are only scored leave: its order is one key, and the same for all."""
+        return self.ranking != "vocabulary" and self.ties == "random" and self.balance == "none"
+
+    def _check_order(self) -> None:
+        """Refuse what orders rows in two ways at once, or by what is not there."""
+        changed = [(name, getattr(self, name)) for name in ("ranking", "ties", "balance")]
+        changed = [(name, value) for name, value in changed if value in ("label_probability", "classes")]
+        for name, value in changed:
+            if value == "label_probability" and self.classifier == "linear_svm":
+                raise InvalidInputError(
+                    f'{name} is "{value}" but classifier is "linear_svm", which has no probabilities: use "logistic" '
+                    f'or "both", or leave {name} out.'
+                )
+            if self.selection != "greedy":
+                raise InvalidInputError(
+                    f'selection is "{self.selection}", which draws rows by their predictability, but {name} is '
+                    f'"{value}": use selection="greedy", or leave {name} out.'
+                )
+            if self.ranking == "vocabulary":
+                raise InvalidInputError(
+                    f'ranking is "vocabulary", which orders rows by their words, but {name} is "{value}": leave one of '
+                    "them out."
+                )
+            if value == "classes" and self.remove == "groups":
+                raise InvalidInputError(
+                    'balance is "classes" but remove is "groups", and a group may have rows of several classes: use '
+                    'remove="rows", or leave balance out.'
+                )
 
     def _store(self, name: str, value: float) -> None:
         # A frozen dataclass can only be completed this way; plain numbers keep a run's hash stable.

@@ -355,7 +355,7 @@ class DatasetSpec(StrictSpec):
                     f"filter.compare makes a filtered set named {name!r}, longer than {LONGEST_SET_NAME} characters; "
                     "shorten the representation's name"
                 )
-        if self.filter.rank == "predictability":
+        if self.filter.rank != "vocabulary":
             return
         if self.columns.text is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
             raise ValueError(

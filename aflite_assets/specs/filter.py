@@ -26,10 +26,11 @@ SuspectedErrors = Literal["keep", "quarantine"]
 """Treatment of rows whose labels are suspected: they are filtered like any others, or taken out before that."""
 
 
-Ranking = Literal["predictability", "vocabulary"]
+Ranking = Literal["predictability", "label_probability", "vocabulary"]
 
 
-"""By what the rows at or over the threshold make a slice: the highest predictability, or the fewest words lost."""
+"""By what the rows at or over the threshold make a slice: the highest predictability or probability
+of their label, or the fewest words lost."""
 
 
 _PAPER = {"stop_at_chance": False, "copies": "apart", "groups": "ignore"}
@@ -115,9 +116,22 @@ class FilterSpec(StrictSpec):
     rank: Ranking = Field(
         "predictability",
         description="which of the rows at or over the threshold make a slice: predictability, those of the highest; "
+        "label_probability, those of the highest mean held-out probability of their label in the same pass; "
         "vocabulary, those with which the fewest words of the rows left go, for datasets with texts and with "
         "evaluation_rows: kept (Mishra and Sachdeva 2020)",
         exclude_if=lambda rank: rank == "predictability",  # so that results which it does not concern are found again
+    )
+    ties: Literal["random", "label_probability"] = Field(
+        "random",
+        description="which of the rows of equal predictability go first: random, drawn from the seed; "
+        "label_probability, those of the highest mean held-out probability of their label in the same pass",
+        exclude_if=lambda ties: ties == "random",  # so that earlier results are found again
+    )
+    balance: Literal["none", "classes"] = Field(
+        "none",
+        description="none: a slice has the first rows of any class, as in the papers; classes: each class has its part "
+        "of a slice, by its share of the rows left, and leaves places empty of which too few rows pass",
+        exclude_if=lambda balance: balance == "none",  # so that earlier results are found again
     )
     compare: tuple[Literal["predictability"], ...] = Field(
         (),
@@ -194,11 +208,46 @@ class FilterSpec(StrictSpec):
                 f"rank is vocabulary, but selection {self.selection} draws rows by their predictability; leave "
                 "selection out, or leave rank out"
             )
+        for name in ("rank", "ties", "balance"):
+            self._check_order(name, getattr(self, name))
+        if self.compare and self.rank == "label_probability":
+            raise ValueError(
+                "compare is for rank: vocabulary, but rank is label_probability; leave compare out, and run a second "
+                "dataset file to compare"
+            )
         if self.rank in self.compare:
             raise ValueError(
                 f"compare names {self.rank}, which is the filter's own rank; leave compare out, or set rank: vocabulary"
             )
         return self
+
+    def _check_order(self, name: str, value: str) -> None:
+        if value not in ("label_probability", "classes"):
+            return
+        if value == "label_probability" and self.classifier == "linear_svm":
+            raise ValueError(
+                f"{name} is {value}, but classifier linear_svm has no probabilities; set classifier to logistic or "
+                f"both, or leave {name} out"
+            )
+        if self.selection != "greedy":
+            raise ValueError(
+                f"{name} is {value}, but selection {self.selection} draws rows by their predictability; leave "
+                f"selection out, or leave {name} out"
+            )
+        if self.rank == "vocabulary":
+            raise ValueError(
+                f"rank is vocabulary, which orders rows by their words, but {name} is {value}; leave one out"
+            )
+        if value == "classes" and self.remove == "groups":
+            raise ValueError(
+                "balance is classes, but remove is groups, and a group may have rows of several classes; leave one out"
+            )
+        treated = self.evaluation_rows
+        if name != "rank" and "scored" in (treated.values() if isinstance(treated, dict) else (treated,)):
+            raise ValueError(
+                f"{name} is {value}, but evaluation_rows is scored, and no single cut-off holds for rows that are only "
+                f"scored; write evaluation_rows: pooled or kept, or leave {name} out"
+            )
 
     def ranked_by(self, rank: Ranking) -> Self:
         """The same filter by one ranking alone."""

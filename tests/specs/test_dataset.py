@@ -60,11 +60,47 @@ def test_rows_may_be_ranked_by_vocabulary(spec_content: dict[str, Any]) -> None:
     assert DatasetSpec.model_validate(spec_content | {"source": drawn, "filter": settings}).filter.rank == "vocabulary"
 
 
+@pytest.mark.parametrize(
+    "given", [{"rank": "label_probability"}, {"ties": "label_probability"}, {"balance": "classes"}], ids=str
+)
+def test_rows_of_any_kind_may_go_by_label_probability_and_by_class(
+    given: dict[str, str], spec_content: dict[str, Any]
+) -> None:
+    spec = DatasetSpec.model_validate(spec_content | {"filter": given})
+    assert given.items() <= spec.filter.model_dump(mode="json").items()
+    paper = DatasetSpec.model_validate(spec_content | {"filter": {"preset": "paper"}}).filter
+    assert (paper.rank, paper.ties, paper.balance) == ("predictability", "random", "none")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"rank": "label_probability", "classifier": "linear_svm"},
+            "rank is label_probability, but classifier linear_svm",
+        ),
+        ({"ties": "label_probability", "selection": "gumbel"}, "ties is label_probability, but selection gumbel draws"),
+        ({"balance": "classes", "remove": "groups"}, "balance is classes, but remove is groups"),
+        ({"balance": "classes", "evaluation_rows": "scored"}, "balance is classes, but evaluation_rows is scored"),
+        ({"balance": "classes", "rank": "vocabulary"}, "rank is vocabulary, .* but balance is classes"),
+        (
+            {"rank": "label_probability", "compare": ["predictability"]},
+            "compare is for rank: vocabulary, but rank is label_probability",
+        ),
+    ],
+)
+def test_an_order_that_has_no_meaning_is_refused(
+    given: dict[str, Any], message: str, spec_content: dict[str, Any]
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        DatasetSpec.model_validate(spec_content | {"filter": given})
+
+
 def test_without_another_rank_the_filter_is_described_as_before(spec_content: dict[str, Any]) -> None:
     for given in ({}, {"filter": {"rank": "predictability"}}):
         spec = DatasetSpec.model_validate(spec_content | given)
         assert spec.filter.rank == "predictability"
-        assert "rank" not in spec.model_dump(mode="json")["filter"]
+        assert {"rank", "ties", "balance"}.isdisjoint(spec.model_dump(mode="json")["filter"])
 
 
 @pytest.mark.parametrize(
@@ -113,7 +149,11 @@ def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
         "rank is vocabulary, but selection gumbel draws rows by their predictability; leave selection out",
         filter=settings | {"selection": "gumbel"},
     )
-    _refuses(spec_content | PAIRS, "Input should be 'predictability' or 'vocabulary'", filter={"rank": "length"})
+    _refuses(
+        spec_content | PAIRS,
+        "Input should be 'predictability', 'label_probability' or 'vocabulary'",
+        filter={"rank": "length"},
+    )
 
 
 def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) -> None:

@@ -36,6 +36,7 @@ _MEANINGS = {
     "predictability": "share of the row's held-out predictions that were right, 0 to 1, as last known",
     "held_out_count": "how many held-out predictions the row got in its last iteration",
     "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
+    "last_label_probability": "the same in the row's last iteration, where it puts rows in order",
     "representation": "the representation whose filtered set is controlled",
     "name": "sampled, random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
     "held_back": "whether the row chose the size of the sample, and is in no train set; else it is of the sample",

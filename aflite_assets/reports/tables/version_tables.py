@@ -35,8 +35,8 @@ def _tables(compared: VersionComparison, most_rows: int) -> Iterator[Table]:
          *(TableCell(DASH) if value is None else cells.number(value, percent) for value in (one.old, one.new))]
         for one in compared.cues
     ]  # fmt: skip
-    heads = ("change", "property", "class", "nature", "before (%)", "now (%)")
-    yield listing("versions", "Cues that came, went, or moved beyond their intervals", heads, cues, _CUES)
+    of_cues = ("change", "property", "class", "nature", "before (%)", "now (%)")
+    yield listing("versions", "Cues that came, went, or moved beyond their intervals", of_cues, cues, _CUES)
     heads = ("row", "representation", "split", "class", "before", "now", "text")
     rows = [
         _texts([one.source_id, one.representation, one.split, one.label, one.old, one.new, one.text or DASH])

@@ -355,6 +355,10 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
             everywhere[entering] = of_entering
             outside = ~np.isin(np.arange(total), entering)
             table = table.append_column(name, pa.array(everywhere, mask=outside))
+    if result.last_label_probability is not None:
+        last = np.full(total, np.nan, np.float32)
+        last[entering] = result.last_label_probability
+        table = table.append_column("last_label_probability", pa.array(last, mask=np.isnan(last)))
     pq.write_table(table, folder / "rows.parquet")
     if result.instead_labels is not None and result.instead_shares is not None:
         pq.write_table(_instead(result.instead_labels, result.instead_shares, given), folder / PREDICTED_INSTEAD)

@@ -184,6 +184,8 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         ranking=spec.rank,
         comparison=spec.comparison,
         early_stop=spec.early_stop,
+        ties=spec.ties,
+        balance=spec.balance,
     )
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)

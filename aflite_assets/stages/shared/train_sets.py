@@ -88,7 +88,8 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     left; all rows where it began with no more.
 
     `rows`: of a filtered set, in published order, with row_id, split, removed_in_iteration, predictability,
-    held_out_count and, where whole groups are removed, group. `words`: of these rows, where the filter ranked them by
+    held_out_count and, where whole groups are removed, group; where classes share a slice, label; where label
+    probabilities put rows in order, last_label_probability. `words`: of these rows, where the filter ranked them by
     vocabulary.
 
     Raises:
@@ -154,6 +155,7 @@ def _sliced_again(
             select.leaving_together(copies, part, most=settings.slice_size) if groups is None else groups[part],
             tally,
             counted=split_of[part] == "train",
+            labels=rows["label"].to_numpy()[part] if settings.balance == "classes" else None,
         )
         for part in (pool, scored)
     )
@@ -180,7 +182,10 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
     predictions = held_out * (2 if run.settings.classifier == "both" else 1)
     # Rounding takes back what float32 lost, so that ties are ties.
     correct = np.rint(predictions * pc.fill_null(rows["predictability"], 0.0).to_numpy()).astype(np.int64)
-    return Tally(correct, predictions, held_out, None, None)
+    probability = None
+    if run.settings.uses_label_probability:
+        probability = pc.fill_null(rows["last_label_probability"], np.nan).to_numpy()
+    return Tally(correct, predictions, held_out, probability, None)
 
 
 def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:

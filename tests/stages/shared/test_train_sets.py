@@ -77,8 +77,11 @@ def _earlier(settings: FilterSettings, size: int, policies: tuple[tuple[str, str
             "predictability": pa.array(result.predictability, mask=np.isnan(result.predictability)),
             "held_out_count": result.held_out_count,
             "group": _inputs()[2],
+            "label": _inputs()[1],
         }
     )
+    if result.last_label_probability is not None:
+        rows = rows.append_column("last_label_probability", pa.array(result.last_label_probability))
     words = _words() if settings.ranking == "vocabulary" else None
     found = earlier_set(rows, size, run=FilterRun(settings, dict(policies), SEED), words=words)
     assert found is not None
@@ -105,6 +108,31 @@ def test_it_is_what_the_filter_keeps_with_that_target(
             assert len(np.setxor1d(row_ids, expected)) <= 10
         else:
             np.testing.assert_array_equal(row_ids, expected)
+
+
+@pytest.mark.parametrize("size", [319, 251, 100])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ranking": "label_probability"},
+        {"ties": "label_probability"},
+        {"balance": "classes"},
+        {"ties": "label_probability", "balance": "classes", "classifier": "both"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("policies", [TRAIN_ALONE, POOLED])
+def test_by_label_probability_and_class_it_is_what_the_filter_keeps(
+    policies: tuple[tuple[str, str], ...], changes: dict[str, Any], size: int
+) -> None:
+    settings = replace(SETTINGS, **changes)
+    size = min(size, int((_splits(policies) == "train").sum()) - 1)
+    found = _earlier(settings, size, policies)
+    kept = _filtered(replace(settings, target_size=size), policies).kept_rows
+    assert len(found.row_ids["train"]) == size
+    split = _splits(policies)[kept]
+    for name, row_ids in found.row_ids.items():
+        np.testing.assert_array_equal(row_ids, np.sort(1000 - kept[split == name]))
 
 
 @pytest.mark.parametrize("size", [399, 319, 251, 100])

@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "rank and balance": {"ranking": "label_probability", "balance": "classes"},
 }
 HARD_SHARE = 0.2
-"""Of the rows with the cue, how many of the hardest the rival prunes (ICLR 2025)."""
+"""Share of the rows with the cue, the hardest first, that the rival prunes (ICLR 2025)."""
 
 
 def main(draws: int, names: Sequence[str]) -> None:
@@ -112,7 +112,7 @@ def aucs(data: PlantedRows, by_score: Mapping[str, np.ndarray]) -> dict[str, flo
 
 
 def outcomes(data: PlantedRows, result: FilterResult, training: Dynamics, seed: int) -> dict[str, dict[str, float]]:
-    """What each way of choosing rows keeps, and how models trained on it fare, beside as many random rows."""
+    """Measure what each way of choosing rows keeps, and how models trained on it fare, beside as many random rows."""
     rng = np.random.default_rng([seed, 8])
     rows = np.arange(len(data.labels))
     found = {"all rows": judged(data, rows, rng)}

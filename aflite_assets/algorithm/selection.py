@@ -265,7 +265,7 @@ class _Going:
 
 
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """What goes of the `ordered` units where each class has its part of the slice.
+    """Return which of the `ordered` units go where each class has its part of the slice.
 
     Where the target cuts the slice, its room is shared out alike; what a class leaves of it is filled in order.
     """

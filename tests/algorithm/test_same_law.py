@@ -16,7 +16,7 @@ from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import EngineTally
 from aflite_assets.algorithm.tally import Tally
 
-UNITS, TEST_UNITS, SEEDS = 1200, 600, 200
+UNITS, TEST_UNITS, SEEDS = 1200, 600, 120
 GROUP, SLICES_PER_SHARE = 3, 2
 SHARES = (0.75, 0.5, 0.25)
 

@@ -34,6 +34,7 @@ ASSETS = [
 def test_every_event_and_line_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 200, "test": 100}
+    content["filter"]["n_partitions"] = 8
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
     in_child = _told(make_in_child, home / "child", monkeypatch)
     here = _told(make_here, home / "here", monkeypatch)

@@ -110,7 +110,7 @@ class FindingWords:
             return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
         if self.cues and self.tone in ("found", "judge") and self.verdict.code != "helps_no_shortcut_named":
             cue = self.cues[0]
-            interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on rows it was not chosen on"
+            interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
             return f"{interval}. {self._leans(cue)}"
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
@@ -150,9 +150,10 @@ class FindingWords:
         if code == "artefact_tells":
             return "Mend it in the source, then run again. Until then a high accuracy does not prove the task."
         if self.tone == "judge":
-            return "If it is no part of the task, mend it and run again. If it is, use all rows."
+            return "If it is no part of the task, mend it in a copy and run again. If it is, keep the dataset as it is."
         if code == "cannot_tell" and self.verdict.shortfalls:
-            return "Add what is missing and run again. Until then use all rows."
+            what = self.verdict.shortfalls[0].what
+            return f"Add {what} and run again. Until then train on all rows: nothing speaks for fewer."
         if code in ("easy", "learnable_no_shortcut_shown") and not self.words.fallen_sets():
             lost = self.words.changes("losses")
             price = f" Trained on them instead of as many random rows, {lost}." if lost else ""

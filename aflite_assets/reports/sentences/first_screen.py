@@ -118,7 +118,10 @@ def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
 
 def _about(analysis: Analysis) -> str:
     facts = analysis.facts
-    size = f"{count(facts.split_rows.get('train', 0))} train rows, {count(len(facts.label_names))} classes"
+    rows = count(facts.split_rows.get("train", 0))
+    size = f"{rows} train rows, {count(len(facts.label_names))} classes"
+    if (questions := facts.split_questions.get("train")) is not None:
+        size = f"{rows} answers to {count(questions)} train questions"
     return (
         f"Can models solve {one_line(facts.name)} ({size}) by a shortcut, that is, by a cue that gives the label away "
         "without the task being solved?"

@@ -333,9 +333,10 @@ class VerdictWords:
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
         if shortfalls[0].what in ("rows", "groups"):
-            over = f"{signed_points(bias.low)} to {signed_points(bias.high)} points over what shuffled labels give"
-            predicted = f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {over}"
-            return f"{predicted}. About {needed} would settle it."
+            interval = f"95 % interval {signed_points(bias.low)} to {signed_points(bias.high)} points"
+            chance = f"{percent(bias.shuffled_labels)} % if labels are shuffled (the difference: {interval})"
+            predicted = f"linear classifiers predict the label of {percent(bias.bias)} % of {present}, and of {chance}"
+            return f"{predicted}. About {needed} in all would settle it."
         where = "" if self.first is None else f" ({self.first.evaluator} on {self.first.test_set})"
         text = f"the rows are predictable, no shortcut is shown, and the comparison with random rows{where}"
         return f"{text} has {present}. At least {needed} would settle it."

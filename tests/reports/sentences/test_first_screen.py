@@ -95,9 +95,7 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
         "The cue “no full stop (text)” tells “entailment” from all other rows by itself: 75.0 % balanced accuracy, "
         "where chance is 50 %. It is no part of the task."
     )
-    assert screen.sure == (
-        "95 % interval 70.0 to 80.0 %, on rows it was not chosen on. Whether models lean on it was not tested."
-    )
+    assert screen.sure == ("95 % interval 70.0 to 80.0 %, on held-out rows. Whether models lean on it was not tested.")
     assert screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER"
 
 
@@ -108,7 +106,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert (screen.tone, screen.badge) == ("judge", "Yours to judge")
     assert screen.finding.startswith("The cue “the word 'not' (text)” tells “entailment” from all other rows by itself")
     assert screen.finding.endswith("Whether it belongs to the task is yours to judge.")
-    assert screen.to_do == "If it is no part of the task, mend it and run again. If it is, use all rows."
+    assert screen.to_do.endswith("mend it in a copy and run again. If it is, keep the dataset as it is.")
     assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
@@ -152,6 +150,12 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)
     assert whole.limits[-1].text.startswith("It rests on 3 trainings of “")
     assert whole.limits[-1].text.endswith("per train set; every check that applies passed.")
+
+
+def test_questions_are_counted_beside_their_answers(make_planted: Any) -> None:
+    analysis = analyse(make_planted())
+    asked = replace(analysis, facts=replace(analysis.facts, split_questions={"train": 350}))
+    assert "(1,400 answers to 350 train questions)" in first_screen(asked, from_files=False).about
 
 
 def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:

@@ -47,6 +47,6 @@ def test_a_wide_interval_says_how_many_rows_would_do(planted: BenchmarkData) -> 
     text = verdict_text(replace(data, filtered=(few,)), "roberta")
     assert text.code == "cannot_tell"
     assert text.sentence.startswith(
-        "Cannot tell: linear classifiers predict the label of 38.0 % of 100 rows, and of 34.0 %"
+        "Cannot tell: linear classifiers predict the label of 38.1 % of 100 rows, and of 34.0 % "
     )
     assert text.sentence.endswith(" rows in all would settle it.")

@@ -38,7 +38,6 @@ from aflite_assets.analysis.intervals import (
     CrossedInterval,
     contrast_interval,
     crossed_interval,
-    holm,
     label_mean_interval,
 )
 from aflite_assets.analysis.rules.bias_excess import BiasExcess, bias_excess
@@ -59,6 +58,7 @@ from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, judge
 from aflite_assets.diagnostics.bins import bin_edges
 from aflite_assets.diagnostics.properties.ties import independent_rows, learn_tie, pointed, random_rows
 from aflite_assets.diagnostics.properties.values import Property, Reason
+from aflite_assets.p_values import holm
 from aflite_assets.stages.evaluation.leaning_sets import TRAININGS, TiedProperty, strongest_ties
 from benchmarks.verdict_kinds import KINDS
 from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows

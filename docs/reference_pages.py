@@ -6,9 +6,10 @@
 import argparse
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
@@ -16,7 +17,7 @@ ROOT = DOCS.parent
 COPIED = {"README.md": "project.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages at the top of the repository, and their names on the site."""
 
-_LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _MOST_VALUES, _COLUMNS = 20, 100
 
 
@@ -130,7 +131,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def _at_the_top(text: str) -> str:
     """Return a page of the top folder as one of `docs`."""
-    return _LINK.sub(lambda link: f"]({_from_top(link[1])}{link[2] or ''})", text)
+    return _LINK.sub(lambda link: f"[{link[1]}]({_from_top(link[2])}{link[3] or ''})", text)
 
 
 def _from_top(target: str) -> str:
@@ -143,45 +144,22 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point links to pages at the top to their copies, and take away links to files that the site does not have."""
     here = PurePosixPath(page.file.src_uri).parent
 
-    def kept(link: re.Match[str]) -> str:
-        target = link[1]
-        if ":" in target:
+    def placed(link: re.Match[str]) -> str:
+        words, target, anchor = link[1], link[2], link[3] or ""
+        path = normpath(here / target)
+        if ":" in target or not path.startswith("../"):
             return link[0]
-        steps = _normal(here / target)
-        if not steps.startswith("../"):
-            return link[0]
-        name = COPIED.get(steps.removeprefix("../"))
-        return f"]({'../' * len(here.parts)}{name}{link[2] or ''})" if name else "]"
+        name = COPIED.get(path.removeprefix("../"))
+        return words if name is None else f"[{words}]({'../' * len(here.parts)}{name}{anchor})"
 
-    without = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda one: _plain(one, here), markdown)
-    return _LINK.sub(kept, without)
+    return _LINK.sub(placed, markdown)
 
 
-def _plain(link: re.Match[str], here: PurePosixPath) -> str:
-    """Return the words of a link alone, if it leads to a file of the repository that the site does not have."""
-    target = link[2].split("#")[0]
-    steps = _normal(here / target) if target and ":" not in target else ""
-    outside = steps.startswith("../") and steps.removeprefix("../") not in COPIED
-    return link[1] if outside else link[0]
-
-
-def _normal(path: PurePosixPath) -> str:
-    steps: list[str] = []
-    for step in path.parts:
-        if step == ".." and steps and steps[-1] != "..":
-            steps.pop()
-        elif step != ".":
-            steps.append(step)
-    return "/".join(steps)
-
-
-def written() -> Iterator[Path]:
-    """Write the reference pages, and yield their paths."""
+def write_pages() -> None:
+    """Write the reference pages."""
     for name, text in reference_pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
-        yield DOCS / name
 
 
 if __name__ == "__main__":
-    for path in written():
-        path.stat()
+    write_pages()

@@ -150,43 +150,25 @@ def choose_slice(
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
     eligible = _eligible(among, settings, any_passes=passing > 0)
-    shared = None
-    if vocabulary is not None:
-        lowest = remove_lowest(
-            vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
-        )
-        going, reaches_target = lowest.units, lowest.bound
+    if vocabulary is None:
+        ordered = _in_order(among, settings, eligible, keys=keys, ties=ties)
+        take = _by_class if settings.balance == "classes" else _as_many_as_fit
+        going = take(among, ordered, allowed=allowed, room=room)
     else:
-        lowest = None
-        before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
-        ordered = eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
-        if settings.balance == "classes":
-            shared = _by_class(among, ordered, allowed=allowed, room=room)
-            going, reaches_target = shared.units, shared.reaches_target
-        else:
-            chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
-            going = ordered[chosen]
+        going = _by_vocabulary(among, vocabulary, eligible, ties=ties, allowed=allowed, room=room)
     taken = np.zeros(len(keys), dtype=bool)
-    taken[going] = True
-    leaving = taken[among.units]
-    rows = among.rows[leaving]
-    own = None if lowest is None else lowest.own_words[among.units[leaving]]
+    taken[going.units] = True
+    holds_others = vocabulary is None and settings.holds_others and min(allowed, room) > 0
     cut = None
-    if (
-        vocabulary is None
-        and settings.holds_others
-        and min(allowed, room) > 0
-        and (passing or settings.selection != "gumbel")
-    ):
+    if holds_others and (passing or settings.selection != "gumbel"):
         cut = _cut(keys, among.sizes, eligible, taken)
-    runs_out = bool(taken[eligible].all()) and len(rows) < allowed
-    if shared is not None:
-        runs_out = shared.runs_out
-    if not len(rows):
-        return Slice(rows, passing, None, 0, reaches_target, runs_out, cut, own)
-    cutoff = float(among.scores[taken].min())
-    tied = int(among.sizes[_at_cutoff(among, settings, taken, cutoff)].sum())
-    return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut, own)
+    leaving = taken[among.units]
+    own = None if going.own_words is None else going.own_words[among.units[leaving]]
+    cutoff, tied = None, 0
+    if len(going.units):
+        cutoff = float(among.scores[taken].min())
+        tied = int(among.sizes[_at_cutoff(among, settings, taken, cutoff)].sum())
+    return Slice(among.rows[leaving], passing, cutoff, tied, going.reaches_target, going.runs_out, cut, own)
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
@@ -257,11 +239,43 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """The units that go; whether the target is reached; and whether fewer rows than the slice may hold could go."""
+    """The units that go; whether the target is reached; and whether fewer rows than the slice may hold could go.
+
+    `own_words`: int64 per unit, as in `Slice`; None where rows are not ranked by vocabulary.
+    """
 
     units: np.ndarray
     reaches_target: bool
     runs_out: bool
+    own_words: np.ndarray | None = None
+
+
+def _in_order(
+    among: Candidates, settings: FilterSettings, eligible: np.ndarray, *, keys: np.ndarray, ties: np.ndarray
+) -> np.ndarray:
+    """The `eligible` units by key, the highest first, and equal keys as `ties` in the settings says."""
+    before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
+    return eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
+
+
+def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
+    """Return which of the `ordered` units go where all classes share one slice."""
+    chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
+    return _Going(ordered[chosen], reaches_target, _runs_out(among, ordered[chosen], ordered, allowed))
+
+
+def _by_vocabulary(
+    among: Candidates, vocabulary: Vocabulary, eligible: np.ndarray, *, ties: np.ndarray, allowed: int, room: int
+) -> _Going:
+    """Return which of the `eligible` units go where those with the fewest words of their own go first."""
+    lowest = remove_lowest(
+        vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
+    )
+    return _Going(lowest.units, lowest.bound, _runs_out(among, lowest.units, eligible, allowed), lowest.own_words)
+
+
+def _runs_out(among: Candidates, going: np.ndarray, eligible: np.ndarray, allowed: int) -> bool:
+    return len(going) == len(eligible) and int(among.sizes[going].sum()) < allowed
 
 
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:

@@ -372,21 +372,6 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
     return rows / max(1.0, between / binomial), degrees
 
 
-def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the p-values of one family of tests, adjusted to be judged at one level together, in the same order.
-
-    The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Source: Holm
-    (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
-    """
-    if not all(0 <= p <= 1 for p in p_values):
-        raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")
-    adjusted, least = [1.0] * len(p_values), 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))
-        adjusted[index] = least
-    return tuple(adjusted)
-
-
 def separate_interval(
     first: Trainings,
     second: Trainings,

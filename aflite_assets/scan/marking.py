@@ -17,7 +17,7 @@ Span = tuple[int, int]
 _SIGNS = {**TYPOGRAPHY, **BLANKS, **SIGNS}
 _WORDS = re.compile(r"the words? '(.+)'", re.DOTALL)
 _EDGE = re.compile(r"(begins|ends) with '(.+)'", re.DOTALL)
-_LAST_WORD = re.compile(r"\w+\Z")
+_LAST_WORD = re.compile(r"\w+$")
 _LONGEST_SIGN = 6
 """Characters of the longest part that is looked for by a predicate."""
 
@@ -82,9 +82,8 @@ def _ends(text: str, name: str) -> list[Span]:
     if name in BLANKS or name.startswith("blank "):
         spans = [(0, inner[0]), (inner[1], len(text))]
     elif name.startswith("ends "):
-        spans = [
-            (len(_LAST_WORD.sub("", text[: inner[1]])) if text[inner[1] - 1].isalnum() else inner[1] - 1, inner[1])
-        ]
+        word = _LAST_WORD.search(text, 0, inner[1])
+        spans = [(inner[1] - 1 if word is None else word.start(), inner[1])]
     elif name.startswith("begins "):
         spans = [(inner[0], inner[0] + 1)]
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from aflite_assets.analysis.comparisons.falls import challenge_falls, fair_sets
 from aflite_assets.analysis.inputs.records import BenchmarkData, LeaningInputs, LeaningSet, TestSet
-from aflite_assets.analysis.intervals import CONFIDENCE, group_codes, holm, label_mean_interval
+from aflite_assets.analysis.intervals import CONFIDENCE, group_codes, label_mean_interval
 from aflite_assets.analysis.rules import leaning as rules
 from aflite_assets.analysis.rules.dataset_verdict import Skill
 from aflite_assets.analysis.rules.leaning import NOWHERE, BrokenTie, Leaning, Predictions, PropertyLeaning, WhyUntold
@@ -16,6 +16,7 @@ from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.p_values import holm
 
 LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 

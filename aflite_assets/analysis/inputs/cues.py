@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.analysis.intervals import CONFIDENCE, holm
+from aflite_assets.analysis.intervals import CONFIDENCE
 from aflite_assets.analysis.tidy import TidyTable
+from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
 """A mark is named if at least this share of the removed rows has it."""

@@ -2,7 +2,7 @@
 
 Whether filtering helps is decided by one family, which the dataset's file fixes before the run: able evaluators of
 another make than the filter's model, on every challenge set, for every representation. All other comparisons on whole
-test sets are one family, those on parts of sets another, and each family is judged together (`intervals.holm`).
+test sets are one family, those on parts of sets another, and each family is judged together (`p_values.holm`).
 """
 
 import math
@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, holm, upper_quantile
+from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, upper_quantile
+from aflite_assets.p_values import holm
 
 FEWEST_ROWS = 20
 """With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""

@@ -7,7 +7,8 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import TestSetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.accuracies import Accuracy
+from aflite_assets.reports.sentences.finding import whole_accuracies
 from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.text import count, percent
 from aflite_assets.wording import counted
@@ -101,21 +102,15 @@ def accuracy_bars(
     if representation not in facts.filtering:
         return None
     control = facts.filtering[representation].control
-    names: dict[str, Series] = {"full": "full", control: "control", "filtered": "filtered"}
-    found = {
-        (one.test_set, names[one.train_set]): one
-        for one in analysis.of(ACCURACIES, representation)
-        if one.evaluator == evaluator and one.train_set in names and one.whole and one.top == 1
-        if one.tested_on in ("full", "all")
-    }
-    if all(one.accuracy is None for one in found.values()):
+    names: dict[Series, str] = {"full": "full", "control": control, "filtered": "filtered"}
+    found = whole_accuracies(analysis, representation, evaluator)
+    trained = {train_set for (_, train_set), one in found.items() if one.accuracy is not None}
+    shown = [series for series in LABELS if names[series] in trained]
+    if not shown:
         return None
-    shown = [
-        series for series in LABELS if any(one.accuracy is not None for (_, own), one in found.items() if own == series)
-    ]
     groups = []
     for test_set in (facts.test_set[name] for name in test_sets):
-        bars = tuple(_bar(series, found.get((test_set.name, series))) for series in shown)
+        bars = tuple(_bar(series, found.get((test_set.name, names[series]))) for series in shown)
         chance = _chance(test_set)
         groups.append(BarGroup(test_set.name, _about(test_set, chance, notes.get(test_set.name, "")), chance, bars))
     filtering, sizes = facts.filtering[representation], " with its class sizes" if control == "random_matched" else ""

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
-from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.sentences.verdict import VerdictWords, is_about, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
 from aflite_assets.scan.sentences import reach_sentence
-from aflite_assets.text import count, percent, short, signed_points
+from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
 
 Tone = Literal["found", "judge", "none", "unknown"]
@@ -75,7 +75,6 @@ class FindingWords:
         self.words, self.evaluator, self.representation = VerdictWords(analysis, one), evaluator, one.representation
         self.leaning, self.tone = one.verdict.evidence.leaning, tone_of(one, cues)[0]
         falls = {(fall.evaluator, fall.test_set): fall for fall in analysis.of(CHALLENGE_FALLS) if fall.named}
-        self._falls: Mapping[tuple[str, str], ChallengeFall] = falls
         sets = [] if self.leaning is None else [self.leaning.fallen_on or "", self.leaning.broken_on or ""]
         self._fall = next((falls[evaluator, name] for name in sets if (evaluator, name) in falls), None)
 
@@ -89,26 +88,32 @@ class FindingWords:
             return f"{self._by_itself(self.cues[0])} It is no part of the task." if self.cues else self._all_artefacts()
         if self.verdict.code == "helps_no_shortcut_named":
             gains = f"Trained on the filtered rows instead of as many random ones, {self.words.changes('gains')}"
-            return f"{gains}. No cue that was tested explains it."
+            return f"{gains}. No property that models were tested for explains it.{self._beside()}"
         if self.tone == "judge":
-            return f"{self._by_itself(self.cues[0])} Whether it belongs to the task is yours to judge."
+            return self._beside().lstrip()
         if self.verdict.code in ("easy", "learnable_no_shortcut_shown"):
             return self._learnt()
         said = self.words.because(with_effect=False)
         if self.verdict.shortfalls:
-            return f"Too few {self.verdict.shortfalls[0].what} to tell: {said}"
-        return _capital(said)
+            return f"Too few {self.verdict.shortfalls[0].what} to tell: {said}{self._beside()}"
+        return f"{_capital(said)}{self._beside()}"
+
+    def _beside(self) -> str:
+        """The strongest single cue, which the rows of the first screen show; "" without one."""
+        if not self.cues:
+            return ""
+        return f" {self._by_itself(self.cues[0])} Whether it belongs to the task is yours to judge."
 
     def sure(self) -> str:
         """How sure that is; "" where `found` says so itself."""
         one = self.leaning
         if one is not None and self._fall is not None:
             fall = self._fall
-            points = f"{signed_points(fall.fall)} points (95 % interval {_range(fall.low, fall.high)})"
-            return f"The fall, as a mean over classes, is {points}. It covers other test rows and trainings."
+            interval = f"95 % interval {_range(fall.low, fall.high)}, for other test rows and other trainings"
+            return f"The fall, as a mean over classes, is {signed_points(fall.fall)} points ({interval})."
         if one is not None and one.low is not None and one.high is not None:
             return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
-        if self.cues and self.tone in ("found", "judge") and self.verdict.code != "helps_no_shortcut_named":
+        if one is None and self.cues and self.verdict.code != "helps_no_shortcut_named" and self.tone != "unknown":
             cue = self.cues[0]
             interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
             return f"{interval}. {self._leans(cue)}"
@@ -122,7 +127,7 @@ class FindingWords:
         shares = f"{percent(cue.share_of_class)} % of “{short(cue.label, _LONGEST)}”, {percent(cue.share_of_rest)} %"
         said = f"“{short(cue.name, _LONGEST_CUE)}”: {shares} of the other rows."
         if len(self.cues) > 1:
-            said += f" The same holds for {counted(len(self.cues) - 1, 'more cue')} of that source."
+            said += f" {counted(len(self.cues) - 1, 'more cue')} of that source: see Cues below."
         if cue.synonyms:
             others = f" and {count(len(cue.synonyms) - 1)} more" if len(cue.synonyms) > 1 else ""
             said += f" In nearly the same rows: “{short(cue.synonyms[0], _LONGEST_CUE)}”{others}."
@@ -162,13 +167,16 @@ class FindingWords:
 
     def _name(self, one: PropertyLeaning) -> str:
         """The property as the rows show it: the cue of the scan, unless it is a whole column or attribute."""
-        reasons = {"declared": ", declared irrelevant,", "artefact": ", which is no part of any task,", None: ""}
-        if one.kind in ("attribute", "column") or not self.cues:
-            return f"{property_name(one)}{reasons[one.reason]}".removesuffix(",")
-        return f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”"
+        reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
+        name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
+        return f"{name}{reasons[one.reason]}"
+
+    def _is_cue(self, one: PropertyLeaning) -> bool:
+        """Whether the property is named by its cue: a column or attribute has many, and a name that people know."""
+        return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
-        return mending(one, "it" if self._name(one).startswith("the cue") else property_name(one))
+        return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
         """Return what leaning costs, as accuracies where a fall was measured."""
@@ -191,13 +199,8 @@ class FindingWords:
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
         """The accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
-        found = (
-            one.accuracy
-            for one in self.analysis.of(ACCURACIES, self.representation)
-            if (one.evaluator, one.train_set, one.test_set) == (self.evaluator, "full", test_set)
-            if one.whole and one.top == 1 and one.tested_on in ("full", "all") and one.accuracy is not None
-        )
-        return percent(next(found, of_labels))
+        found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
+        return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
         """How the tie of the cue is broken in a challenge set."""
@@ -222,8 +225,7 @@ class FindingWords:
         return "Models lean on it." if True in tested else "Models were not seen to lean on it."
 
     def _all_artefacts(self) -> str:
-        said = self.words.artefact()
-        return _capital(said)
+        return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
         """The task is learnt, and no single property that was tested tells a class."""
@@ -233,38 +235,46 @@ class FindingWords:
         right = {(one.evaluator, one.test_set): one for one in self.analysis.judging.margins}
         if (over := right.get((self.evaluator, natural))) is not None:
             learnt = f"{self._accuracy(natural, over.accuracy)} % of “{short(natural, _LONGEST)}”"
-            said += f" From whole rows “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
+            said += (
+                f" From all that it sees “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
+            )
         if names := self.words.fallen_sets():
-            said += f" But models fall on {names}, which is not explained."
-        return said
+            said += f" But models fall on {names}."
+        return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
         """Say what filtered rows are good for until the data are mended: the gain and its price, against all rows."""
+        if self.words.effect == "harms":
+            return f"Filtering does not replace that: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
-        if self.words.effect not in ("helps", "mixed") or not gains:
+        if self.words.effect is None or not gains:
             return "Filtering does not replace that: `filtered` is not shown to be better than as many random rows."
         gain = max(gains, key=lambda one: one.difference or 0.0)
-        filtering = self.facts.filtering[self.representation]
+        filtering, where = self.facts.filtering[self.representation], short(gain.test_set, _LONGEST)
         rows = f"{count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows"
-        cost = self._change(next(iter(self.facts.natural_sets), ""), gain.evaluator, "at the price of")
-        return (
-            f"Until then, `filtered` ({rows}) is for uses that look like “{short(gain.test_set, _LONGEST)}”: "
-            f"{self._change(gain.test_set, gain.evaluator, '')}{f', {cost}' if cost else ''}."
-        )
+        natural = next(iter(self.facts.natural_sets), "")
+        told = [f"“{gain.evaluator}” is right on {self._instead(gain.test_set, gain.evaluator)}"]
+        if natural:
+            price = self._instead(natural, gain.evaluator)
+            told.append(f"at the price of {price} on “{short(natural, _LONGEST)}”")
+        mixed = f" But {self.words.changes('losses')}." if self.words.effect == "mixed" else ""
+        return f"Until then, `filtered` ({rows}) is for uses that look like “{where}”: {', '.join(told)}.{mixed}"
 
-    def _change(self, test_set: str, evaluator: str, lead: str) -> str:
-        """The accuracy after training on filtered instead of on all rows."""
-        found = {
-            one.train_set: one.accuracy
-            for one in self.analysis.of(ACCURACIES, self.representation)
-            if (one.evaluator, one.test_set) == (evaluator, test_set) and one.accuracy is not None
-            if one.whole and one.top == 1 and one.tested_on in ("full", "all")
-        }
-        if "full" not in found or "filtered" not in found:
-            return ""
-        full, filtered = percent(found["full"] or 0.0), percent(found["filtered"] or 0.0)
-        where = f"“{evaluator}” is right on {filtered} instead of {full} %"
-        return f"{lead} {filtered} instead of {full} % on “{short(test_set, _LONGEST)}”" if lead else where
+    def _instead(self, test_set: str, evaluator: str) -> str:
+        """The accuracy after training on filtered instead of on all rows: "27.3 instead of 2.4 %"."""
+        found = whole_accuracies(self.analysis, self.representation, evaluator)
+        filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
+        numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]
+        return f"{numbers[0]} instead of {numbers[1]} %"
+
+
+def whole_accuracies(analysis: Analysis, representation: str, evaluator: str) -> dict[tuple[str, str], Accuracy]:
+    """Return the mean accuracies of one evaluator on all rows of each test set, by test set and train set."""
+    return {
+        (one.test_set, one.train_set): one
+        for one in analysis.of(ACCURACIES, representation)
+        if one.evaluator == evaluator and one.whole and one.top == 1 and one.tested_on in ("full", "all")
+    }
 
 
 def _range(low: float, high: float) -> str:

@@ -1,6 +1,4 @@
-"""Exact intervals and tests of shares of questions, and Holm's adjustment. Groups of questions lessen their number."""
-
-from collections.abc import Sequence
+"""Exact intervals and tests of shares of questions. Groups of questions lessen their number."""
 
 import numpy as np
 
@@ -36,13 +34,3 @@ def exact_p_value(share: float, count: float, chance: float) -> float:
 
     found = share * count
     return 1.0 if found <= 0 else float(betainc(found, count - found + 1, chance))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted so that one false one or more has at most the probability that they are held to."""
-    order = np.argsort(p_values, kind="stable")
-    factors = len(order) - np.arange(len(order))
-    adjusted = np.minimum(1.0, np.maximum.accumulate(np.asarray(p_values, dtype=np.float64)[order] * factors))
-    found = np.empty(len(order))
-    found[order] = adjusted
-    return found.tolist()

@@ -53,22 +53,18 @@ def surface_scores(features: np.ndarray, answers: BlindAnswers, *, rng: np.rando
     _, units = np.unique(answers.units, return_inverse=True)
     if not features.shape[1] or units.max() + 1 < FOLDS:
         return None
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     folds = rng.permutation(np.arange(int(units.max()) + 1) % FOLDS)[units]
     target = np.where(answers.right, 1.0, -1.0)
     scores = np.zeros(len(target))
     for fold in range(FOLDS):
         held_out = folds == fold
-        scores[held_out] = _ridge(features[~held_out], target[~held_out], features[held_out])
+        model = make_pipeline(StandardScaler(), Ridge(alpha=_PENALTY * int((~held_out).sum())))
+        scores[held_out] = model.fit(features[~held_out], target[~held_out]).predict(features[held_out])
     return scores
-
-
-def _ridge(train: np.ndarray, target: np.ndarray, test: np.ndarray) -> np.ndarray:
-    mean, deviation = train.mean(axis=0), train.std(axis=0)
-    scale = np.where(deviation > 1e-9, deviation, 1.0)
-    known = (train - mean) / scale
-    gram = known.T @ known + _PENALTY * len(train) * np.eye(known.shape[1])
-    weights = np.linalg.solve(gram, known.T @ (target - target.mean()))
-    return np.asarray((test - mean) / scale @ weights)
 
 
 def word_scores(
@@ -80,11 +76,3 @@ def word_scores(
     """
     _, units = np.unique(answers.units, return_inverse=True)
     return [] if units.max() + 1 < FOLDS else held_out_probabilities(texts, answers.right, units, draws=draws)
-
-
-def area_under_curve(scores: np.ndarray, right: np.ndarray) -> float:
-    """Return how often a right answer scores above a wrong one of any question; ties count half."""
-    from scipy.stats import rankdata
-
-    ranks, count = rankdata(scores), int(right.sum())
-    return float((ranks[right].sum() - count * (count + 1) / 2) / (count * (len(right) - count)))

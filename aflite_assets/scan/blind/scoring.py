@@ -7,10 +7,11 @@ import numpy as np
 
 from aflite_assets.data.questions import credit_by_question, guessing_credit
 from aflite_assets.diagnostics.properties.artefacts import Reason
+from aflite_assets.p_values import holm
 from aflite_assets.scan.blind.answers import BlindAnswers, blind_answers
-from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value, holm
+from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value
 from aflite_assets.scan.blind.measures import measures_of
-from aflite_assets.scan.blind.models import area_under_curve, surface_features, surface_scores, word_scores
+from aflite_assets.scan.blind.models import surface_features, surface_scores, word_scores
 from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, WORDS, BlindRule, BlindScores
 from aflite_assets.scan.properties.extraction import Extracted
 from aflite_assets.scan.rows import ScanRows
@@ -101,10 +102,12 @@ def _model(name: str, kind: str, scores: Sequence[np.ndarray], answers: BlindAns
     """Yield a model as a rule, if there are scores of at least one draw."""
     if not scores:
         return
+    from sklearn.metrics import roc_auc_score
+
     picked = [_picked(one, answers) for one in scores]
     credit = np.mean([one for one, _ in picked], axis=0)
     decided = np.any([one for _, one in picked], axis=0)
-    auc = float(np.mean([area_under_curve(one, answers.right) for one in scores]))
+    auc = float(np.mean([roc_auc_score(answers.right, one) for one in scores]))
     yield _Rule(name, kind, None, credit, decided, auc)
 
 

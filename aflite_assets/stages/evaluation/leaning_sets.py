@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import CANDIDATES, DRAWN, POINTED, Candidate, LeaningSet
-from aflite_assets.analysis.intervals import holm
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed, random_rows
 from aflite_assets.diagnostics.properties.values import Property, properties_of
+from aflite_assets.p_values import holm
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec

@@ -20,18 +20,6 @@ WORDS = [f"w{number}" for number in range(300)]
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
 
 
-@pytest.fixture
-def scan(capsys: pytest.CaptureFixture[str]) -> Scan:
-    """Runs the command and returns its exit code, output and errors."""
-
-    def run(path: Path, *options: str) -> tuple[int, str, str]:
-        code = main(["scan", str(path), *options])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
 def _pairs(count: int, *, longer: float, seed: int = 0, subset: str = "chat") -> list[dict[str, Any]]:
     """Preferences of random words; of a share the chosen answer is the longer one."""
     rng = np.random.default_rng(seed)

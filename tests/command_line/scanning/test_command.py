@@ -13,23 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from aflite_assets.command_line.main import main
 from benchmarks.detection_kinds import draw_pixels, draw_texts, encode
 
 Scan = Callable[..., tuple[int, str, str]]
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
-
-
-@pytest.fixture
-def scan(capsys: pytest.CaptureFixture[str]) -> Scan:
-    """Runs the command and returns its exit code, output and errors."""
-
-    def run(path: Path, *options: str) -> tuple[int, str, str]:
-        code = main(["scan", str(path), *options])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
 
 
 def _write(path: Path, rows: Sequence[dict[str, Any]], delimiter: str = ",") -> Path:

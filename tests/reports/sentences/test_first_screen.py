@@ -66,8 +66,8 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
         "on 64.0 instead of 55.0 %, at the price of 76.0 instead of 78.0 % on “test”."
     )
     assert screen.carriers == (
-        "“place = 'water'”: 60.0 % of “entailment”, 10.0 % of the other rows. The same holds for 1 more cue of "
-        "that source."
+        "“place = 'water'”: 60.0 % of “entailment”, 10.0 % of the other rows. 1 more cue of that source: see "
+        "Cues below."
     )
     assert screen.command == "aflite fix toy_nli.yaml --cue 4 --cue 6 --to NEW_FOLDER"
     assert [one.number for one in screen.cues] == [3, 5]
@@ -114,7 +114,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
 
 def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analysis: Analysis) -> None:
     screen = first_screen(judged(analysis, "learnable_no_shortcut_shown"), from_files=True)
-    assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From whole rows “")
+    assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From all that it sees “")
     assert screen.sure == (
         "With 1,200 rows, a cue of less than 60 % balanced accuracy can be missed. A cue that is none of the "
         "properties tested is not seen at all."

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value, holm
+from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value
 
 
 @pytest.mark.parametrize(("found", "count"), [(0, 10), (10, 10), (7, 10), (570, 790)])
@@ -21,9 +21,3 @@ def test_questions_of_one_group_that_go_together_count_as_one() -> None:
     assert effective_count(credit, np.arange(20)) == pytest.approx(20)
     assert effective_count(credit, np.repeat(np.arange(4), 5)) == pytest.approx(4)
     assert effective_count(np.full(6, 0.5), np.array([0, 0, 0, 1, 1, 1])) == 2
-
-
-def test_holm_multiplies_by_what_is_left_and_never_falls() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []

@@ -99,10 +99,11 @@ class Analysis:
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
-    def falls(self, representation: str) -> tuple[Fall, ...]:
-        """The falls of one filtering, by evaluator, each with its terms in their order."""
-        by_evaluator = groupby(self.of(FALLS, representation), attrgetter("evaluator"))
-        return tuple(tuple(terms) for _, terms in by_evaluator)
+    def falls(self, representation: str, *, challenge: bool = False) -> tuple[Fall, ...]:
+        """The falls of one filtering on natural or on challenge rows, by evaluator, each with its terms in order."""
+        by_set = groupby(self.of(FALLS, representation), attrgetter("test_set", "evaluator"))
+        found = (tuple(terms) for _, terms in by_set)
+        return tuple(fall for fall in found if self.facts.test_set[fall[0].test_set].challenge == challenge)
 
 
 def analyse(data: BenchmarkData) -> Analysis:

@@ -45,12 +45,13 @@ class FallTerm:
 
 FALLS = TidyTable("falls", FallTerm)
 Fall = tuple[FallTerm, ...]
-"""The terms of one evaluator on one natural test set, from full on all rows to filtered on the filtered rows."""
+"""The terms of one evaluator on one test set, from full on all rows to filtered on the rows that it is tested on."""
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: the start, the changes, the end."""
-    return chain.from_iterable(fall for name in data.representations for fall in falls(data, name))
+    """Yield the terms of every fall: the start, the changes, the end; natural test sets before challenge sets."""
+    found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
+    return chain.from_iterable(chain.from_iterable(found))
 
 
 def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
@@ -60,24 +61,39 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on filtered
     (which train rows). Empty if no natural test set was filtered.
     """
-    test_set = headline_set(one for one in data.test_sets if representation in one.kept)
+    return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
+
+
+def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
+    """Return a fall per evaluator on all rows of the first challenge set, on the same path without the choice of rows.
+
+    Empty without a challenge set. There filtering shows what it is for: models that leaned on a shortcut fail.
+    """
+    return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
+
+
+def _falls_on(data: BenchmarkData, representation: str, test_set: TestSet | None) -> tuple[Fall, ...]:
     if test_set is None:
         return ()
     return tuple(tuple(_fall(data, representation, name, test_set)) for name in data.plain_evaluators)
 
 
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Iterator[FallTerm]:
-    rows = test_set.kept[representation]
+    rows = test_set.kept.get(representation)
+    if rows is None:
+        rows = np.ones(len(test_set.labels), dtype=bool)
     where: dict[str, Any] = {"representation": representation, "evaluator": evaluator, "test_set": test_set.name}
     path = list(dict.fromkeys(("full", "random", data.control(representation), "filtered")))
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     kept = {name: [right[rows] for right in each] for name, each in trained.items()}
     groups = None if test_set.groups is None else test_set.groups[rows]
-    confidence = 1 - (1 - CONFIDENCE) / len(path)
-    full = trained["full"] if rows.any() else []
-    choice = intervals.chosen_interval(full, rows, test_set.groups, confidence=confidence) if full else None
+    chosen = representation in test_set.kept
+    confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # of as many changes as there are
     yield FallTerm(**where, change="start", after="full", accuracy=_mean(trained["full"]))
-    yield record_of(FallTerm, choice, **where, change="test rows", after="full")
+    if chosen:
+        full = trained["full"] if rows.any() else []
+        choice = intervals.chosen_interval(full, rows, test_set.groups, confidence=confidence) if full else None
+        yield record_of(FallTerm, choice, **where, change="test rows", after="full")
     for before, after in pairwise(path):
         complete = kept[before] and kept[after] and rows.any()
         sides = kept[before], kept[after], groups

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import FallTerm
+from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
 from aflite_assets.analysis.forgettables import THRESHOLDS
 from aflite_assets.analysis.inputs.forgettables import SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.records import Unit
@@ -39,11 +39,16 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
     for name in analysis.facts.representations:
         if any(one.accuracy is not None for one in analysis.of(ACCURACIES)):
             pictures[f"overview.{name}"] = _overview(analysis, name, most_across)
-        falls = analysis.falls(name)
-        if drawn := [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]:
+        # on a challenge set where there is one: there filtering shows what it is for
+        if drawn := _complete(analysis.falls(name, challenge=True)) or _complete(analysis.falls(name)):
             unit = analysis.facts.test_set[drawn[0][0].test_set].unit
             pictures[f"falls.{name}"] = _waterfalls(drawn, unit, most_across)
     return pictures
+
+
+def _complete(falls: Sequence[Fall]) -> list[Fall]:
+    """The falls that have a result for each term."""
+    return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:
@@ -99,7 +104,7 @@ def _draw_accuracies(
         panel.axhline(line - 0.5, color="#d5dce3", lw=0.8)
 
 
-def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: int) -> Picture:
+def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
     """Draw the falls that have a result for each term; their test sets count in `unit`."""
     width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
     figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
@@ -112,7 +117,7 @@ def _waterfalls(falls: Sequence[Sequence[FallTerm]], unit: Unit, most_across: in
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw steps from full on full rows to filtered on filtered rows, with their joint intervals."""
+    """Draw steps from full to filtered, with their joint intervals."""
     start, *steps, _ = terms
     over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)

@@ -24,10 +24,11 @@ from aflite_assets.reports.figures import (
     model_figures,
     representation_figures,
 )
-from aflite_assets.reports.figures.accuracy_bars import screen_bars
+from aflite_assets.reports.figures.accuracy_bars import AccuracyBars, screen_bars
 from aflite_assets.reports.figures.marked_rows import marked_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
+from aflite_assets.reports.page.attachments import Attachment, attachments, attachments_json
 from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.sentences import summary, verdict, wording
@@ -62,8 +63,8 @@ def render_report(
     itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
-    scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts")]
-    values = _values(analysis, inputs, {name: _uri(one) for name, one in pictures.items()})
+    scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
+    values = _values(analysis, inputs, pictures)
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
     page = template.render(values, scripts=list(map(Markup, scripts)), hashes=hashes)
@@ -74,23 +75,27 @@ def render_report(
     return page.replace(_SHOWN_ROWS, said, 1).replace(_ROWS, rows, 1)
 
 
-def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[str, str]]) -> dict[str, Any]:
+def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawing.Picture]) -> dict[str, Any]:
     facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
     first = first_screen(analysis, from_files=inputs.from_files)
+    first_bars, attached = screen_bars(analysis, first), attachments(analysis, inputs, drawn)
+    pictures = {name: _uri(one) for name, one in drawn.items()}
     published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
-    listed = (listings.ITERATION_TABLE, listings.CURVE_TABLE, listings.SAMPLE_TABLE)
+    listed = (listings.CURVE_TABLE, listings.SAMPLE_TABLE)
     for name, one in model_figures.headline_pictures(analysis, narrow=True).items():
         pictures[name]["narrow"] = _uri(one)["uri"]
     return {
         "facts": facts,
         "first": first,
         "first_rows": marked_rows(inputs, first.cues, first.leaning),
-        "first_bars": screen_bars(analysis, first),
+        "first_bars": first_bars,
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
         "verdicts": verdicts,
-        "lines": summary.section_lines(analysis),
+        "lines": summary.section_lines(analysis) | _lines(analysis, first_bars, attached),
+        "attached": attached,
+        "details_json": Markup(filtering_figures.script_json(attachments_json(attached))),
         "rows_mark": Markup(_ROWS),
         "shown_rows_mark": Markup(_SHOWN_ROWS),
         "findings": summary.findings(analysis),
@@ -104,7 +109,6 @@ def _values(analysis: Analysis, inputs: ReportInputs, pictures: dict[str, dict[s
         "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
         "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
-        "evidence": [listings.evidence_table(one, inputs.source) for one in inputs.evidence],
         "provenance": listings.settings_table("Provenance", facts.provenance),
         "versions": [(comparison_line(one), row_lines(one), version_tables(one)) for one in inputs.versions],
         "glossary": wording.GLOSSARY,
@@ -140,17 +144,13 @@ def _section(
 ) -> dict[str, Any]:
     """Return what the template shows of one representation; its pictures have names without it."""
     name, examples, source = filtering.representation, inputs.examples, inputs.source
-    rows, within, with_images = inputs.rows_of(name), f".{name}.", 2 if examples.modality == "image" else 0
+    rows, within = inputs.rows_of(name), f".{name}."
     return {
         "filtered": filtering,
         "settings": listings.settings_table(f"Settings of filtering, representation {name}", filtering.settings),
         "curve": Markup(filtering_figures.script_json(filtering_figures.curve_figure(analysis.of(ITERATIONS, name)))),
         "curve_says": filtering_figures.curve_says(analysis.of(ITERATIONS, name)),
         "scatter_caption": representation_figures.scatter_caption(analysis, name),
-        "similarities": [
-            (blocks, [example_rows.shown_rows(examples, rows, one.row_ids, source) for one in blocks[:with_images]])
-            for blocks in inputs.similarities.get(name, ())
-        ],
         "examples": [
             (side, example_rows.shown_examples(examples, rows, kept=side == "Kept", seed=_SEED, source=source))
             for side in ("Kept", "Removed")
@@ -163,6 +163,26 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
     warmup, sample, stop = analysis.of(WARMUP_CURVE), analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
     texts = {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
     return texts | ({} if stop is None else {"sample_curve": (sample_text(sample, stop), sample_cautions(sample))})
+
+
+def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
+    """Return the lines of the sections that are pictures first: their results in words."""
+    names = [one.representation for one in analysis.facts.filterings]
+    said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
+    tables = sum(one.table is not None for one in attached)
+    return {
+        "filtering": " ".join(said[:1]) or "No iteration was run.",
+        "models": "No evaluator was trained." if bars is None else bars.says,
+        "details": f"{counted(tables, 'table')} and {counted(len(attached) - tables, 'picture')}, shown on demand.",
+    }
+
+
+def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
+    """Return the attachments of each group with their numbers, groups in the order of their first ones."""
+    found: dict[str, list[tuple[int, Attachment]]] = {}
+    for number, one in enumerate(attached):
+        found.setdefault(one.group, []).append((number, one))
+    return list(found.items())
 
 
 def _uri(picture: drawing.Picture) -> dict[str, str]:
@@ -180,7 +200,7 @@ def _environment() -> Environment:
         "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
         "heading": text.short,
         "stop": wording.stop_text,
-        "means": representation_figures.means_text,
+        "by_group": _by_group,
     }
     return environment
 

@@ -187,7 +187,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     small = [facts.test_set[name] for name in test_sets if facts.test_set[name].rows < SMALL_TEST_SET]
     if small:
         sizes = listed([f"“{short(one.name, _LONGEST)}” {count(one.rows)}" for one in small])
-        yield Limit(f"Few test rows, so wide intervals: {sizes}.", "overview")
+        yield Limit(f"Few test rows, so wide intervals: {sizes}.", "models")
     if facts.missing_sets:
         yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "overview")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):

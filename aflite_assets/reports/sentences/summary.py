@@ -13,7 +13,7 @@ from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, s
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons, filtering
 from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
+from aflite_assets.reports.sentences.wording import GLOSSARY
 from aflite_assets.reports.tables.cells import units_text
 from aflite_assets.scan.sentences import headline
 from aflite_assets.text import count, listed, one_line
@@ -25,21 +25,15 @@ SMALL_TEST_SET = 300
 _MOST_NAMED = 4
 
 _FIXED = {
-    "top": "Whether the right class is first, or among the first five.",
-    "zero-shot": "Every challenge set beside the others, without training on it.",
     "sizes": "What was left at each size beside as many random rows, and the published figures where there are any.",
     "transfer": "Trained on a train set, then on a challenge set's own train rows.",
     "warmup": "Learning curves of the encoders, and the size that they chose.",
     "sample": "How large a random sample is enough to learn the task; it was filtered in place of all train rows.",
-    "predictability": "How often the classifiers were right about each row.",
     "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
-    "scatter": "Two features, before and after filtering.",
     "examples": "Rows of either side, drawn at random.",
-    "similarity": "Kept, removed and random rows of one class, compared with each other.",
     "settings": "What was asked for, and what it was made with.",
-    "words": f"{len(GLOSSARY)} terms and what they mean here.",
-    "reading": "What to compare with what, and what an interval holds.",
-    "in-distribution": "The comparison that the papers print, with the published figures where there are any.",
+    "words": f"{len(GLOSSARY)} terms and what they mean here, and what to compare with what.",
+    "falls": "What each change from full to filtered costs in accuracy.",
 }
 
 
@@ -67,31 +61,26 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
 def section_lines(analysis: Analysis) -> dict[str, str]:
     """One line about each section of the page, by the section's id."""
     facts, compared = analysis.facts, comparisons.of_kind(analysis, "control")
-    evaluators, challenges, natural = (
-        listed([one_line(name) for name in names], _MOST_NAMED)
-        for names in (facts.plain_evaluators, facts.challenge_sets, facts.natural_sets)
+    tested = [*facts.natural_sets, *facts.challenge_sets]
+    evaluators, sets = (
+        listed([one_line(name) for name in names], _MOST_NAMED) for names in (facts.plain_evaluators, tested)
     )
     asked, falls = analysis.of(LEANINGS), analysis.of(CHALLENGE_FALLS)
     judged, models = sum(one.side is not None for one in compared), facts.weak_models.items()
     forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
-    stops = [(one, one_line(stop_text(one.stop_reason))) for one in facts.filterings]
-    passes = [f"{one.representation}: {counted(one.passes, 'iteration')}, until {stop}" for one, stop in stops]
     phases = "Models that went on, or were trained, with forgettable rows."
     return _FIXED | {
         "says": f"In sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
         "rows": "Search the rows; open one to see why it was kept or removed.",
         "cues": "" if analysis.scan is None else headline(analysis.scan),
         "checks": _checks(analysis.checks),
-        "accuracy": f"{evaluators or 'No evaluator'}{f' on {natural}' if natural else ''}, for every train set.",
-        "challenge": f"{challenges or 'None available'}, whole and in parts.",
+        "accuracy": f"{evaluators or 'No evaluator'}{f' on {sets}' if sets else ''}, for every train set.",
         "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
         "second-phase": comparisons.second_phase_line(analysis) or phases,
         "rankings": comparisons.ranking_line(analysis),
         "leanings": f"Models lean on {count(sum(bool(one.leans) for one in asked))} of "
         f"{counted(len(asked), 'candidate')}; {counted(sum(one.named for one in falls), 'fall')} named.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
-        "filtering": f"{'; '.join(passes) or 'No filtering was run'}.",
-        "evidence": f"{counted(facts.evidence_tables, 'table')} about what marks the rows that went.",
     }
 
 

@@ -361,7 +361,7 @@ class VerdictWords:
             name, before, after = self.one.moved_class
             text += f"; {short(name, _LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
         marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
-        return Detail(f"{text}{marks}.", "evidence")
+        return Detail(f"{text}{marks}.", "details")
 
     def marks(self, cues: Sequence[Cue]) -> str:
         """The marks of removed rows, as the end of a sentence."""

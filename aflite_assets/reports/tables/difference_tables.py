@@ -19,11 +19,15 @@ from aflite_assets.text import count, listed, percent, short, signed_points
 NOT_SHOWN = "no difference was shown"
 _MOST_VALUES, _LONGEST = 4, 30
 
-_ENDS = {
-    "start": Column(Heading("full on all rows", ("%",)), line=True),
-    "end": Column(Heading("filtered on filtered rows", ("%",)), line=True),
-}
+_ENDS = ("start", "end")
 _SEEDS = Cells(DIFFERENCES, "seeds", lambda facts, one: TableCell(f"{one.seeds} and {one.seeds_against}"))
+
+
+def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
+    if one.change not in _ENDS:
+        return one.change
+    rows = "all rows" if one.change == "start" or facts.test_set[one.test_set].challenge else "filtered rows"
+    return Column(Heading(f"{one.after} on {rows}", ("%",)), line=True)
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
@@ -39,7 +43,7 @@ FALL_TABLE = TableSpec(
     "falls_{representation}",
     "Steps from full to filtered on {test_set}, in points, representation {representation}",
     {"evaluator": "{evaluator}"},
-    (Cells(FALLS, lambda facts, one: _ENDS.get(one.change, one.change), _fall_cell),),
+    (Cells(FALLS, _fall_column, _fall_cell),),
     of="{test_set}",
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
     caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "

@@ -16,10 +16,7 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Table, TableCell, TableSpec, always
-from aflite_assets.text import DASH, count, one_line, percent, short, value_text
-
-MAX_EVIDENCE_ROWS = 50
-"""Longer evidence tables are cut on the page; the JSON has them whole."""
+from aflite_assets.text import DASH, one_line, percent, short, value_text
 
 
 def _values(
@@ -89,19 +86,16 @@ _LEFT_OUT = {"p_value", "class_share"}
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """A table of statistics, at most `MAX_EVIDENCE_ROWS` of its rows, by file and line if `source` knows them."""
+    """A table of statistics, its rows by file and line if `source` knows them."""
     table, caption = evidence.table, evidence.caption
     marks = set(table.column_names) >= _MARKS
     shown = table.select([name for name in table.column_names if not (marks and name in _LEFT_OUT)])
-    shown = shown.slice(0, MAX_EVIDENCE_ROWS)
     if shown.column_names[:1] == ["row_id"]:
         places = source.of(shown["row_id"].to_numpy()).to_pylist()
         shown = shown.set_column(0, "row_id", pa.array(map(_row_name, places), pa.string()))
     words = {name: _IN_WORDS.get(name, name.replace("_", " ")) for name in table.column_names}
     for name in filter(lambda name: "_" in name, words):
         caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
-    if table.num_rows > len(shown):
-        caption += f" The first {len(shown)} rows; {count(table.num_rows - len(shown))} more are in the JSON file."
     rows = [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()]
     return listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
 

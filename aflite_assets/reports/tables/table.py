@@ -84,6 +84,7 @@ class Table:
     `name`: its kind and representation; `of`: which one of that name. `title` and `caption` (how its places are read)
     stand on the page; `notes`, which must be known beside the numbers, everywhere. `headings`: what the texts before
     each row are; rows below each other share all but the last. `style`: whether the page breaks headings or cells.
+    `source`: the tidy table that has the numbers unrounded; "" if none has them all.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     style: Literal["narrow", "free"] = "narrow"
+    source: str = ""
 
     def kind(self, column: Column) -> Literal["number", "text"]:
         """Return "text" if a column has nothing but texts."""
@@ -217,6 +219,7 @@ class TableSpec:
             ),
             self.caption,
             self.notes(facts, records) if callable(self.notes) else (self.notes.format_map(values),),
+            source=self.cells[0].source.name,
         )
 
 

@@ -1,10 +1,11 @@
 """The stage of `benchmark_report`: renders the numbers of `analysis` as a page, figures, JSON and Markdown."""
 
 from dataclasses import dataclass, replace
+from shutil import copytree
 
 from pydantic_core import to_json
 
-from aflite_assets.analysis.analysis import read_analysis, read_evidence
+from aflite_assets.analysis.analysis import EVIDENCE_FOLDER, TABLES_FOLDER, read_analysis, read_evidence
 from aflite_assets.analysis.rows.table import read_row_tables
 from aflite_assets.checks import failed_lines
 from aflite_assets.data.raw_table.storage import load_examples
@@ -46,12 +47,14 @@ def run(
 ) -> dict[str, object]:
     """Render what `analysis` published; no number is computed here. The tracker has the path of the page.
 
-    The page holds its rows and pictures, and is kept once. `layouts.json` has every table as the papers lay it out,
-    `tables.json` as Markdown, and `figures.json` says what each of `figures/<name>.png` shows.
+    The page holds its rows and pictures, and is kept once. Its details link to `tables/` and `evidence/`, copied from
+    `analysis`. `layouts.json` has every table as the papers lay it out, `tables.json` as Markdown, and
+    `figures.json` says what each of `figures/<name>.png` shows.
     """
     from aflite_assets.reports.figures.accuracy_bars import screen_bars
     from aflite_assets.reports.figures.all_figures import report_pictures
     from aflite_assets.reports.page import html, json_report, markdown
+    from aflite_assets.reports.page.attachments import FIGURES_FOLDER
     from aflite_assets.reports.sentences.first_screen import first_screen
     from aflite_assets.reports.sentences.verdict import verdict_texts
     from aflite_assets.reports.tables.all_tables import shown_tables
@@ -65,9 +68,11 @@ def run(
     (folder / "report.json").write_bytes(to_json(json_report.report_json(analysis, shown), indent=2))
     write_json(folder / "layouts.json", {name: list(map(markdown.plain_table, each)) for name, each in tables.items()})
     write_json(folder / "tables.json", {name: markdown.tables_markdown(each) for name, each in tables.items()})
-    (folder / "figures").mkdir()
+    for name in (TABLES_FOLDER, EVIDENCE_FOLDER):
+        copytree(inputs.analysis.path / name, folder / name)
+    (folder / FIGURES_FOLDER).mkdir()
     for name, picture in pictures.items():
-        (folder / "figures" / f"{name}.png").write_bytes(picture.png)
+        (folder / FIGURES_FOLDER / f"{name}.png").write_bytes(picture.png)
     write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(folder / "report.json")
@@ -96,4 +101,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "26", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "27", BenchmarkReportSettings, BenchmarkReportInputs, run)

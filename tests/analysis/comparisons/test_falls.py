@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import paired_differences
-from aflite_assets.analysis.comparisons.falls import FALLS, falls
+from aflite_assets.analysis.comparisons.falls import FALLS, challenge_steps, falls
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.scores.subsets import headline_split
 
@@ -77,7 +77,7 @@ def test_no_rows_kept_is_no_result(planted: BenchmarkData) -> None:
 
 
 def test_terms_of_a_fall_are_records_from_the_start_to_the_end(planted: BenchmarkData) -> None:
-    found = [one for one in analyse(planted).of(FALLS) if one.evaluator == "linear"]
+    found = [one for one in analyse(planted).of(FALLS) if (one.evaluator, one.test_set) == ("linear", "test")]
     assert {(one.representation, one.test_set) for one in found} == {("roberta", "test")}
     assert [(one.change, one.after, one.accuracy, one.difference) for one in found] == [
         ("start", "full", pytest.approx(0.78), None),
@@ -88,6 +88,24 @@ def test_terms_of_a_fall_are_records_from_the_start_to_the_end(planted: Benchmar
     ]
     assert tuple(found) == falls(planted, "roberta")[0]
     assert all(one.low is not None and one.high is not None and one.counts_training for one in found[1:-1])
+
+
+def test_steps_on_a_challenge_set_have_no_choice_of_test_rows(planted: BenchmarkData) -> None:
+    start, *changes, end = challenge_steps(planted, "roberta")[0]
+    assert (start.test_set, start.accuracy, end.accuracy) == ("hans", pytest.approx(0.55), pytest.approx(0.64))
+    assert [(one.change, one.after, one.difference) for one in changes] == [
+        ("fewer train rows", "random", pytest.approx(2.0)),
+        ("which train rows", "filtered", pytest.approx(-11.0)),
+    ]
+    assert all(one.low is not None and one.high is not None and one.low < one.high for one in changes)
+    analysis = analyse(planted)
+    assert [fall[0].test_set for fall in analysis.falls("roberta", challenge=True)] == ["hans", "hans"]
+    assert {fall[0].test_set for fall in analysis.falls("roberta")} == {"test"}
+
+
+def test_without_a_challenge_set_there_are_no_steps_on_one(planted: BenchmarkData) -> None:
+    natural = tuple(test for test in planted.test_sets if not test.challenge)
+    assert challenge_steps(replace(planted, test_sets=natural), "roberta") == ()
 
 
 def test_missing_terms_are_records_without_numbers(planted: BenchmarkData) -> None:

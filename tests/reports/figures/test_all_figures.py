@@ -31,8 +31,9 @@ from aflite_assets.reports.figures.drawing import (
     draw_bars,
     new_axes,
 )
+from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
-from tests.planted_reports import rendered_page, report_document, report_inputs
+from tests.planted_reports import details_of, rendered_page, report_document, report_inputs
 
 HOSTILE = "</h4><script>alert(1)</script> $x_{"
 
@@ -127,28 +128,34 @@ def test_every_picture_has_its_size_and_words(pictures: dict[str, Picture]) -> N
 
 def test_the_page_shows_the_pictures_that_it_is_given(pictures: dict[str, Picture], page: str) -> None:
     shown = dict(re.findall(r'<img class="picture[^"]*" src="data:image/png;base64,([^"]+)" alt="([^"]+)">', page))
+    attached = [one for one in details_of(page) if "picture" in one]
+    shown |= {one["picture"].removeprefix("data:image/png;base64,"): one["alt"] for one in attached}
     for name, picture in pictures.items():
         if not name.startswith("examples"):
             assert unescape(shown[base64.b64encode(picture.png).decode()]) == picture.alt, name
 
 
 def test_captions_have_the_numbers(page: str) -> None:
-    words = " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", "", page, flags=re.S))).split())
-    assert "Mean cosine similarity: kept \N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows)" in words
-    assert "The maps show 4 rows of each side at most, drawn at random, kept and removed ones in the order of" in words
-    assert "two standard deviations of guessing right with that share on so many rows" in words
+    captions = {one["title"]: one["caption"] for one in details_of(page)}
+    assert captions["How alike rows of class “neutral” are (roberta)"].startswith(
+        "Mean cosine similarity: kept \N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows), random 0.125"
+    )
+    assert "two standard deviations of guessing right with that share on so many" in captions["Curves of filtering"]
 
 
-def test_images_of_a_class_stand_side_by_side_with_their_predictability(page: str) -> None:
-    section = page.split('<h4 dir="auto">neutral</h4>')[1].split("<figure>")[0]
-    assert section.count("data:image/jpeg") == 8
-    assert re.findall(r"row (\d+)<", section) == [*map(str, range(1000, 1004)), *map(str, range(4))]
-    assert len(re.findall(r"predictability \d\.\d\d", section)) == 8
+def test_images_of_a_class_stand_above_their_map(page: str, image_examples: Callable[..., Any]) -> None:
+    shown = next(one for one in details_of(page) if "class “neutral”" in one["title"])["images"]
+    assert [(side, len(uris)) for side, uris in shown] == [("kept", 4), ("removed", 4)]
+    examples = image_examples(1400)
+    for (_, uris), first in zip(shown, (1000, 0), strict=True):
+        assert uris == [thumbnail_uri(examples.image_bytes(first + number)) for number in range(4)]
 
 
 def test_names_of_classes_cannot_leave_their_place(page: str) -> None:
     assert "<script>alert" not in page
-    assert '<h4 dir="auto">&lt;/h4&gt;&lt;script&gt;alert(1)&lt;/script&gt; $x_{</h4>' in page
+    name = "&lt;/h4&gt;&lt;script&gt;alert(1)&lt;/script&gt; $x_{"
+    assert f'dir="auto">How alike rows of class “{name}” are (roberta)</th>' in page
+    assert f"How alike rows of class “{HOSTILE}” are (roberta)" in [one["title"] for one in details_of(page)]
 
 
 def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:

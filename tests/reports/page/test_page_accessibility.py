@@ -103,6 +103,7 @@ def test_axe_finds_no_violation(
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     page.locator("#rows-list summary").first.click()
     page.locator(".row-detail").first.wait_for()
+    page.locator("[data-detail] button").first.click()
     page.evaluate(AXE)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
     said = [

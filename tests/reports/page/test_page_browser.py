@@ -62,20 +62,22 @@ def test_first_comes_the_verdict_and_the_rest_is_folded(open_page: Open, report:
     page = open_page(report, viewport={"width": width, "height": 900}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#verdict .verdict-line").is_visible()
-    assert page.locator("#overview img").is_visible()
-    assert page.evaluate("Array.from(document.querySelectorAll('details.section')).filter(one => one.open).length") == 0
+    assert page.locator("[aria-labelledby=models] img").first.is_visible()
+    unfolded = page.locator("details.section[open] > summary h2").evaluate_all("all => all.map(one => one.id)")
+    assert unfolded == ["filtering", "models"]
     assert page.locator("#accuracy").is_visible()
     assert not page.locator("[aria-labelledby=accuracy] table").first.is_visible()
-    wide = page.evaluate("document.querySelector('#overview img').naturalWidth")
+    wide = page.evaluate("document.querySelector('[aria-labelledby=models] img').naturalWidth")
     assert (wide < 450) == (width == 390)
     # the contents stay in view, and say where the reader is
-    page.locator("nav.toc a[href='#accuracy']").click()
-    page.locator("nav.toc a[aria-current][href='#accuracy']").wait_for()
-    assert page.locator("[aria-labelledby=accuracy] table").first.is_visible()
-    assert page.locator("nav.toc a[href='#accuracy']").evaluate(
+    page.locator("nav.toc a[href='#settings']").click()
+    page.locator("nav.toc a[aria-current][href='#settings']").wait_for()
+    assert page.locator("[aria-labelledby=settings] table").first.is_visible()
+    assert page.locator("nav.toc a[href='#settings']").evaluate(
         "one => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
     )
     # the first column stays where the rest of a table scrolls away
+    page.locator("#accuracy").click()
     box = page.locator("[aria-labelledby=accuracy] .scroll").first
     if width == 390:
         assert box.evaluate("one => one.classList.contains('overflows')")
@@ -88,7 +90,7 @@ def test_first_comes_the_verdict_and_the_rest_is_folded(open_page: Open, report:
 
 def _brightness(page: Any, name: str) -> float:
     """Mean of the pixels of a picture as it is seen, from 0 to 255."""
-    picture = page.locator(f"#{name} img.picture").first
+    picture = page.locator(f"[aria-labelledby={name}] img.picture").first
     picture.scroll_into_view_if_needed()
     shown = Image.open(io.BytesIO(picture.screenshot())).convert("L")
     return float(np.asarray(shown).mean())
@@ -97,37 +99,81 @@ def _brightness(page: Any, name: str) -> float:
 def test_pictures_are_dark_on_a_dark_page_alone(open_page: Open, report: str) -> None:
     for scheme, low, high in (("light", 200, 255), ("dark", 0, 70)):
         page = open_page(report, viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-        for name in ("overview", "falls"):
+        open_section(page, "falls")
+        for name in ("models", "falls"):
             assert low <= _brightness(page, name) <= high, (scheme, name)
         page.emulate_media(media="print", color_scheme=scheme)
-        assert page.locator("#overview img.picture").first.evaluate("one => getComputedStyle(one).filter") == "none"
+        picture = page.locator("[aria-labelledby=models] img.picture").first
+        assert picture.evaluate("one => getComputedStyle(one).filter") == "none"
         page.context.close()
 
 
-def test_a_table_of_marks_fits_a_screen(open_page: Open, make_planted: Any) -> None:
-    rows = 6
-    marks = pa.table(
-        {
-            "kind": ["partial input", "word", "attribute"] * 2, "name": ["text_pair", "hypothesis", "cue"] * 2,
-            "value": ["", "incidentally", "hypothesis_word"] * 2, "label_name": ["contradiction"] * rows,
-            "class_share": [0.98] * rows, "rows": [3537] * rows, "removed_rows": [2835] * rows,
-            "share_removed": [0.66312] * rows, "share_expected": [0.40521] * rows, "p_value": [1e-9] * rows,
-            "counts": [True] * rows, "classes": ["neutral 49.5 %, entailment 25.5 %, contradiction 25.0 %"] * rows,
-            "share_kept": [0.005879] * rows, "adjusted_p": [2.5561e-200] * rows, "shown": [True] * rows,
-        }
-    )  # fmt: skip
-    data = make_planted(evidence=(EvidenceTable("What marks the removed rows", "So and so.", marks),))
-    page = open_page(rendered_page(data), viewport={"width": 1280, "height": 900})
-    open_section(page, "evidence")
-    box = page.locator("[aria-labelledby=evidence] .scroll").first
-    assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
-    assert not box.evaluate("one => one.classList.contains('overflows')")
-    assert (
-        page.locator("[aria-labelledby=evidence] table.many td").first.evaluate(
-            "one => parseFloat(getComputedStyle(one).fontSize)"
-        )
-        >= 12
-    )
+MARKS = pa.table(
+    {
+        "kind": ["partial input", "word", "attribute"] * 2, "name": ["text_pair", "hypothesis", "cue"] * 2,
+        "value": ["", "incidentally", "=1+1"] * 2, "label_name": ["contradiction"] * 6,
+        "class_share": [0.98] * 6, "rows": [3537, 12, 900, 40, 7, 7], "removed_rows": [2835] * 6,
+        "share_removed": [0.66312] * 6, "share_expected": [0.40521] * 6, "p_value": [1e-9] * 6,
+        "counts": [True] * 6, "classes": ["neutral 49.5 %, entailment 25.5 %, contradiction 25.0 %"] * 6,
+        "share_kept": [0.005879] * 6, "adjusted_p": [2.5561e-200] * 6, "shown": [True] * 6,
+    }
+)  # fmt: skip
+
+
+def open_detail(page: Any, title: str) -> Any:
+    """The viewer with one table or picture of the details in it."""
+    open_section(page, "details")
+    page.locator("[data-detail] button", has_text=title).first.click()
+    return page.locator("#viewer[open]")
+
+
+@pytest.fixture
+def marks(make_planted: Any) -> str:
+    return rendered_page(make_planted(evidence=(EvidenceTable("What marks the removed rows", "So and so.", MARKS),)))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_detail_is_shown_and_closed_by_key(open_page: Open, marks: str, width: int) -> None:
+    page = open_page(marks, viewport={"width": width, "height": 900})
+    viewer = open_detail(page, "What marks the removed rows")
+    assert viewer.locator("#viewer-title").inner_text() == "What marks the removed rows"
+    assert viewer.locator("tbody tr").count() == 6
+    assert viewer.locator("#viewer-status").inner_text() == "6 of 6 rows."
+    assert viewer.evaluate("one => one.getBoundingClientRect().right") <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Escape")
+    assert page.locator("#viewer[open]").count() == 0
+    assert page.evaluate("document.activeElement.textContent") == "What marks the removed rows"
+    picture = open_detail(page, "Curves of filtering").locator("img.picture")
+    assert picture.evaluate("one => one.complete && one.naturalWidth > 500")
+    assert not page.locator("#viewer-tools").is_visible()
+    page.context.close()
+
+
+def test_a_detail_is_sorted_filtered_searched_and_saved(open_page: Open, marks: str) -> None:
+    page = open_page(marks, viewport={"width": 1280, "height": 900})
+    viewer = open_detail(page, "What marks the removed rows")
+    heads = viewer.locator("thead th").all_inner_texts()
+    rows = heads.index("rows")
+    column = f"[...document.querySelectorAll('#viewer-content tbody tr')].map(row => row.cells[{rows}].innerText)"
+    assert page.evaluate(column) == ["3537", "12", "900", "40", "7", "7"]
+    viewer.locator("thead button").nth(rows).click()
+    assert viewer.locator("thead th").nth(rows).get_attribute("aria-sort") == "descending"
+    assert page.evaluate(column) == ["3537", "900", "40", "12", "7", "7"]
+    viewer.get_by_label("Filter by rows", exact=True).fill(">= 12")
+    assert page.evaluate(column) == ["3537", "900", "40", "12"]
+    viewer.get_by_label("Filter by kind", exact=True).fill("Attr")
+    assert viewer.locator("#viewer-status").inner_text() == "1 of 6 rows."
+    with page.expect_download() as saved:
+        viewer.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.suggested_filename == "what_marks_the_removed_rows.csv"
+    lines = saved.value.path().read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0].split(",")[:3] == ["kind", "name", "value"]
+    assert lines[1].startswith("attribute,cue,'=1+1,")  # no spreadsheet takes it for a formula
+    assert len(lines) == 2
+    viewer.get_by_role("button", name="Clear").click()
+    viewer.get_by_label("Search all columns").fill("incidentally")
+    assert page.evaluate(column) == ["12", "7"]
     page.context.close()
 
 
@@ -300,7 +346,7 @@ def test_what_rows_are_sorted_by_stands_above_the_list_and_apart_from_the_filter
         page = open_page(rendered_page(with_weak_models), address="#rows", viewport={"width": width, "height": 900})
         status(page, "1,200 of 1,200 rows on this page match.")
         filters, order, rows = (
-            page.locator(one).bounding_box() for one in (".filters", "select[name=order]", "#rows-list")
+            page.locator(one).bounding_box() for one in ("#rows-form .filters", "select[name=order]", "#rows-list")
         )
         assert filters["y"] + filters["height"] <= order["y"]
         assert order["y"] + order["height"] <= rows["y"]
@@ -329,7 +375,7 @@ def test_tables_sort_by_click_and_by_key(open_page: Open, report: str) -> None:
 
 def test_a_term_says_what_it_means_to_pointer_and_keyboard(open_page: Open, report: str) -> None:
     page = open_page(report, viewport={"width": 390, "height": 900})
-    term = page.locator("#overview a.term", has_text="evaluator").first
+    term = page.locator("[aria-labelledby=models] a.term", has_text="evaluator").first
     term.scroll_into_view_if_needed()
     tip = page.locator("#definition")
     assert not tip.is_visible()
@@ -353,7 +399,7 @@ def test_without_scripts_and_on_paper_everything_is_open(open_page: Open, report
     page.context.close()
     page = open_page(report, viewport={"width": 720, "height": 900})
     page.emulate_media(media="print")
-    for name in ("accuracy", "filtering", "settings"):
+    for name in ("accuracy", "details", "settings"):
         assert page.locator(f"[aria-labelledby={name}] table").first.bounding_box()["height"] > 40, name
     assert not page.locator("nav.toc").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 720

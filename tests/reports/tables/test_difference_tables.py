@@ -113,7 +113,10 @@ def test_earlier_iterations_are_listed_after_filtered(by_hand: BenchmarkData, ma
 
 
 def test_every_cell_of_a_fall(planted: BenchmarkData, values: Any) -> None:
-    (table,) = FALL_TABLE.tables(analyse(planted))
+    table, steps = FALL_TABLE.tables(analyse(planted))
+    assert (steps.of, [column.plain for column in steps.columns]) == (
+        "hans", ["full on all rows (%)", "fewer train rows", "which train rows", "filtered on all rows (%)"],
+    )  # fmt: skip
     assert (table.name, table.of, table.headings) == ("falls_roberta", "test", ("evaluator",))
     assert [column.plain for column in table.columns] == [
         "full on all rows (%)", "test rows", "fewer train rows", "which train rows", "filtered on filtered rows (%)",
@@ -127,7 +130,7 @@ def test_every_cell_of_a_fall(planted: BenchmarkData, values: Any) -> None:
 
 
 def test_without_a_start_or_filtered_test_rows_there_is_no_table_of_falls(planted: BenchmarkData) -> None:
-    kept = tuple(test if test.challenge else replace(test, kept={}) for test in planted.test_sets)
+    kept = tuple(replace(test, kept={}) for test in planted.test_sets if not test.challenge)
     assert FALL_TABLE.tables(analyse(replace(planted, test_sets=kept))) == ()
     cells = tuple(cell for cell in planted.cells if cell.train_set != "full")
     assert FALL_TABLE.tables(analyse(replace(planted, cells=cells))) == ()

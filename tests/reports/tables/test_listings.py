@@ -45,7 +45,7 @@ def test_iterations_name_scored_rows_where_there_are_any(planted: BenchmarkData)
     assert len(without.columns) == len(table.columns) - 2
 
 
-def test_evidence_is_shown_as_it_is_and_long_tables_are_cut() -> None:
+def test_evidence_is_shown_as_it_is() -> None:
     arrow = pa.table({"the_word": ["a|b"] * 60, "z": [-1.5, None, *[2.0] * 58], "side": ["x"] * 60})
     table = evidence_table(EvidenceTable("Words", "Frequent.", arrow))
     assert (table.headings, [(one.heading.text, table.kind(one)) for one in table.columns]) == (
@@ -53,7 +53,7 @@ def test_evidence_is_shown_as_it_is_and_long_tables_are_cut() -> None:
     )  # fmt: skip
     assert (table.rows[0].headings, [cell.plain for cell in table.rows[0].cells]) == (("a|b",), [f"{MINUS}1.5", "x"])
     assert table.rows[1].cells[0].text == "none"
-    assert (len(table.rows), table.caption) == (50, "Frequent. The first 50 rows; 10 more are in the JSON file.")
+    assert (len(table.rows), table.caption) == (60, "Frequent.")
 
 
 def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:

@@ -1,6 +1,7 @@
 """The report's files from a walk: category columns, tables as Parquet and Markdown, ranks in place of probabilities."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.asked_sets import AskedSets
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.report_inputs import filtered_set
+from tests.planted_reports import details_of
 
 CLASSES = tuple(f"c{number:02d}" for number in range(12))
 
@@ -156,7 +158,11 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
         path.stem for path in (result.path / "figures").iterdir()
     }
     page = result.file("report.html").read_text()
-    assert "From the paper: ICML 2020, Table 6" in page
+    linked = set(re.findall(r'<a href="((?:tables|evidence|figures)/[^"]+)"', page))
+    assert {"tables/accuracies.parquet", "evidence/00.parquet", "figures/filtering_curves.png"} <= linked
+    assert [name for name in linked if not (result.path / name).is_file()] == []
+    titles = [one["title"] for one in details_of(page)]
+    assert any(one.startswith("ICML 2020, Table 6") for one in titles)
     assert "any rule" in page
 
 

@@ -4,9 +4,9 @@
   var root = document.documentElement;
   root.classList.add("scripted");
 
-  // Sections are open without scripts and on paper; here they fold, all but those that are read first.
+  // Sections are open without scripts and on paper; here they fold, all but those that begin with a picture.
   var folds = Array.prototype.slice.call(document.querySelectorAll("details.section"));
-  folds.forEach(function (fold) { fold.open = false; });
+  folds.forEach(function (fold) { fold.open = fold.classList.contains("unfolded"); });
   document.querySelectorAll("details.inner").forEach(function (fold) { fold.open = false; });
 
   function reveal(id) {

@@ -404,7 +404,7 @@
   form.addEventListener("submit", function (event) { event.preventDefault(); search(); });
   form.addEventListener("reset", function () { setTimeout(search, 0); });
   more.addEventListener("click", showMore);
-  var fold = form.closest("details.section");
+  var fold = form.closest("details");
   function first() { if (!data && (!fold || fold.open)) { search(); } }
   if (fold) { fold.addEventListener("toggle", first); }
   first();

@@ -187,4 +187,4 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 
 
-ANALYSIS = Stage("analysis", "7", AnalysisSettings, AnalysisInputs, run)
+ANALYSIS = Stage("analysis", "8", AnalysisSettings, AnalysisInputs, run)

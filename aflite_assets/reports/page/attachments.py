@@ -1,0 +1,218 @@
+"""The attachments of a report: tables and pictures that its page shows on demand, and the files that have all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aflite_assets.analysis.analysis import EVIDENCE_FOLDER, TABLES_FOLDER, Analysis
+from aflite_assets.analysis.inputs.cues import ClassBlocks
+from aflite_assets.analysis.tidy import JsonValue
+from aflite_assets.reports.figures import example_rows, representation_figures
+from aflite_assets.reports.figures.drawing import Picture
+from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.reports.tables import all_tables, listings
+from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
+from aflite_assets.reports.tables.table import Table, TableCell
+from aflite_assets.text import printable, short
+from aflite_assets.wording import counted
+
+MOST_ROWS = 500
+"""Rows of a table that the page holds; its file has all of them."""
+
+FIGURES_FOLDER = "figures"
+
+_LONGEST = 200
+"""Characters of the line about an attachment."""
+
+_FILTERING, _MODELS, _PAPERS = "What filtering removed", "What models learnt", "What the papers print"
+
+_TABLES: Mapping[str, str] = {
+    "in_distribution": "Full, random and filtered side by side, as the papers print them.",
+    "by_class": "The accuracy on each class, by train set.",
+    "top_5": "Whether the right class is first, or among the first five.",
+    "challenge_sets": "Every challenge set, whole and in parts.",
+    "missing_sets": "Challenge sets that could not be read, and why.",
+    "zero_shot": "Every challenge set beside the others, without training on it.",
+    "falls": "From full to filtered, one change after the other.",
+}
+"""The tables of `all_tables.SHOWN` that are attached, and what each holds."""
+
+_PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
+    "in_distribution": ("in_distribution",),
+    "top_5": ("top_k",),
+    "zero_shot": ("zero_shot",),
+}
+"""The papers' tables beside attached ones; the others stand in the sections of their studies."""
+
+_PICTURES: Mapping[str, tuple[str, str]] = {
+    "filtering_curves": ("Curves of filtering", "Rows left, bias, cut-off and classes by iteration."),
+    "scores": ("Predictability by iteration", "How often rows were predicted at the start of an iteration."),
+    "predictability": ("Last predictability", "Kept and removed rows by their last known predictability."),
+    "lengths": ("Lengths of texts", "Kept, removed and random rows by their number of words."),
+}
+"""The pictures of filtering that are attached: a title, and what each shows."""
+
+_CAPTIONS: Mapping[str, str] = {
+    "filtering_curves": "Dashed at the bias: the share of the largest class of the pool rows then left. The band "
+    "around it is two standard deviations of guessing right with that share on so many rows; a bias inside it cannot "
+    "be told from such guessing. It is no interval of the bias itself. Dashed at the cut-off: the threshold. The last "
+    "scoring pass removes nothing and has no cut-off. Of many classes the six that moved most are drawn.",
+    "scores": "Each bar is a share of the train rows then left, so that the shapes compare. At most eight iterations "
+    "are shown, evenly chosen; the last one is what was kept. A row not held out in an iteration has its last score; "
+    "one never held out is left out. Rows at or over the threshold may stay: a slice holds only so many. All "
+    "iterations are in tables/predictability_by_iteration.parquet.",
+    "predictability": "Train rows. Rows that were never held out are left out.",
+    "lengths": "Share of train rows by the number of words of each text. The random line is the mean of ten sets with "
+    "as many rows as were kept, the band around it from their least to their most. Kept rows outside of the band are "
+    "shorter or longer than fewer rows explain. The last place has all longer texts.",
+}
+
+_SIMILARITY = (
+    "Cosine similarity of pairs of train rows of one class, in the features that filtering saw, as in Figure 1 of the "
+    "ICML paper; at most four classes with most rows on both sides, and of each side a sample. Random is as many rows "
+    "of the class as were kept. Kept under random is the filter's doing, though for a few rows it may be chance. It "
+    "does not show that kept rows are more varied to a person: rows that a linear classifier gets right lie together "
+    "in the features it sees, so part of the difference is built in. Wrong labels lie apart too. The colour scale is "
+    "the same for all maps of a representation and does not compare with another's."
+)
+
+_SIDES = 2
+"""Blocks of a class whose images are shown: kept and removed."""
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A table or a picture of the details; exactly one of `table` and `picture` is set.
+
+    `group`: the part of the list that it stands in. `about`: one line on what it holds; `caption`: how it is read.
+    `file`: its path beside the page, "" if `report.json` alone has it. `images`: data URIs by side, in the order of the
+    rows of a picture.
+    """
+
+    group: str
+    title: str
+    about: str
+    file: str
+    caption: str = ""
+    table: Table | None = None
+    picture: Picture | None = None
+    images: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def size(self) -> str:
+        """The rows of a table; "picture" for another."""
+        return "picture" if self.table is None else counted(len(self.table.rows), "row")
+
+
+def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> tuple[Attachment, ...]:
+    """Return the attachments in the order of their list. `pictures`: those of `report_pictures`."""
+    return (*_of_filtering(analysis, inputs, pictures), *_of_models(analysis))
+
+
+def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
+    """Return the attachments as the viewer of the page reads them; texts are literal, for `textContent` alone.
+
+    A cell is a text, or a text and the number that it is sorted by.
+    """
+    return [
+        {
+            "title": printable(one.title),
+            "caption": printable(one.caption),
+            **({} if one.table is None else _table_json(one.table)),
+            **({} if one.picture is None else {"picture": _uri(one.picture), "alt": printable(one.picture.alt)}),
+            **({"images": [[side, list(uris)] for side, uris in one.images]} if one.images else {}),
+        }
+        for one in attached
+    ]
+
+
+def _table_json(table: Table) -> dict[str, JsonValue]:
+    kinds = [*("text" for _ in table.headings), *(table.kind(column) for column in table.columns)]
+    return {
+        "heads": [printable(one) for one in (*table.headings, *(column.plain for column in table.columns))],
+        "kinds": list(kinds),
+        "rows": [
+            [*map(printable, row.headings), *(_cell_json(cell) for cell in row.cells)] for row in table.rows[:MOST_ROWS]
+        ],
+        "left_out": max(len(table.rows) - MOST_ROWS, 0),
+    }
+
+
+def _cell_json(cell: TableCell) -> JsonValue:
+    text = printable(cell.plain)
+    return text if cell.value is None else [text, cell.value]
+
+
+def _uri(picture: Picture) -> str:
+    return example_rows.png_or_jpeg_uri(picture.png)
+
+
+def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
+    """Yield iterations, statistics of kept and removed rows, and the pictures of either."""
+    for table in listings.ITERATION_TABLE.tables(analysis):
+        yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
+    for kind, about in _PICTURES.items():
+        for name, picture in pictures.items():
+            if name.partition(".")[0] == kind:
+                yield Attachment(_FILTERING, *_named(name, about), _file(name), _CAPTIONS[kind], picture=picture)
+    for number, evidence in enumerate(inputs.evidence):
+        table = listings.evidence_table(evidence, inputs.source)
+        file = f"{EVIDENCE_FOLDER}/{number:02d}.parquet"
+        yield Attachment(_FILTERING, table.title, _first_sentence(table.caption), file, table.caption, table)
+    for representation, classes in inputs.similarities.items():
+        for blocks in classes:
+            yield _similarity(inputs, representation, blocks, pictures)
+    yield from _of_papers(analysis, "neighbours")
+
+
+def _of_models(analysis: Analysis) -> Iterator[Attachment]:
+    """Yield the tables of accuracies beside that of the page, each with what the papers print of it."""
+    for kind, about in _TABLES.items():
+        for table in all_tables.SHOWN[kind](analysis):
+            yield _table(_MODELS, table, about)
+        yield from _of_papers(analysis, *_PAPERS_BESIDE.get(kind, ()))
+
+
+def _of_papers(analysis: Analysis, *kinds: Kind) -> Iterator[Attachment]:
+    for one in published_tables(analysis.facts.published):
+        if one.kind in kinds:
+            table = paper_table(one)
+            yield Attachment(
+                _PAPERS, f"{one.source}: {short(one.caption)}", "As printed there.", "", one.caption, table
+            )
+
+
+def _table(group: str, table: Table, about: str) -> Attachment:
+    file = f"{TABLES_FOLDER}/{table.source}.parquet" if table.source else ""
+    return Attachment(group, table.title, about, file, " ".join((table.caption, *table.notes)).strip(), table)
+
+
+def _named(name: str, about: tuple[str, str]) -> tuple[str, str]:
+    """The title of a picture, with its representation, and the line about it."""
+    of = name.partition(".")[2]
+    return (f"{about[0]} ({of})" if of else about[0]), about[1]
+
+
+def _similarity(
+    inputs: ReportInputs, representation: str, blocks: ClassBlocks, pictures: Mapping[str, Picture]
+) -> Attachment:
+    """The map of one class, with the images of its kept and removed rows."""
+    name = f"similarity.{representation}.{blocks[0].label}"
+    images = []
+    if inputs.examples.modality == "image":
+        for one in blocks[:_SIDES]:
+            rows = example_rows.shown_rows(inputs.examples, inputs.rows_of(representation), one.row_ids, inputs.source)
+            images.append((one.side, tuple(row.image for row in rows if row.image is not None)))
+    title = f"How alike rows of class “{short(blocks[0].label_name)}” are ({representation})"
+    means = f"Mean cosine similarity: {representation_figures.means_text(blocks)}."
+    about = "Kept, removed and random rows of one class, in the features that filtering saw."
+    caption = f"{means} {_SIMILARITY}"
+    return Attachment(_FILTERING, title, about, _file(name), caption, picture=pictures[name], images=tuple(images))
+
+
+def _file(picture: str) -> str:
+    return f"{FIGURES_FOLDER}/{picture}.png"
+
+
+def _first_sentence(text: str) -> str:
+    first = text.partition(". ")[0].rstrip(".")
+    return f"{first}." if len(first) <= _LONGEST else short(first, _LONGEST)

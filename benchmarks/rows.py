@@ -1,4 +1,4 @@
-"""Which rows carry the planted cue, by score and by setting: `python -m benchmarks.rows [draws] [SET ...]`.
+"""Which rows carry the planted cue, by score and setting: `python -m benchmarks.rows [draws] [SET ...] [--workers N]`.
 
 Parameter grid: four planted sets of `benchmarks.row_sets`, a seed per draw (0 and up), 32 partitions, train share 15 %,
 slices of 5 %, threshold 0.75, target 40 %. All scores see the same features; those of training read one logistic
@@ -6,15 +6,19 @@ regression over 20 epochs of stochastic descent. Evaluators: logistic regression
 rows whose cue names another class. Random rows are as many as were kept, of any class.
 """
 
-import sys
+import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, filter_dataset
 from benchmarks.row_scores import Dynamics, cross_validated, dynamics, knn_shapley
@@ -32,26 +36,43 @@ HARD_SHARE = 0.2
 """Share of the rows with the cue, the hardest first, that the rival prunes (ICLR 2025)."""
 
 
-def main(draws: int, names: Sequence[str]) -> None:
+@dataclass(frozen=True)
+class Draw:
+    """The AUC of each score, and what each way of choosing rows keeps."""
+
+    scored: dict[str, float]
+    kept: dict[str, dict[str, float]]
+
+
+def draw(name: str, seed: int) -> Draw:
+    """Make one draw of a planted set, score its rows and filter it, on one thread."""
+    with threadpool_limits(1):
+        data = SETS[name](seed)
+        result, training = filtered(data, {}, seed), dynamics(data.features, data.labels, seed=seed)
+        return Draw(aucs(data, scores(data, result, training, seed)), outcomes(data, result, training, seed))
+
+
+def main(draws: int, names: Sequence[str], *, workers: int) -> None:
     """Print, per set, the AUC of each score and what each setting keeps."""
     started = time.perf_counter()
-    for name in names:
-        scored: list[dict[str, float]] = []
-        kept: list[dict[str, dict[str, float]]] = []
-        for seed in range(draws):
-            data = SETS[name](seed)
-            result, training = filtered(data, {}, seed), dynamics(data.features, data.labels, seed=seed)
-            scored.append(aucs(data, scores(data, result, training, seed)))
-            kept.append(outcomes(data, result, training, seed))
-        print(f"\n## {name}, {draws} draws\n\n| score | AUC |\n|---|--:|")
-        for score in sorted(scored[0], key=lambda one: -np.mean([draw[one] for draw in scored])):
-            print(f"| {score} | {interval([draw[score] for draw in scored], 1)} |")
-        columns = list(kept[0]["the paper's order"])
-        print(f"\n| rows | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
-        for option in kept[0]:
-            cells = [interval([draw[option][column] for draw in kept], 100) for column in columns]
-            print(f"| {option} | {' | '.join(cells)} |", flush=True)
-    print(f"\n{time.perf_counter() - started:.0f} s")
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        jobs = {name: [pool.submit(draw, name, seed) for seed in range(draws)] for name in names}
+        for name, made in jobs.items():
+            drawn = [one.result() for one in made]
+            show(name, [one.scored for one in drawn], [one.kept for one in drawn])
+    print(f"\n{time.perf_counter() - started:.0f} s with {workers} workers")
+
+
+def show(name: str, scored: Sequence[Mapping[str, float]], kept: Sequence[Mapping[str, Mapping[str, float]]]) -> None:
+    """Print the two tables of a set."""
+    print(f"\n## {name}, {len(scored)} draws\n\n| score | AUC |\n|---|--:|")
+    for score in sorted(scored[0], key=lambda one: -np.mean([drawn[one] for drawn in scored])):
+        print(f"| {score} | {interval([drawn[score] for drawn in scored], 1)} |")
+    columns = list(kept[0]["the paper's order"])
+    print(f"\n| rows | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
+    for option in kept[0]:
+        cells = [interval([drawn[option][column] for drawn in kept], 100) for column in columns]
+        print(f"| {option} | {' | '.join(cells)} |", flush=True)
 
 
 def interval(values: Sequence[float], scale: int) -> str:
@@ -171,4 +192,9 @@ def balanced(predicted: np.ndarray, labels: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS, sys.argv[2:] or list(SETS))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("draws", type=int, nargs="?", default=DRAWS)
+    parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
+    parser.add_argument("--workers", type=int, default=2, help="processes, one draw each (default: 2)")
+    given = parser.parse_args()
+    main(given.draws, given.sets or list(SETS), workers=given.workers)

@@ -1,8 +1,6 @@
 """Planted benchmarks: predictions written so that every accuracy in a report is known beforehand."""
 
 import io
-import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -500,11 +498,3 @@ def rendered_page(data: BenchmarkData, **options: Any) -> str:
 def report_document(data: BenchmarkData) -> Any:
     """The JSON of these records' report."""
     return report_json(analyse(data), report_inputs(data))
-
-
-def details_of(page: str) -> list[dict[str, Any]]:
-    """The tables and pictures that a page shows on demand, as its viewer reads them."""
-    found = re.search(r'<script type="application/json" id="details-data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    details: list[dict[str, Any]] = json.loads(found[1])
-    return details

@@ -33,7 +33,8 @@ from aflite_assets.reports.figures.drawing import (
 )
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
-from tests.planted_reports import details_of, rendered_page, report_document, report_inputs
+from tests.page_details import details_of
+from tests.planted_reports import rendered_page, report_document, report_inputs
 
 HOSTILE = "</h4><script>alert(1)</script> $x_{"
 

@@ -17,7 +17,7 @@ from aflite_assets.stages.data import challenge_sets
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.stage import Progress
-from tests.planted_reports import details_of
+from tests.page_details import details_of
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

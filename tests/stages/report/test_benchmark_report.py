@@ -21,7 +21,7 @@ from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.asked_sets import AskedSets
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.report_inputs import filtered_set
-from tests.planted_reports import details_of
+from tests.page_details import details_of
 
 CLASSES = tuple(f"c{number:02d}" for number in range(12))
 

@@ -7,6 +7,9 @@ import numpy as np
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import RIGHT
 
+_BLOCK = 4096
+"""Answers whose features are compared at once."""
+
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
     """Return which rows are of a question that can be scored, bool: with a right answer and a wrong one, all `chosen`.
@@ -54,6 +57,27 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
     np.maximum.at(highest, question, scores)
     among = scores == highest[question]
     return np.asarray(np.bincount(question, weights=among & right) / np.bincount(question, weights=among))
+
+
+def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return each answer's features less the mean of the other answers of its question, float32 of the same shape.
+
+    Of two answers it is their difference, and the two rows are its two signs. An answer without another is all zeros.
+
+    Args:
+        features: float32 of shape (answers, width).
+        questions: int64 of shape (answers,), the number of each answer's question.
+    """
+    _, codes = np.unique(questions, return_inverse=True)
+    sums = np.zeros((int(codes.max(initial=-1)) + 1, features.shape[1]))
+    np.add.at(sums, codes, features)
+    others = np.bincount(codes)[codes] - 1
+    compared = np.zeros(features.shape, dtype=np.float32)
+    for start in range(0, len(features), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        mean = (sums[codes[rows]] - features[rows]) / np.maximum(others[rows], 1)[:, None]
+        compared[rows] = np.where(others[rows, None] > 0, features[rows] - mean, 0.0)
+    return compared
 
 
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:

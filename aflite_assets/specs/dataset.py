@@ -212,6 +212,12 @@ class DatasetSpec(StrictSpec):
         description="further train sets: the rows that the filter had left when it was down to exactly this many train "
         "rows, as filtered_<name>, and as many random rows, as random_<name>",
     )
+    answers: Literal["alone", "compared"] = Field(
+        "alone",
+        description="questions and preferences. compared: what the filter reads of an answer is its features "
+        "less the mean of those of its question's other answers; default for preferences; alone: its features",
+        exclude_if=lambda answers: answers == "alone",  # so that results which it does not concern are found again
+    )
     train_weighted: bool = Field(
         False,
         description="also train on all train rows of full with each row's loss multiplied by the weight that "
@@ -269,6 +275,8 @@ class DatasetSpec(StrictSpec):
         values = with_paper_preset(values)
         source, settings = values.get("source"), values.get("filter", {})
         form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
+        if form == "preference":
+            values = {"answers": "compared", **values}
         if form in CHOICE_FORMATS and isinstance(settings, dict) and "remove" not in settings:
             return {**values, "filter": {**settings, "remove": "groups"}}
         return values
@@ -392,6 +400,11 @@ class DatasetSpec(StrictSpec):
 
     def _check_choices(self) -> None:
         if self.source.format not in CHOICE_FORMATS:
+            if self.answers == "compared":
+                raise ValueError(
+                    f"answers is compared, but a source of format {self.source.format} has no questions; leave it out, "
+                    "or set source.format to multiple_choice or preference"
+                )
             return
         if self.drop_duplicates:
             raise ValueError(

@@ -261,10 +261,23 @@ class ImageModelSpec(TrainingSpec):
         return self
 
 
-class IdentityEncoderSpec(StrictSpec):
+class UntrainedSpec(StrictSpec):
+    """A representation without a model, which needs no warm-up rows."""
+
+
+class IdentityEncoderSpec(UntrainedSpec):
     """The dataset's own feature columns, unchanged; needs no warm-up rows."""
 
     kind: Literal["identity"]
+
+
+class SurfaceEncoderSpec(UntrainedSpec):
+    """The surface properties of each row as the scan reads them, such as lengths, signs and blanks; no model."""
+
+    kind: Literal["surface"]
+    inputs: TextInputs | None = Field(
+        None, description="texts whose properties are read; default all, of questions and preferences the answer"
+    )
 
 
 class LinearModelSpec(StrictSpec):
@@ -302,7 +315,8 @@ EncoderSpec = Annotated[
     | SiameseBagSpec
     | SiameseLstmSpec
     | ImageModelSpec
-    | IdentityEncoderSpec,
+    | IdentityEncoderSpec
+    | SurfaceEncoderSpec,
     Field(discriminator="kind"),
 ]
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec

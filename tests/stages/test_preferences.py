@@ -41,7 +41,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
         "name": "pairs",
         "source": {"format": "preference", "table": {"format": "jsonl", "splits": splits}},
         "warmup": {"size": 40},
-        "representations": {"small": SMALL_TRANSFORMER},
+        "representations": {"small": SMALL_TRANSFORMER, "surface": {"kind": "surface"}},
         "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
         "evaluators": LINEAR,
         "seeds": [0],
@@ -83,3 +83,25 @@ def test_the_scan_scores_the_pairs_without_the_prompt(walk: dict[str, StoredResu
     (longest,) = (one for one in blind.rules if one.name == "the longest answer")
     assert longest.found == 1.0
     assert longest.is_named
+
+
+def test_a_pair_is_filtered_by_the_difference_of_its_answers(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    for name in ("small", "surface"):
+        part = walk["embeddings"].result.part(name)
+        features, row_ids = np.load(part.file("features.npy")), pq.read_table(part.file("rows.parquet"))["row_id"]
+        questions = raw.select(row_ids.to_pylist()).questions
+        assert questions is not None
+        order = np.argsort(questions, kind="stable")
+        first, second = features[order[0::2]], features[order[1::2]]
+        np.testing.assert_allclose(first, -second, atol=1e-5)
+        assert np.abs(features).max() > 0.1
+
+
+def test_surface_properties_need_no_model_and_tell_every_pair(walk: dict[str, StoredResult]) -> None:
+    assert walk["warmup_models"].result.summary["surface"] == {
+        "trained": False,
+        "reason": "the features are surface properties; there is nothing to train",
+    }
+    first = pq.read_table(walk["filtered_sets"].result.part("surface").file("iterations.parquet")).to_pylist()[0]
+    assert first["representation_bias"] > 0.99  # the chosen answer is the longer one

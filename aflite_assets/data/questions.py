@@ -85,6 +85,25 @@ def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return credit_by_question(np.zeros(len(right)), right, groups)
 
 
+def answer_pairs(examples: Examples) -> np.ndarray:
+    """Return every pair of a right and a wrong answer of one question: their positions, int64 of shape (pairs, 2).
+
+    The right answer comes first. Returns no pair if the rows are no answers of questions.
+    """
+    right, questions = right_class(examples.label_names), examples.questions
+    if right is None or questions is None:
+        return np.zeros((0, 2), dtype=np.int64)
+    order = np.argsort(questions, kind="stable")
+    starts = np.flatnonzero(np.diff(questions[order], prepend=questions[order][:1] - 1))
+    pairs = [
+        (one, other)
+        for answers in np.split(order, starts[1:])
+        for one in answers[examples.labels[answers] == right].tolist()
+        for other in answers[examples.labels[answers] != right].tolist()
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
     """Which rows are right answers, bool; None where the rows are no multiple choice (`is_multiple_choice`)."""
     number = right_class(examples.label_names)

@@ -1,5 +1,7 @@
 """Surface properties as a representation: which are read, and that a filter on them removes what they give away."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -91,12 +93,12 @@ def test_the_engine_fits_pairs_as_scikit_learn_does_without_an_intercept() -> No
     rng = np.random.default_rng(0)
     halves = [np.flatnonzero(np.repeat(rng.permutation(PAIRS) < PAIRS // 2, 2)) for _ in range(4)]
 
-    def without_intercept(features, labels, classes):  # type: ignore[no-untyped-def]
+    def without_intercept(features: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> Any:
         model = LogisticRegression(fit_intercept=False, C=1.0, tol=1e-8, max_iter=5_000)
         model.fit(np.asarray(features, np.float64), labels)
         return lambda rows: model.predict(np.asarray(rows, np.float64))
 
-    given = {"settings": settings, "seed": 0, "groups": pairs.groups, "partitions": halves}
+    given: dict[str, Any] = {"settings": settings, "seed": 0, "groups": pairs.groups, "partitions": halves}
     engine = score_rows(compared, pairs.labels, **given)
     reference = score_rows(compared, pairs.labels, **given, fit=without_intercept)
     np.testing.assert_array_equal(engine.predictability, reference.predictability)

@@ -360,6 +360,17 @@ def test_answers_of_one_question_leave_together_unless_said_otherwise(spec_conte
     assert DatasetSpec.model_validate(spec_content).filter.remove == "rows"
 
 
+def test_preferences_are_compared_and_questions_if_the_file_says_so(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES, "columns": {}}
+    content.pop("labels", None)
+    pairs = {"format": "preference", "table": CHOICES["table"]}
+    assert DatasetSpec.model_validate(content).answers == "alone"
+    assert DatasetSpec.model_validate(content | {"answers": "compared"}).answers == "compared"
+    assert DatasetSpec.model_validate(content | {"source": pairs}).answers == "compared"
+    assert DatasetSpec.model_validate(content | {"source": pairs, "answers": "alone"}).answers == "alone"
+    _refuses(spec_content, "answers is compared, but a source of format csv has no questions", answers="compared")
+
+
 def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:
     content = spec_content | {"source": CHOICES}
     content.pop("labels", None)

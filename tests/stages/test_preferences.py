@@ -105,3 +105,17 @@ def test_surface_properties_need_no_model_and_tell_every_pair(walk: dict[str, St
     }
     first = pq.read_table(walk["filtered_sets"].result.part("surface").file("iterations.parquet")).to_pylist()[0]
     assert first["representation_bias"] > 0.99  # the chosen answer is the longer one
+
+
+def test_random_controls_are_whole_pairs_of_the_same_kind(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet")).to_pylist()
+    kept = sum(row["kept"] and row["split"] == "train" for row in rows)
+    for name in ("random", "random_matched"):
+        sets = pq.read_table(walk["control_sets"].result.file("sets.parquet")).to_pylist()
+        wanted = ("small", name, "train")
+        own = [one["row_id"] for one in sets if (one["representation"], one["name"], one["split"]) == wanted]
+        drawn = raw.select(own)
+        assert len(drawn) == kept
+        assert drawn.questions is not None
+        assert np.unique(drawn.questions, return_counts=True)[1].tolist() == [2] * (kept // 2)

@@ -37,6 +37,11 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     for split, count, seed in (("train", TRAIN, 0), ("test", TEST, 1)):
         splits[split] = str(folder / f"{split}.jsonl")
         Path(splits[split]).write_text("\n".join(map(json.dumps, _pairs(count, seed))))
+    other = folder / "other.jsonl"
+    swapped = [{**row, "chosen": row["rejected"], "rejected": row["chosen"]} for row in _pairs(30, 2)[:20]]
+    shared = [_pairs(TRAIN, 0)[0]]
+    other.write_text("\n".join(map(json.dumps, [*_pairs(30, 3)[:30], *swapped, *shared])))
+    held_out = {"format": "preference", "table": {"format": "jsonl", "splits": {"test": str(other)}}}
     content = {
         "name": "pairs",
         "source": {"format": "preference", "table": {"format": "jsonl", "splits": splits}},
@@ -45,6 +50,10 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
         "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
         "evaluators": LINEAR,
         "seeds": [0],
+        "challenge_sets": {
+            "shorter": {"source": held_out, "against": ["length"]},
+            "balanced": {"source": held_out, "balanced_by": ["length"]},
+        },
     }
     return run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
 
@@ -119,3 +128,18 @@ def test_random_controls_are_whole_pairs_of_the_same_kind(walk: dict[str, Stored
         assert len(drawn) == kept
         assert drawn.questions is not None
         assert np.unique(drawn.questions, return_counts=True)[1].tolist() == [2] * (kept // 2)
+
+
+def test_challenge_sets_are_pairs_whose_length_does_not_help(walk: dict[str, StoredResult]) -> None:
+    """Of 30 pairs with the longer answer right, 20 with the shorter one and one of the train rows."""
+    challenges = walk["challenge_sets"].result
+    assert challenges.summary["rows"] == {"shorter": 40, "balanced": 80}
+    shorter = load_examples(challenges.path / "shorter")
+    lengths = np.array([len(text) for text in shorter.texts("text_pair")])
+    assert shorter.questions is not None
+    order = np.lexsort((shorter.labels, shorter.questions))
+    assert (lengths[order][0::2] < lengths[order][1::2]).all()
+    scores = pq.read_table(walk["analysis"].result.file("tables/accuracies.parquet")).to_pylist()
+    found = {one["test_set"]: one["accuracy"] for one in scores if one["train_set"] == "full"}
+    assert found["shorter"] < 0.2  # the model reads yes and no, which were swapped
+    assert found["balanced"] == pytest.approx(0.5, abs=0.05)

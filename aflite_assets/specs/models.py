@@ -67,8 +67,8 @@ class TrainingSpec(StrictSpec):
     )
     loss: Literal["cross_entropy", "bradley_terry"] = Field(
         "cross_entropy",
-        description="bradley_terry: a reward model of preferences or questions. Trained on pairs of a right and a wrong "
-        "answer; its score of an answer is the difference of its two outputs",
+        description="bradley_terry: a reward model of preferences or questions. Trained on pairs of a right and a "
+        "wrong answer; its score of an answer is the difference of its two outputs",
         exclude_if=lambda loss: loss == "cross_entropy",  # so that earlier results are found again
     )
     early_stopping: EarlyStoppingSpec | None = None

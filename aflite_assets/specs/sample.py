@@ -51,9 +51,9 @@ class ChosenQuestions(StrictSpec):
         policy = "pooled" if split == "train" else filter_spec.evaluation_rows_of(split)
         if policy != "kept":
             raise ValueError(
-                f"challenge_sets.{name} chooses questions of the split {split!r} of the dataset's own source, which the "
-                f"filter takes part in ({policy}), so that they show neither help nor harm; set filter.evaluation_rows: "
-                f"{{{split}: kept}}, or name a split other than train"
+                f"challenge_sets.{name} chooses questions of the split {split!r} of the dataset's own source, which "
+                f"the filter takes part in ({policy}), so that they show neither help nor harm; set "
+                f"filter.evaluation_rows: {{{split}: kept}}, or name a split other than train"
             )
 
 

@@ -43,8 +43,8 @@ def chosen_questions(
     right = right_answers(examples, partly=separate_questions(examples) is not None)
     if right is None or examples.questions is None or "text_pair" not in examples.table.column_names:
         raise DataError(
-            "balanced_by and against choose questions by their answers, but the rows are no answers of questions; leave "
-            "them out, or set source.format to preference or multiple_choice"
+            "balanced_by and against choose questions by their answers, but the rows are no answers of questions; "
+            "leave them out, or set source.format to preference or multiple_choice"
         )
     places = np.flatnonzero(whole_questions(right, examples.questions))
     _, questions = np.unique(examples.questions[places], return_inverse=True)

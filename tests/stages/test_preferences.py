@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from datasets import load_dataset
 
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import ResultStore, StoredResult
@@ -143,3 +144,29 @@ def test_challenge_sets_are_pairs_whose_length_does_not_help(walk: dict[str, Sto
     found = {one["test_set"]: one["accuracy"] for one in scores if one["train_set"] == "full"}
     assert found["shorter"] < 0.2  # the model reads yes and no, which were swapped
     assert found["balanced"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_kept_pairs_are_published_in_the_users_columns(walk: dict[str, StoredResult], tmp_path: Path) -> None:
+    folder, cache = str(walk["published_dataset"].result.path), str(tmp_path)
+    given = {split: _pairs(count, seed) for split, count, seed in (("train", TRAIN, 0), ("test", TEST, 1))}
+    filtered = load_dataset(folder, "own_layout_filtered", cache_dir=cache)
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet")).to_pylist()
+    for split, pairs in given.items():
+        found = filtered[split].to_list()
+        assert len(found) == sum(row["kept"] and row["split"] == split for row in rows) / 2
+        assert all(one in pairs for one in found)
+    full = load_dataset(folder, "own_layout_full", cache_dir=cache)
+    assert full["train"].column_names == [
+        *given["train"][0],
+        "status",
+        "predictability",
+        "removed_in_iteration",
+        "weight",
+    ]
+    assert [full["train"][number]["chosen"] for number in range(TRAIN)] == [
+        one["chosen"] for one in given["train"][:-1]
+    ]
+    kept = [one["chosen"] for one in full["train"] if one["status"] == "kept"]
+    assert kept == filtered["train"]["chosen"][:]
+    card = walk["published_dataset"].result.file("README.md").read_text(encoding="utf-8")
+    assert "| `own_layout_filtered` | rows of the source, in its own columns and layout" in card

@@ -1,4 +1,4 @@
-"""What the filter on surface properties leaves of a file of pairs, measured on pairs that took no part in choosing.
+"""Measure what the filter on surface properties leaves of a file of pairs, on pairs that took no part in choosing.
 
 `python -m benchmarks.pair_filter FILE --target 0.55` reads a file of pairs as `aflite scan` does. Ten times it cuts the
 pairs into five folds, with whole groups and near copies. For each fold the filter runs on the other four, by the
@@ -23,7 +23,7 @@ from aflite_assets.scan.properties.extraction import extract
 from aflite_assets.scan.surface_features import FEWEST_ROWS, answer_features
 from benchmarks.blind_rates import pairs_of
 
-FOLDS, DRAWS = 5, 1_000
+FOLDS, DRAWS = 5, 200
 SCORES = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Positions of train rows and of test rows -> a score of each test row."""
 
@@ -146,7 +146,7 @@ def measured(pairs: Pairs, repeats: list[Scored]) -> dict[str, list[float]]:
 
     count = int(pairs.units.max()) + 1
     rng = np.random.default_rng(0)
-    drawn = np.array([values(np.bincount(rng.integers(0, count, count), minlength=count)) for _ in range(DRAWS // 5)])
+    drawn = np.array([values(np.bincount(rng.integers(0, count, count), minlength=count)) for _ in range(DRAWS)])
     estimate = values(np.ones(count))
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     return {

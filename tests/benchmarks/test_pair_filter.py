@@ -1,7 +1,5 @@
 """The table of what the filter leaves of pairs: numbers of pairs in which the longer answer is right in most."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     return Pairs.of_file(path)
 
 
-def test_kept_pairs_of_folds_that_took_no_part_have_less_of_the_cue(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_pairs_that_took_no_part_have_less_of_the_cue(pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks.pair_filter, "DRAWS", 20)
     rows = list(table(pairs, target=0.55, threshold=0.5, repeats=1))
     shares = rows[0]["kept"]

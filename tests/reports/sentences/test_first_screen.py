@@ -114,9 +114,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
 
 def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analysis: Analysis) -> None:
     screen = first_screen(judged(analysis, "learnable_no_shortcut_shown"), from_files=True)
-    assert screen.finding.startswith(
-        "None of 40 properties tested gives a class away by itself. From all that it sees “"
-    )
+    assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From all that it sees “")
     assert screen.sure == (
         "With 1,200 rows, a cue of less than 60 % balanced accuracy can be missed. A cue that is none of the "
         "properties tested is not seen at all."

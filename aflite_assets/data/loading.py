@@ -1,7 +1,8 @@
 """From a source spec to one Arrow table per split, as the source has it. Columns get their meaning in `raw_table`."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,37 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
         return {split: _feature_places(split, files) for split, files in source.splits.items()}
     if not isinstance(source, TableSource | ChoiceSource):
         return {}
-    form = source if isinstance(source, TableSource) else source.table
-    tables = {split: _file_table(form, split, as_tuple(names)) for split, names in source.splits.items()}
-    places = {split: known for split, table in tables.items() if (known := places_in_files(table)) is not None}
-    if isinstance(source, TableSource):
-        return places
+    if isinstance(source, ChoiceSource):
+        read = answered_rows(source)
+        found = {split: (places_in_files(one.table), one.rows) for split, one in read.items()}
+        return {
+            split: known.take(pa.array(rows, pa.int64())) for split, (known, rows) in found.items() if known is not None
+        }
+    tables = {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
+    return {split: known for split, table in tables.items() if (known := places_in_files(table)) is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredRows:
+    """Rows of one split of questions or preferences.
+
+    `table`: as in the files. `rows`: of each row of `load_source`, which is an answer, its row in `table`, from 0.
+    """
+
+    table: pa.Table
+    rows: Sequence[int]
+
+
+def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
+    """Return by split the rows of the files of questions or preferences.
+
+    Raises:
+        MissingDataError: a file is missing. DataError: a file cannot be read as its format.
+    """
+    _require_files(source)
+    tables = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
     rows = answer_rows(source, tables) if isinstance(source, MultipleChoiceSource) else preference_rows(source, tables)
-    return {split: known.take(pa.array(rows[split], pa.int64())) for split, known in places.items()}
+    return {split: AnsweredRows(table, rows[split]) for split, table in tables.items()}
 
 
 def _feature_places(split: str, files: FeatureFiles) -> pa.Table:

@@ -7,6 +7,9 @@ import numpy as np
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import RIGHT
 
+_BLOCK = 4096
+"""Answers whose features are compared at once."""
+
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
     """Return which rows are of a question that can be scored, bool: with a right answer and a wrong one, all `chosen`.
@@ -56,9 +59,49 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
     return np.asarray(np.bincount(question, weights=among & right) / np.bincount(question, weights=among))
 
 
+def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return each answer's features less the mean of the other answers of its question, float32 of the same shape.
+
+    Of two answers it is their difference, and the two rows are its two signs. An answer without another is all zeros.
+
+    Args:
+        features: float32 of shape (answers, width).
+        questions: int64 of shape (answers,), the number of each answer's question.
+    """
+    _, codes = np.unique(questions, return_inverse=True)
+    sums = np.zeros((int(codes.max(initial=-1)) + 1, features.shape[1]))
+    np.add.at(sums, codes, features)
+    others = np.bincount(codes)[codes] - 1
+    compared = np.zeros(features.shape, dtype=np.float32)
+    for start in range(0, len(features), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        mean = (sums[codes[rows]] - features[rows]) / np.maximum(others[rows], 1)[:, None]
+        compared[rows] = np.where(others[rows, None] > 0, features[rows] - mean, 0.0)
+    return compared
+
+
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return what guessing gives per question, by ascending group number: its right answers over all its answers."""
     return credit_by_question(np.zeros(len(right)), right, groups)
+
+
+def answer_pairs(examples: Examples) -> np.ndarray:
+    """Return every pair of a right and a wrong answer of one question: their positions, int64 of shape (pairs, 2).
+
+    The right answer comes first. Returns no pair if the rows are no answers of questions.
+    """
+    right, questions = right_class(examples.label_names), examples.questions
+    if right is None or questions is None:
+        return np.zeros((0, 2), dtype=np.int64)
+    order = np.argsort(questions, kind="stable")
+    starts = np.flatnonzero(np.diff(questions[order], prepend=questions[order][:1] - 1))
+    pairs = [
+        (one, other)
+        for answers in np.split(order, starts[1:])
+        for one in answers[examples.labels[answers] == right].tolist()
+        for other in answers[examples.labels[answers] != right].tolist()
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:

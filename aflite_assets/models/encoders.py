@@ -20,7 +20,13 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.models.training.predictions import no_log, on_device, predict
 from aflite_assets.models.training.prefetch import prefetch
-from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
+from aflite_assets.specs.models import (
+    EncoderSpec,
+    IdentityEncoderSpec,
+    ImageModelSpec,
+    SurfaceEncoderSpec,
+    UntrainedSpec,
+)
 
 
 @dataclass(frozen=True)
@@ -209,8 +215,8 @@ def _trained(
     """Call within `isolated_random_state`."""
     from aflite_assets.models.training.train import train_classifier  # takes a second, and given features need none
 
-    if isinstance(settings, IdentityEncoderSpec):
-        raise ModelError("an identity encoder has nothing to train; give it no warm-up rows")
+    if isinstance(settings, UntrainedSpec):
+        raise ModelError(f"a representation of kind {settings.kind!r} has nothing to train; give it no warm-up rows")
     check_inputs(settings, train)
     classifier = new_classifier(settings, train, log)
     # An architecture without a representation is found out before the training, not after.
@@ -239,6 +245,8 @@ def load_encoder(
         if width is None:
             raise ModelError("an identity encoder needs the width of the features, and got None")
         return IdentityEncoder(width)
+    if isinstance(settings, SurfaceEncoderSpec):
+        raise ModelError("surface properties are read from all rows at once; use the stages, or scan.surface_features")
     if folder is None:
         raise ModelError(f"a {settings.kind} encoder needs the folder it was saved in, and got None")
     # Loading draws weights before they are overwritten.

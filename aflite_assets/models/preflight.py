@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import answer_pairs
 from aflite_assets.errors import ModelError
 from aflite_assets.specs.models import (
     EncoderSpec,
@@ -40,6 +41,11 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
         ModelError: with what was given and what to give instead.
     """
     check_inputs(settings, examples)
+    if getattr(settings, "loss", "") == "bradley_terry" and not len(answer_pairs(examples)):
+        raise ModelError(
+            "loss is bradley_terry, but the dataset's rows are no right and wrong answers of questions; leave loss "
+            "out, or read the dataset with source.format preference or multiple_choice"
+        )
     # The libraries of texts and images take seconds to import, which datasets of features need not wait for.
     if isinstance(settings, TextModelSpec):
         from aflite_assets.models.text.pretrained import check_text_checkpoint

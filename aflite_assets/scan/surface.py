@@ -16,6 +16,9 @@ MOST_COLUMNS = 1_500
 MOST_RULES = 200
 """Chosen rules that are columns of the model, the strongest."""
 
+FEWEST_ROWS = 20
+"""Rows with and without a property that it needs to be read as a representation."""
+
 _NUMBER_BINS = 8
 
 
@@ -64,20 +67,29 @@ def surface_accuracy(
 
 def _matrix(properties: Properties, rows: np.ndarray, fewest: int) -> np.ndarray:
     """Return the artefacts of the rows as float32 columns: flags, and numbers in bins of equal size."""
-    present = properties.flags.present[rows]
-    counts = np.asarray(present.sum(axis=0)).ravel()
-    often = np.minimum(counts, len(rows) - counts)
     artefact = np.array([info.is_artefact for info in properties.flags.infos], dtype=bool)
-    kept = np.flatnonzero(artefact & (often >= fewest))
-    kept = kept[np.argsort(-often[kept], kind="stable")][:MOST_COLUMNS]
-    columns = [present[:, kept].toarray().astype(np.float32)]
+    columns = [frequent_flags(properties, rows, artefact, fewest)]
     for number in properties.numbers:
         if number.info.is_artefact:
-            columns.append(_binned(number.codes[rows]))
+            columns.append(binned_numbers(number.codes[rows]))
     return np.concatenate(columns, axis=1)
 
 
-def _binned(codes: np.ndarray) -> np.ndarray:
+def frequent_flags(properties: Properties, rows: np.ndarray, wanted: np.ndarray, fewest: int) -> np.ndarray:
+    """Return yes-or-no properties of the rows, float32 of shape (rows, properties), the most frequent ones first.
+
+    `wanted`: bool, per property. `fewest`: rows with a property, and without it, that it needs. At most `MOST_COLUMNS`.
+    """
+    present = properties.flags.present[rows]
+    counts = np.asarray(present.sum(axis=0)).ravel()
+    often = np.minimum(counts, len(rows) - counts)
+    kept = np.flatnonzero(wanted & (often >= fewest))
+    kept = kept[np.argsort(-often[kept], kind="stable")][:MOST_COLUMNS]
+    return np.asarray(present[:, kept].toarray().astype(np.float32))
+
+
+def binned_numbers(codes: np.ndarray) -> np.ndarray:
+    """Return a column per bin of about equal size of a number's `codes`, float32, and one for rows without it."""
     known = codes[codes >= 0]
     if not len(known):
         return np.zeros((len(codes), 0), dtype=np.float32)

@@ -14,7 +14,7 @@ from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.specs.sample import SampleSpec, check_sample_fits
+from aflite_assets.specs.sample import ChosenQuestions, SampleSpec, check_sample_fits
 from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS, Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.specs.warmup import WarmupSpec
@@ -93,7 +93,7 @@ class AnnotationsSpec(TableFormat):
 Collected = Literal["constructed", "adversarially"]
 
 
-class ChallengeSpec(StrictSpec):
+class ChallengeSpec(ChosenQuestions):
     """An out-of-distribution test set with labels of its own."""
 
     source: SourceSpec
@@ -212,6 +212,11 @@ class DatasetSpec(StrictSpec):
         description="further train sets: the rows that the filter had left when it was down to exactly this many train "
         "rows, as filtered_<name>, and as many random rows, as random_<name>",
     )
+    answers: Literal["alone", "compared"] = Field(
+        "alone",
+        description="compared: the filter reads each answer's features less the mean of its question's other answers'",
+        exclude_if=lambda answers: answers == "alone",  # so that results which it does not concern are found again
+    )
     train_weighted: bool = Field(
         False,
         description="also train on all train rows of full with each row's loss multiplied by the weight that "
@@ -269,6 +274,8 @@ class DatasetSpec(StrictSpec):
         values = with_paper_preset(values)
         source, settings = values.get("source"), values.get("filter", {})
         form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
+        if form == "preference":
+            values = {"answers": "compared", **values}
         if form in CHOICE_FORMATS and isinstance(settings, dict) and "remove" not in settings:
             return {**values, "filter": {**settings, "remove": "groups"}}
         return values
@@ -289,7 +296,9 @@ class DatasetSpec(StrictSpec):
         for split in self.limit or ():
             if split not in splits:
                 raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
-        for name in self.challenge_sets:
+        for name, challenge in self.challenge_sets.items():
+            if challenge.source == self.source:
+                challenge.check_outside_pool(name, challenge.split, self.filter)
             if name in splits:
                 raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
         if "matched" in self.train_sets:
@@ -392,6 +401,10 @@ class DatasetSpec(StrictSpec):
 
     def _check_choices(self) -> None:
         if self.source.format not in CHOICE_FORMATS:
+            if self.answers == "compared":
+                raise ValueError(
+                    f"answers: compared is for questions, but source is {self.source.format}; leave it out"
+                )
             return
         if self.drop_duplicates:
             raise ValueError(

@@ -65,7 +65,32 @@ class TrainingSpec(StrictSpec):
         description="share of each label's probability that the loss spreads over all classes alike",
         exclude_if=_unset,
     )
+    loss: Literal["cross_entropy", "bradley_terry"] = Field(
+        "cross_entropy",
+        description="bradley_terry: a reward model of preferences or questions. Trained on pairs of a right and a "
+        "wrong answer; its score of an answer is the difference of its two outputs",
+        exclude_if=lambda loss: loss == "cross_entropy",  # so that earlier results are found again
+    )
     early_stopping: EarlyStoppingSpec | None = None
+
+    @property
+    def rows_per_item(self) -> int:
+        """Rows that are presented together: the two answers of a pair, or one row."""
+        return 2 if self.loss == "bradley_terry" else 1
+
+    @model_validator(mode="after")
+    def _pairs_fit(self) -> Self:
+        if self.loss == "cross_entropy":
+            return self
+        if self.batch_size % (2 * self.gradient_accumulation):
+            raise ValueError(
+                f"loss is bradley_terry, whose batches hold pairs of rows, but batch_size {self.batch_size} is no "
+                f"multiple of {2 * self.gradient_accumulation} (2 x gradient_accumulation); choose another"
+            )
+        if self.early_stopping is not None or self.label_smoothing:
+            named = "label_smoothing" if self.early_stopping is None else "early_stopping"
+            raise ValueError(f"loss is bradley_terry, but {named} is about the labels of single rows; leave it out")
+        return self
 
     def for_rows(self, n_rows: int) -> Self:
         """The settings with which so many rows are trained on: what depends on their number is filled in."""
@@ -261,10 +286,23 @@ class ImageModelSpec(TrainingSpec):
         return self
 
 
-class IdentityEncoderSpec(StrictSpec):
+class UntrainedSpec(StrictSpec):
+    """A representation without a model, which needs no warm-up rows."""
+
+
+class IdentityEncoderSpec(UntrainedSpec):
     """The dataset's own feature columns, unchanged; needs no warm-up rows."""
 
     kind: Literal["identity"]
+
+
+class SurfaceEncoderSpec(UntrainedSpec):
+    """The surface properties of each row as the scan reads them, such as lengths, signs and blanks; no model."""
+
+    kind: Literal["surface"]
+    inputs: TextInputs | None = Field(
+        None, description="texts whose properties are read; default all, of questions and preferences the answer"
+    )
 
 
 class LinearModelSpec(StrictSpec):
@@ -302,7 +340,8 @@ EncoderSpec = Annotated[
     | SiameseBagSpec
     | SiameseLstmSpec
     | ImageModelSpec
-    | IdentityEncoderSpec,
+    | IdentityEncoderSpec
+    | SurfaceEncoderSpec,
     Field(discriminator="kind"),
 ]
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec

@@ -13,6 +13,50 @@ from aflite_assets.specs.models import ClassicalModelSpec, OneStageSpec, StrictS
 StopRule = Literal["flat", "falls"]
 
 
+AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
+"""A measure of an answer, as in the rules that pick an answer without reading the question."""
+
+
+class ChosenQuestions(StrictSpec):
+    """Which questions or pairs of a test set are kept, by what their answers look like."""
+
+    balanced_by: tuple[AnswerMeasure, ...] = Field(
+        (),
+        description="questions and preferences: keep as many questions whose right answer has more of a measure as "
+        "those whose right answer has less, such as [length]",
+        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
+    )
+    against: tuple[AnswerMeasure, ...] = Field(
+        (),
+        description="questions and preferences: keep the questions whose right answer has less of every measure, such "
+        "as [length]: the shorter answer is right",
+        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
+    )
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        both = sorted(set(self.balanced_by) & set(self.against))
+        if both:
+            raise ValueError(f"balanced_by and against both name {both}; make two challenge sets")
+        return self
+
+    def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
+        """Refuse a choice among rows of the dataset's own `split` that the filter chooses among too.
+
+        Raises:
+            ValueError: it does.
+        """
+        if not (self.balanced_by or self.against):
+            return
+        policy = "pooled" if split == "train" else filter_spec.evaluation_rows_of(split)
+        if policy != "kept":
+            raise ValueError(
+                f"challenge_sets.{name} chooses questions of the split {split!r} of the dataset's own source, which "
+                f"the filter takes part in ({policy}), so that they show neither help nor harm; set "
+                f"filter.evaluation_rows: {{{split}: kept}}, or name a split other than train"
+            )
+
+
 class SampleSpec(StrictSpec):
     """A random sample of the train rows, grown until a model trained on it gets no better (Algorithm 1)."""
 

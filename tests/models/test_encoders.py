@@ -153,7 +153,7 @@ def test_what_is_missing_is_named(
     identity = IdentityEncoderSpec(kind="identity")
     with pytest.raises(ModelError, match=r"an identity encoder needs the width"):
         load_encoder(identity, None, LABELS, width=None, device=cpu)
-    with pytest.raises(ModelError, match=r"an identity encoder has nothing to train"):
+    with pytest.raises(ModelError, match=r"a representation of kind 'identity' has nothing to train"):
         train_encoder(identity, keyword_pairs(2), tmp_path, seed=0, device=cpu, log=_ignore)
     with pytest.raises(ModelError, match=r"a huggingface_text encoder needs the folder"):
         load_encoder(text_settings, None, LABELS, width=None, device=cpu)

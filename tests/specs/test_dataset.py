@@ -360,6 +360,29 @@ def test_answers_of_one_question_leave_together_unless_said_otherwise(spec_conte
     assert DatasetSpec.model_validate(spec_content).filter.remove == "rows"
 
 
+def test_preferences_are_compared_and_questions_if_the_file_says_so(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES, "columns": {}}
+    content.pop("labels", None)
+    pairs = {"format": "preference", "table": CHOICES["table"]}
+    assert DatasetSpec.model_validate(content).answers == "alone"
+    assert DatasetSpec.model_validate(content | {"answers": "compared"}).answers == "compared"
+    assert DatasetSpec.model_validate(content | {"source": pairs}).answers == "compared"
+    assert DatasetSpec.model_validate(content | {"source": pairs, "answers": "alone"}).answers == "alone"
+    _refuses(spec_content, "answers: compared is for questions, but source is csv; leave it out", answers="compared")
+
+
+def test_sets_are_not_chosen_from_rows_that_the_filter_takes_part_in(spec_content: dict[str, Any]) -> None:
+    hard = {"hard": {"source": CHOICES, "against": ["length"]}}
+    content = spec_content | {"source": CHOICES, "columns": {}, "challenge_sets": hard}
+    content.pop("labels", None)
+    _refuses(content, "challenge_sets.hard chooses questions of the split 'test' of the dataset's own source, which "
+             "the filter takes part in (pooled)")  # fmt: skip
+    kept = DatasetSpec.model_validate(content | {"filter": {"evaluation_rows": "kept"}})
+    assert kept.challenge_sets["hard"].against == ("length",)
+    both = {"hard": {"source": CHOICES, "against": ["length"], "balanced_by": ["length", "markup"]}}
+    _refuses(content, "balanced_by and against both name ['length']", challenge_sets=both)
+
+
 def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:
     content = spec_content | {"source": CHOICES}
     content.pop("labels", None)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from datasets import load_dataset
 
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import ResultStore, StoredResult
@@ -37,14 +38,23 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     for split, count, seed in (("train", TRAIN, 0), ("test", TEST, 1)):
         splits[split] = str(folder / f"{split}.jsonl")
         Path(splits[split]).write_text("\n".join(map(json.dumps, _pairs(count, seed))))
+    other = folder / "other.jsonl"
+    swapped = [{**row, "chosen": row["rejected"], "rejected": row["chosen"]} for row in _pairs(30, 2)[:20]]
+    shared = [_pairs(TRAIN, 0)[0]]
+    other.write_text("\n".join(map(json.dumps, [*_pairs(30, 3)[:30], *swapped, *shared])))
+    held_out = {"format": "preference", "table": {"format": "jsonl", "splits": {"test": str(other)}}}
     content = {
         "name": "pairs",
         "source": {"format": "preference", "table": {"format": "jsonl", "splits": splits}},
         "warmup": {"size": 40},
-        "representations": {"small": SMALL_TRANSFORMER},
+        "representations": {"small": SMALL_TRANSFORMER, "surface": {"kind": "surface"}},
         "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
         "evaluators": LINEAR,
         "seeds": [0],
+        "challenge_sets": {
+            "shorter": {"source": held_out, "against": ["length"]},
+            "balanced": {"source": held_out, "balanced_by": ["length"]},
+        },
     }
     return run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
 
@@ -83,3 +93,80 @@ def test_the_scan_scores_the_pairs_without_the_prompt(walk: dict[str, StoredResu
     (longest,) = (one for one in blind.rules if one.name == "the longest answer")
     assert longest.found == 1.0
     assert longest.is_named
+
+
+def test_a_pair_is_filtered_by_the_difference_of_its_answers(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    for name in ("small", "surface"):
+        part = walk["embeddings"].result.part(name)
+        features, row_ids = np.load(part.file("features.npy")), pq.read_table(part.file("rows.parquet"))["row_id"]
+        questions = raw.select(row_ids.to_pylist()).questions
+        assert questions is not None
+        order = np.argsort(questions, kind="stable")
+        first, second = features[order[0::2]], features[order[1::2]]
+        np.testing.assert_allclose(first, -second, atol=1e-5)
+        assert np.abs(features).max() > 0.1
+
+
+def test_surface_properties_need_no_model_and_tell_every_pair(walk: dict[str, StoredResult]) -> None:
+    assert walk["warmup_models"].result.summary["surface"] == {
+        "trained": False,
+        "reason": "the features are surface properties; there is nothing to train",
+    }
+    first = pq.read_table(walk["filtered_sets"].result.part("surface").file("iterations.parquet")).to_pylist()[0]
+    assert first["representation_bias"] > 0.99  # the chosen answer is the longer one
+
+
+def test_random_controls_are_whole_pairs_of_the_same_kind(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet")).to_pylist()
+    kept = sum(row["kept"] and row["split"] == "train" for row in rows)
+    for name in ("random", "random_matched"):
+        sets = pq.read_table(walk["control_sets"].result.file("sets.parquet")).to_pylist()
+        wanted = ("small", name, "train")
+        own = [one["row_id"] for one in sets if (one["representation"], one["name"], one["split"]) == wanted]
+        drawn = raw.select(own)
+        assert len(drawn) == kept
+        assert drawn.questions is not None
+        assert np.unique(drawn.questions, return_counts=True)[1].tolist() == [2] * (kept // 2)
+
+
+def test_challenge_sets_are_pairs_whose_length_does_not_help(walk: dict[str, StoredResult]) -> None:
+    """Of 30 pairs with the longer answer right, 20 with the shorter one and one of the train rows."""
+    challenges = walk["challenge_sets"].result
+    assert challenges.summary["rows"] == {"shorter": 40, "balanced": 80}
+    shorter = load_examples(challenges.path / "shorter")
+    lengths = np.array([len(text) for text in shorter.texts("text_pair")])
+    assert shorter.questions is not None
+    order = np.lexsort((shorter.labels, shorter.questions))
+    assert (lengths[order][0::2] < lengths[order][1::2]).all()
+    scores = pq.read_table(walk["analysis"].result.file("tables/accuracies.parquet")).to_pylist()
+    found = {one["test_set"]: one["accuracy"] for one in scores if one["train_set"] == "full"}
+    assert found["shorter"] < 0.2  # the model reads yes and no, which were swapped
+    assert found["balanced"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_kept_pairs_are_published_in_the_users_columns(walk: dict[str, StoredResult], tmp_path: Path) -> None:
+    folder, cache = str(walk["published_dataset"].result.path), str(tmp_path)
+    given = {split: _pairs(count, seed) for split, count, seed in (("train", TRAIN, 0), ("test", TEST, 1))}
+    filtered = load_dataset(folder, "own_layout_filtered", cache_dir=cache)
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet")).to_pylist()
+    for split, pairs in given.items():
+        found = filtered[split].to_list()
+        assert len(found) == sum(row["kept"] and row["split"] == split for row in rows) / 2
+        assert all(one in pairs for one in found)
+    full = load_dataset(folder, "own_layout_full", cache_dir=cache)
+    assert full["train"].column_names == [
+        *given["train"][0],
+        "status",
+        "predictability",
+        "removed_in_iteration",
+        "weight",
+    ]
+    assert [full["train"][number]["chosen"] for number in range(TRAIN)] == [
+        one["chosen"] for one in given["train"][:-1]
+    ]
+    kept = [one["chosen"] for one in full["train"] if one["status"] == "kept"]
+    assert kept == filtered["train"]["chosen"][:]
+    card = walk["published_dataset"].result.file("README.md").read_text(encoding="utf-8")
+    assert "| `own_layout_filtered` | rows of the source, in its own columns and layout" in card

@@ -45,6 +45,8 @@ from aflite_assets.specs.models import (
     FineTunedSpec,
     IdentityEncoderSpec,
     NeuralModelSpec,
+    SurfaceEncoderSpec,
+    UntrainedSpec,
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
@@ -260,8 +262,8 @@ class TimingCache:
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
         return self._once(("the filter's classifiers", width), lambda: self._measure_filter(width))
 
-    def _width(self, encoder: NeuralModelSpec) -> int:
-        if not weights_are_here(encoder):
+    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int:
+        if isinstance(encoder, SurfaceEncoderSpec) or not weights_are_here(encoder):
             return ASSUMED_WIDTH
         return encoder_width(encoder, self._train, device=self._device)
 
@@ -312,7 +314,7 @@ def _sample_lines(sample: SampleSpec | None, plan: RunPlan, timings: TimingCache
 
 
 def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
-    if isinstance(encoder, IdentityEncoderSpec):
+    if isinstance(encoder, UntrainedSpec):
         return
     timing = timings.neural(encoder)
     if plan.curve is not None:
@@ -326,8 +328,8 @@ def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: Timi
 
 def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
     """Return what neural models load when they are first used; None without any here."""
-    encoders = [one for one in spec.representations.values() if not isinstance(one, IdentityEncoderSpec)]
-    apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
+    encoders = [one for one in spec.representations.values() if not isinstance(one, UntrainedSpec)]
+    apart = (UntrainedSpec, FineTunedSpec, ClassicalModelSpec)
     evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]
     weak_models = [entry.settings(spec.evaluators) for entry in spec.forgettables.values()]
     sample = [] if spec.sample is None or isinstance(spec.sample.model, ClassicalModelSpec) else [spec.sample.model]
@@ -353,7 +355,7 @@ def _side_by_side(spec: DatasetSpec, lines: Sequence[CostLine]) -> list[CostLine
 
 def _distance_lines(encoder: EncoderSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
     """One training on all train rows and the features of every row; the distances themselves are left out."""
-    if encoder is None or isinstance(encoder, IdentityEncoderSpec):
+    if encoder is None or isinstance(encoder, UntrainedSpec):
         return
     steps, rows = _steps(encoder, plan.rows["train"]), sum(plan.rows.values())
     work = _work(timings.neural(encoder), model=1, step=steps, row=rows)
@@ -362,7 +364,9 @@ def _distance_lines(encoder: EncoderSpec | None, plan: RunPlan, timings: TimingC
 
 def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, timings: TimingCache) -> CostLine:
     timing, notes = timings.filter(encoder), []
-    if not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
+    if isinstance(encoder, SurfaceEncoderSpec):
+        notes.append(f"the properties taken to be {ASSUMED_WIDTH}")
+    elif not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
         notes.append(f"the encoder taken to be {ASSUMED_WIDTH} wide")
     if timing.rows < plan.pool_rows:
         notes.append(f"measured on {timing.rows:,} rows")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.command_line.preview.weak_models import PlannedWeakModel, plan_weak_models
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import ClassicalModelSpec, IdentityEncoderSpec
+from aflite_assets.specs.models import ClassicalModelSpec, UntrainedSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 
@@ -226,7 +226,7 @@ def _train_sets(
                 PlannedTrainSet(f"filtered_{earlier}", name, min(most, unspent)),
                 PlannedTrainSet(f"random_{earlier}", name, min(most, unspent), drawn_per_seed=True),
             ]
-        if not isinstance(encoder, IdentityEncoderSpec):
+        if not isinstance(encoder, UntrainedSpec):
             sets.append(PlannedTrainSet("single_pass_model", name, filtered))
         sets.append(PlannedTrainSet("single_pass_linear", name, filtered))
         if spec.train_weighted:

@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import answer_pairs
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.global_state import library_seed
 from aflite_assets.processors import threads_per_step
@@ -35,7 +36,7 @@ _ORDER, _AUGMENTATION = 0, 1
 """Streams of the seed."""
 
 RowKey = tuple[int, int]
-"""Epoch from 0 and position of a row: a batch is a function of its keys, whichever process builds it."""
+"""Epoch from 0 and number of an item: a batch is a function of its keys, whichever process builds it."""
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
@@ -64,7 +65,7 @@ def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 class EpochSampler(Sampler[RowKey]):
-    """The keys of all rows in the order of `epoch`, which whoever iterates sets before."""
+    """The keys of all items in the order of `epoch`, which whoever iterates sets before."""
 
     def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
         self.epoch = 0
@@ -98,40 +99,62 @@ class _Keys(Dataset[RowKey]):
 
 @dataclass(frozen=True)
 class Collator:
-    """Builds batches from keys; `augmentation` is the generator that `inputs` draws from, seeded anew for each."""
+    """Builds batches from keys; `augmentation` is the generator that `inputs` draws from, seeded anew for each.
+
+    `items`: the positions of the rows of each item, int64 (items, rows per item); None if each row is one.
+    """
 
     inputs: ModelInputs
     labels: torch.Tensor
     seed: int
     augmentation: np.random.Generator | None
+    items: np.ndarray | None = None
 
     def __call__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
         """The model's arguments for these rows, with `labels` and `positions` int64 (rows,)."""
-        positions = [row for _, row in keys]
+        positions = self.positions([item for _, item in keys])
         if self.augmentation is not None:
             entropy = [library_seed(self.seed), _AUGMENTATION, *keys[0]]
             self.augmentation.bit_generator.state = np.random.PCG64(entropy).state
         rows = torch.as_tensor(positions, dtype=torch.int64)
         return {**self.inputs.batch(positions), "labels": self.labels[rows], "positions": rows}
 
+    def positions(self, items: Sequence[int]) -> list[int]:
+        """Return the positions of the rows of these items, in their order."""
+        if self.items is None:
+            return list(items)
+        rows: list[int] = self.items[items].ravel().tolist()
+        return rows
+
 
 @dataclass(frozen=True)
 class TrainBatches:
-    """Train rows as loaders present them; made once, however often a training starts."""
+    """Train rows as loaders present them; made once, however often a training starts.
+
+    `lengths`: of each item, or None if batches do not depend on them.
+    """
 
     collator: Collator
     lengths: np.ndarray | None
     workers: int
     pinned: bool
 
+    @property
+    def n_items(self) -> int:
+        """Number of items: of rows, or of pairs of answers."""
+        return len(self.collator.labels if self.collator.items is None else self.collator.items)
+
+    @property
+    def n_presented(self) -> int:
+        """Rows that an epoch presents; an answer of several pairs counts once per pair."""
+        return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
+
     def sampler(self, *, batch_size: int) -> EpochSampler:
-        """The order of rows when `batch_size` of them make an optimiser step."""
-        return EpochSampler(
-            len(self.collator.labels), batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed
-        )
+        """The order of items when `batch_size` of them make an optimiser step."""
+        return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
 
     def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
-        """Batches of `micro_batch_size` rows; the last one of an epoch may have fewer."""
+        """Batches of `micro_batch_size` items; the last one of an epoch may have fewer."""
         return DataLoader(
             _Keys(len(sampler)),
             batch_size=micro_batch_size,
@@ -153,9 +176,11 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
     augmentation = np.random.default_rng(seed) if isinstance(settings, ImageModelSpec) else None
     inputs = classifier.inputs(examples, augmentation_seed=augmentation or seed)
     bucketed = settings.length_bucketing and examples.modality == "text"
+    items = answer_pairs(examples) if settings.loss == "bradley_terry" else None
+    lengths = inputs.lengths if items is None else inputs.lengths[items].max(axis=1)
     return TrainBatches(
-        Collator(inputs, torch.from_numpy(examples.labels.copy()), seed, augmentation),
-        inputs.lengths if bucketed else None,
+        Collator(inputs, torch.from_numpy(examples.labels.copy()), seed, augmentation, items),
+        lengths if bucketed else None,
         loader_workers(images=augmentation is not None, device=device),
         pinned=device.type == "cuda",
     )

@@ -14,13 +14,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, logsigmoid
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import get_linear_schedule_with_warmup, set_seed
 from transformers.trainer_pt_utils import get_parameter_names
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import answer_pairs
+from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
@@ -93,6 +95,9 @@ def train_classifier(
 ) -> TrainingResult:
     """Train in place with AdamW, a linear schedule and cross-entropy; call within `isolated_random_state`.
 
+    With `settings.loss` bradley_terry the loss of a pair of answers is -log sigmoid of the difference of their scores
+    (Bradley and Terry 1952), and dynamics and metrics are about pairs. Answers without a pair are not trained on.
+
     With `row_weights` (float32, one per row of `examples`, 0 or more) the loss of each row is multiplied by its weight;
     a batch's loss stays the sum over its rows divided by how many these are. Dynamics and metrics are unweighted.
     The dynamics are the logits as presented: in training mode, before the step that uses them
@@ -115,6 +120,8 @@ def train_classifier(
     started = time.perf_counter()
     classifier = replace(classifier, settings=classifier.settings.for_rows(len(examples)))
     settings = classifier.settings
+    if settings.loss == "bradley_terry":
+        examples, row_weights = _paired(examples, row_weights)
     rows = training_rows(examples, settings.early_stopping, held_back, seed=seed, weights=row_weights)
     start = copied_weights(classifier.model)
     mark = fingerprint(settings, rows, start, seed=seed, device=device)
@@ -133,14 +140,27 @@ def train_classifier(
     )
     with torch_threads_for(classifier.model, device):
         kept = training.run()
-    metrics = _metrics(training, kept, len(rows.train), seconds=time.perf_counter() - started)
+    metrics = _metrics(training, kept, seconds=time.perf_counter() - started)
     write_epochs(scratch, _by_epoch(training))
     return TrainingResult(training.recorder.table(rows.train.row_ids), metrics)
 
 
-def _metrics(training: "_Training", kept: int, rows: int, *, seconds: float) -> dict[str, float]:
+def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, np.ndarray | None]:
+    """Return the rows that are in a pair of answers, and their weights."""
+    places = np.unique(answer_pairs(examples))
+    if not len(places):
+        raise DataError(
+            f"loss is bradley_terry, but the {len(examples)} train rows hold no right and wrong answer of a question; "
+            "leave loss out, or read the dataset with source.format preference or multiple_choice"
+        )
+    rows = Examples(rows_at(examples.table, places), examples.label_names)
+    return rows, None if weights is None else weights[places]
+
+
+def _metrics(training: "_Training", kept: int, *, seconds: float) -> dict[str, float]:
     """Those of `train_classifier`; `kept` is the epoch whose weights stay, from 1."""
-    epoch, steps = training.recorder.epochs[kept - 1], training_steps(training.classifier.settings, rows)
+    rows, epoch = training.recorder.n_rows, training.recorder.epochs[kept - 1]
+    steps = training_steps(training.classifier.settings, training.batches.n_presented)
     return {
         "train_loss": epoch.loss,
         "train_accuracy": epoch.accuracy,
@@ -228,12 +248,13 @@ class _Training:
             # A decoder would keep its layers' keys and values for words to come.
             model.config.use_cache = False
         optimizer = _adamw(model, settings)
-        steps = training_steps(settings, self.recorder.n_rows)
+        steps = training_steps(settings, self.batches.n_presented)
         schedule = get_linear_schedule_with_warmup(optimizer, steps.warmup, steps.total)
         self._restore(optimizer, schedule)
 
-        sampler = self.batches.sampler(batch_size=settings.batch_size)
-        loader = self.batches.loader(sampler, micro_batch_size=settings.batch_size // self.parts)
+        items = settings.batch_size // settings.rows_per_item
+        sampler = self.batches.sampler(batch_size=items)
+        loader = self.batches.loader(sampler, micro_batch_size=items // self.parts)
         for epoch in range(len(self.recorder.epochs), settings.epochs):
             sampler.epoch = epoch
             self.recorder.begin_epoch(device)
@@ -265,11 +286,26 @@ class _Training:
         model, smoothing = self.classifier.model, self.classifier.settings.label_smoothing
         with self.device.autocast(), _running_statistics(model) if len(labels) == 1 else nullcontext():
             logits = model(**arguments).logits
+            if self.classifier.settings.loss == "bradley_terry":
+                return self._summed_pair_loss(positions, labels, logits.float())
             self.recorder.record(positions, labels, logits)
             if self.row_weights is None:
                 return cross_entropy(logits.float(), labels, reduction="sum", label_smoothing=smoothing)
             losses = cross_entropy(logits.float(), labels, reduction="none", label_smoothing=smoothing)
             return (losses * self.row_weights.to(losses.device)[positions]).sum()
+
+    def _summed_pair_loss(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """Return the sum over rows of the loss of each row's pair; right answers stand before wrong ones."""
+        right = int(labels[0])
+        scores = logits[:, right] - logits[:, 1 - right]
+        margins = scores[0::2] - scores[1::2]
+        signed = torch.zeros_like(logits)
+        signed[:, right] = torch.stack([margins, -margins], dim=1).ravel()
+        self.recorder.record(positions, labels, signed)
+        losses = -logsigmoid(margins)
+        if self.row_weights is not None:
+            losses = losses * self.row_weights.to(losses.device)[positions].reshape(-1, 2).mean(dim=1)
+        return 2 * losses.sum()
 
     def _end_epoch(self, number: int) -> None:
         """Complete the record of the epoch, counted from 1, and log it.
@@ -329,7 +365,7 @@ class _Training:
         settings = self.classifier.settings
         self.classifier.model.zero_grad(set_to_none=True)
         release_memory()
-        more = more_parts(self.parts, batch_size=settings.batch_size)
+        more = more_parts(self.parts, batch_size=settings.batch_size // settings.rows_per_item)
         size = next((name for name in ("max_length", "image_size") if hasattr(settings, name)), None)
         if more is None:
             raise ModelError(
@@ -352,8 +388,9 @@ class _Training:
 
     def _check(self, kept: int) -> None:
         settings = self.classifier.settings
-        sampler = self.batches.sampler(batch_size=settings.batch_size)
-        first_batch = [row for _, row in itertools.islice(sampler, settings.batch_size)]
+        items = settings.batch_size // settings.rows_per_item
+        keys = itertools.islice(self.batches.sampler(batch_size=items), items)
+        first_batch = self.batches.collator.positions([item for _, item in keys])
         check_divergence(
             self.recorder.epochs, first_batch, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
         )

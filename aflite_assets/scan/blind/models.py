@@ -13,7 +13,7 @@ FOLDS = 5
 _PENALTY = 0.02
 """Weight of the ridge penalty, as a share of the number of rows."""
 
-_KINDS = frozenset({"typography", "blanks", "signs", "word group", "length"})
+SURFACE_KINDS = frozenset({"typography", "blanks", "signs", "word group", "length"})
 """Kinds of properties of an answer that are surface: no words and no beginnings or ends."""
 
 _FEWEST = 20
@@ -31,14 +31,14 @@ def surface_features(answers: BlindAnswers, measures: Sequence[Measure], propert
     flags = [
         number
         for number, info in enumerate(properties.flags.infos)
-        if info.source == answers.name and info.kind in _KINDS
+        if info.source == answers.name and info.kind in SURFACE_KINDS
     ]
     present = properties.flags.present[:, flags].tocsr()[rows].toarray().astype(np.float64)
     often = np.minimum(present.sum(axis=0), len(rows) - present.sum(axis=0)) >= _FEWEST
     numbers = [
         one.codes[rows].astype(np.float64)
         for one in properties.numbers
-        if one.info.source == answers.name and one.info.kind in _KINDS
+        if one.info.source == answers.name and one.info.kind in SURFACE_KINDS
     ]
     columns = [*numbers, *(one.values for one in measures if one.kind != "position")]
     ranked = [rankdata(column) / len(column) for column in columns if len(np.unique(column)) > 1]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,13 +15,20 @@ from aflite_assets.data.raw_table.decodable_images import DecodableExamples, dro
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
+from aflite_assets.scan.blind.selection import chosen_questions
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import Name
 from aflite_assets.specs.sources import as_tuple
-from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
+from aflite_assets.stages.data.fine_tune_rows import (
+    build_fine_tune,
+    in_dataset_classes,
+    repeated_rows,
+    without_test_rows,
+)
 from aflite_assets.stages.shared.label_mapping import class_map, is_identity
 from aflite_assets.stages.shared.published import (
     CHALLENGE_SETS_FILE,
@@ -185,9 +193,30 @@ def build_challenge(
         )
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
+    if complete and (challenge.balanced_by or challenge.against):
+        built = replace(built, examples=_chosen(name, challenge, built.examples, raw, seed=seed))
     built = replace(built, examples=_with_categories(name, categories, built.examples))
     _check_inputs(name, built.examples, raw)
     return built if scale is None else replace(built, examples=scale.applied(built.examples))
+
+
+def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
+    """Return the chosen questions, none of which has the question and an answer of a train row."""
+    _check_inputs(name, examples, raw)
+    rows = examples
+    if examples.questions is not None:
+        seen = repeated_rows(examples, [raw.in_split("train")])
+        unseen = np.flatnonzero(~np.isin(examples.questions, examples.questions[seen]))
+        if not len(unseen):
+            raise DataError(
+                f"challenge set {name!r}: all its questions are questions of train rows; name another file or split"
+            )
+        rows = Examples(rows_at(examples.table, unseen), examples.label_names)
+    try:
+        places = chosen_questions(rows, balanced_by=challenge.balanced_by, against=challenge.against, seed=seed)
+    except DataError as error:
+        raise DataError(f"challenge set {name!r}: {error}") from error
+    return Examples(rows_at(rows.table, places), rows.label_names)
 
 
 def decodable_challenge(

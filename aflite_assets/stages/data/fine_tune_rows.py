@@ -106,6 +106,16 @@ def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_la
     )
 
 
+def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
+    """Return which rows have the whole input, byte for byte, of a row of the others, bool."""
+    columns = [column for column in _INPUTS if column in rows.table.column_names]
+    own = rows.table.select(columns)
+    # Tables that were read back name the elements of their lists otherwise.
+    tables = [other.table.select(columns).cast(own.schema) for other in others]
+    codes = input_codes(Examples(pa.concat_tables([own, *tables]), rows.label_names))
+    return np.asarray(np.isin(codes[: len(rows)], codes[len(rows) :]))
+
+
 def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
     """Leave out the rows whose whole input, byte for byte, is that of a test row, whatever their labels.
 
@@ -114,12 +124,7 @@ def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> F
     Raises:
         DataError: no row is left.
     """
-    columns = [column for column in _INPUTS if column in rows.table.column_names]
-    own = rows.table.select(columns)
-    # Tables that were read back name the elements of their lists otherwise.
-    others = [test.table.select(columns).cast(own.schema) for test in tests]
-    codes = input_codes(Examples(pa.concat_tables([own, *others]), rows.label_names))
-    seen = np.isin(codes[: len(rows)], codes[len(rows) :])
+    seen = repeated_rows(rows, tests)
     if seen.all():
         raise DataError(
             f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are test rows too; name another split as "

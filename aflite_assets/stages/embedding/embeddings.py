@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 
 from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import less_other_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
-from aflite_assets.specs.models import EncoderSpec, Name
+from aflite_assets.specs.models import EncoderSpec, Name, UntrainedSpec
+from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
 from aflite_assets.stages.shared.published import read_train_sample, read_warmup_rows, sampled_rows, without_rows
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
@@ -29,6 +31,7 @@ class EmbeddingsSettings(StageSettings):
     """Settings of a dataset's file that `embeddings` reads."""
 
     representations: dict[Name, EncoderSpec]
+    answers: Literal["alone", "compared"]
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,19 @@ def run(
     models = inputs.warmup_models
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
-        model = None if encoder.kind == "identity" else models.part(name)
+        model = None if isinstance(encoder, UntrainedSpec) else models.part(name)
         versions = {
             "raw_dataset": inputs.raw_dataset.data_version,
             "warmup_split": inputs.warmup_split.data_version,
         }
         versions |= {} if model is None else {"warmup_model": model.data_version}
         versions |= {} if sample is None else {"train_sample": inputs.train_sample.data_version}
+        fields: dict[str, object] = {"settings": encoder.model_dump(mode="json")}
+        fields |= {} if settings.answers == "alone" else {"answers": settings.answers}
+        compared = settings.answers == "compared"
+        extract = partial(_extract, name, encoder, model, rows, raw=inputs.raw_dataset, context=context)
         part = draft.part(
-            name,
-            ResultKey(draft.key.code_version, {"settings": encoder.model_dump(mode="json")}, versions),
-            partial(_extract, name, encoder, model, rows, raw=inputs.raw_dataset, context=context),
+            name, ResultKey(draft.key.code_version, fields, versions), partial(extract, compared=compared)
         )
         summary[name] = part.result.summary
     return summary
@@ -75,20 +80,20 @@ def _extract(
     *,
     raw: PublishedResult,
     context: StageContext,
+    compared: bool,
 ) -> dict[str, object]:
-    from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
-
-    width = rows.features.shape[1] if rows.modality == "features" else None
     folder = None if model is None else model.path
     if context.cluster.spreads and model is not None:
         job = EncoderJob(settings, model.path, raw, context.device)
         features, probabilities = encode_spread(name, job, rows, part.scratch, context)
     else:
-        encoder = load_encoder(
-            settings, folder, rows.label_names, width=width, device=context.device, log=context.progress.log
-        )
+        encoder = open_encoder(settings, folder, rows, device=context.device, log=context.progress.log)
         features, probabilities = encode_all(name, encoder, rows, part.scratch, context.progress)
-    link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
+    questions = rows.questions
+    if compared and questions is not None:
+        np.save(part.path / "features.npy", less_other_answers(features, questions), allow_pickle=False)
+    else:
+        link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
     own = pa.array(probabilities, mask=np.isnan(probabilities))
     table = rows.table.select(columns).append_column("warmup_label_probability", own)

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy
-from aflite_assets.specs.models import EncoderSpec
+from aflite_assets.specs.models import EncoderSpec, UntrainedSpec
+from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import StageContext
@@ -42,18 +43,14 @@ def distance_features(
 
 
 def _write(settings: EncoderSpec, raw: Examples, part: Draft, *, seed: int, context: StageContext) -> dict[str, object]:
-    from aflite_assets.models.encoders import load_encoder  # takes seconds, which most datasets need not wait for
     from aflite_assets.stages.embedding.embeddings import encode_all
 
     folder: Path | None = None
     metrics: Mapping[str, float] = {}
-    if settings.kind != "identity":
+    if not isinstance(settings, UntrainedSpec):
         folder = part.scratch / "model"
         metrics = _trained(settings, raw, folder, seed=seed, context=context)
-    width = raw.features.shape[1] if raw.modality == "features" else None
-    encoder = load_encoder(
-        settings, folder, raw.label_names, width=width, device=context.device, log=context.progress.log
-    )
+    encoder = open_encoder(settings, folder, raw, device=context.device, log=context.progress.log)
     features, _ = encode_all(NAME, encoder, raw, part.scratch, context.progress)
     link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     table = raw.table.select(["row_id", "split", "label"]).replace_schema_metadata(None)

@@ -1,7 +1,7 @@
 """The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +12,11 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import RowCount, Seed
+from aflite_assets.specs.columns import subset_name
+from aflite_assets.specs.dataset import DatasetSpec, RowCount, Seed
 from aflite_assets.specs.models import Name
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.stages.filtering.random_questions import question_kinds
 from aflite_assets.stages.filtering.row_words import DatasetWords
 from aflite_assets.stages.shared.published import (
     ControlSet,
@@ -28,6 +31,7 @@ from aflite_assets.stages.shared.published import (
     without_rows,
 )
 from aflite_assets.stages.shared.row_weights import row_weights
+from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -47,6 +51,12 @@ class ControlSetsSettings(StageSettings):
     train_sets: dict[Name, RowCount]
     train_weighted: bool
 
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, with the version of the draws of whole questions."""
+        of_questions: dict[str, object] = {"questions": "1"} if spec.source.format in CHOICE_FORMATS else {}
+        return super().as_json(spec) | of_questions
+
 
 @dataclass(frozen=True)
 class ControlSetsInputs(StageInputs):
@@ -62,12 +72,14 @@ class ControlSetsInputs(StageInputs):
 def run(
     settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Draw the controls of every representation's filtered set."""
+    """Draw the controls of every representation's filtered set; of questions and preferences, whole questions."""
     sample = read_train_sample(inputs.train_sample)
     raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
     by_words = any(FilterRun.of(part).by_vocabulary for part in inputs.filtered_sets.parts.values())
     all_words = DatasetWords.of(raw) if by_words and settings.train_sets else None
+    source = source_of(inputs.raw_dataset)
+    by_question = source.format in CHOICE_FORMATS
     controls: list[ControlSet] = []
     summary: dict[str, object] = {}
     for name, part in inputs.filtered_sets.parts.items():
@@ -79,6 +91,8 @@ def run(
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
         made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)
+        if by_question:
+            made = [_whole_questions(control, kept, full, subset_name(source)) for control in made]
         words = None if all_words is None or not filter_run.by_vocabulary else _words(all_words, rows)
         earlier = {
             size_name: earlier_set(rows, size, run=filter_run, words=words)
@@ -166,6 +180,25 @@ def _controls(
     points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
     reason = NO_MODEL if scores.model is None else None
     return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
+
+
+def _whole_questions(
+    control: ControlSet, kept: Mapping[int, Mapping[str, np.ndarray]], full: Examples, subset: str | None
+) -> ControlSet:
+    """Return a random control as a draw of whole questions, if the filter kept whole ones; others as they are.
+
+    `random` has as many questions of each number of answers as filtered, `random_matched` also of each subset, and as
+    many whose right answer is the longer one.
+    """
+    if control.name not in ("random", "random_matched") or control.seed is None:
+        return control
+    kinds = question_kinds(full.in_split(control.split), subset=subset)
+    left = kept[control.seed][control.split]
+    if kinds is None or not kinds.has_whole(left):
+        return control
+    matched = control.name == "random_matched"
+    drawn = kinds.drawn(left, kinds.alike if matched else kinds.sizes, [control.seed, 4 + matched])
+    return replace(control, row_ids=drawn)
 
 
 def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":

@@ -57,7 +57,7 @@ class PublishedColumns:
         )
         added = ["id", *([] if ids_given else ["content_hash"]), "source_row"]
         added += [name for name in ("group", "annotator_labels") if name in there]
-        own = {name: _free(name, taken) for name in (*added, *FATE_COLUMNS)}
+        own = {name: free_name(name, taken) for name in (*added, *FATE_COLUMNS)}
         return cls(inputs, isinstance(columns.features, tuple), columns.label, attributes, own, ids_given)
 
     @property
@@ -78,7 +78,8 @@ class PublishedColumns:
         }
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name for a column that is none of those taken."""
     while name in taken:
         name = f"{_PREFIX}{name}"
     return name
@@ -91,7 +92,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     the source's order. `id` is the source's own, or the source's split and that number, as in "train-17".
     """
     table, own = raw.table, names.own
-    splits, numbers = _places(raw.row_ids, source_rows)
+    splits, numbers = source_rows_of(raw.row_ids, source_rows)
     ids = (
         table["source_id"] if names.ids_given else pa.array([f"{s}-{n}" for s, n in zip(splits, numbers, strict=True)])
     )
@@ -110,7 +111,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     return pa.table(columns)
 
 
-def _places(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
+def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
     """Return for each row the source's split that it was in, and its number there: `row_id` counts over all of them."""
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")

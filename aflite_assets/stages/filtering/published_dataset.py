@@ -14,8 +14,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
+from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.stages.filtering.own_layout import OwnRows, write_own
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
 from aflite_assets.stages.shared.published import (
     ControlSet,
@@ -71,6 +75,12 @@ class PublishedDatasetSettings(StageSettings):
     description: str
     columns: ColumnsSpec
 
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """Return the JSON values that go into a key, with the version of what questions have beside other rows."""
+        of_questions: dict[str, object] = {"own_layout": "1"} if spec.source.format in CHOICE_FORMATS else {}
+        return super().as_json(spec) | of_questions
+
 
 @dataclass(frozen=True)
 class PublishedDatasetInputs(StageInputs):
@@ -98,12 +108,16 @@ def run(
     files: dict[str, dict[str, str]] = {}
     rows: dict[str, dict[str, int]] = {}
     weights, hard = {}, {}
+    own_rows, own_notes = _own_rows(raw_result, raw, context)
     for number, kept in enumerate(filtered):
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
         quarantined = quarantined_rows(inputs.filtered_sets.part(kept.representation))
         for configuration in _configurations(content, kept, random, quarantined, suffix):
             files[configuration.name] = _write(configuration, content, draft.path)
+            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
+        for configuration in _own_layout(own_rows, content, kept, quarantined, suffix):
+            files[configuration.name] = _write(configuration, None, draft.path)
             rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
         known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
         weights[kept.representation] = weight_summary(known)
@@ -120,7 +134,7 @@ def run(
         source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_sample_note(sample)),
+        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_sample_note(sample), *own_notes),
         provenance={
             f"data version of {name}": result.data_version
             for name, result in inputs.results.items()
@@ -152,13 +166,39 @@ def _fate_names(names: PublishedColumns) -> dict[str, str]:
     return {names.own[name]: name for name in FATE_COLUMNS}
 
 
-def _write(configuration: Configuration, content: Content, folder: Path) -> dict[str, str]:
-    """Write a file per split; their paths below the folder."""
+def _own_rows(
+    raw_result: PublishedResult, raw: Examples, context: StageContext
+) -> tuple[OwnRows | None, tuple[str, ...]]:
+    """Return the source's rows of questions or preferences, and a note if they cannot be read any more."""
+    try:
+        return OwnRows.of(raw_result, raw), ()
+    except DataError as error:
+        context.progress.log(f"published dataset: no rows in the source's own layout: {error}")
+        return None, ("There are no rows in the layout of the source, because its files changed or are missing.",)
+
+
+def _own_layout(
+    own_rows: OwnRows | None, content: Content, filtered: FilteredSet, quarantined: np.ndarray, suffix: str
+) -> Iterator[Configuration]:
+    if own_rows is None:
+        return
+    tagged = _tagged(content, filtered, quarantined)
+    fate = {name: tagged[content.names.own[name]].combine_chunks() for name in FATE_COLUMNS}
+    for name, tables in own_rows.configurations(content.raw, fate, filtered).items():
+        if tables:
+            yield Configuration(f"{name}{suffix}", tables)
+
+
+def _write(configuration: Configuration, content: Content | None, folder: Path) -> dict[str, str]:
+    """Write a file per split; return their paths below the folder. `content`: None for rows of the source."""
     paths = {}
     for split, table in configuration.tables.items():
         paths[split] = f"data/{configuration.name}/{split}.parquet"
         (folder / paths[split]).parent.mkdir(parents=True, exist_ok=True)
-        _to_parquet(table, content, folder / paths[split])
+        if content is None:
+            write_own(table, folder / paths[split])
+        else:
+            _to_parquet(table, content, folder / paths[split])
     return paths
 
 

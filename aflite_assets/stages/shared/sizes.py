@@ -11,6 +11,7 @@ from aflite_assets.data.sampling import resolve_count
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
+from aflite_assets.specs.models import UntrainedSpec
 from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.warmup import WarmupSpec
 
@@ -120,7 +121,7 @@ def sample_misfits(
     auto` every number of rows that may be spent has to leave enough, as in a run.
     """
     pooled = sum(count for split, count in rows.items() if split != "train" and _enters(spec.filter, split) == "pooled")
-    needed = any(encoder.kind != "identity" for encoder in spec.representations.values())
+    needed = any(not isinstance(encoder, UntrainedSpec) for encoder in spec.representations.values())
     problems = {}
     for sample in samples:
         try:

@@ -6,7 +6,7 @@ from functools import partial
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.models import EncoderSpec, Name
+from aflite_assets.specs.models import EncoderSpec, Name, UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.published import read_warmup_rows
 from aflite_assets.stages.shared.training_workers import log_training
@@ -37,8 +37,9 @@ def run(
     versions = {name: result.data_version for name, result in inputs.results.items()}
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
-        if encoder.kind == "identity":
-            summary[name] = {"trained": False, "reason": "the features are given; there is nothing to train"}
+        if isinstance(encoder, UntrainedSpec):
+            given = "the features are given" if encoder.kind == "identity" else "the features are surface properties"
+            summary[name] = {"trained": False, "reason": f"{given}; there is nothing to train"}
             continue
         fields = {
             "settings": encoder.model_dump(mode="json"),

@@ -16,7 +16,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.learning_curves import curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, NeuralModelSpec
+from aflite_assets.specs.models import EncoderSpec, NeuralModelSpec, UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.nested_samples import (
     Answers,
@@ -53,7 +53,7 @@ class CurveTraining:
         Raises:
             ModelError, DataError: a training failed; the message names representation and size.
         """
-        trained = {name: one for name, one in self.representations.items() if not isinstance(one, IdentityEncoderSpec)}
+        trained = {name: one for name, one in self.representations.items() if not isinstance(one, UntrainedSpec)}
         with open_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
             return tuple(self._curve(name, settings, workers) for name, settings in trained.items())
 

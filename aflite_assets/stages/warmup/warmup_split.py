@@ -27,6 +27,7 @@ from aflite_assets.specs.models import (
     SiameseLstmSpec,
     SmallTransformerSpec,
     TextModelSpec,
+    UntrainedSpec,
 )
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
@@ -186,7 +187,7 @@ def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | Eval
 
 def needs_warmup(settings: WarmupSplitSettings) -> bool:
     """Whether a representation is a model to be trained."""
-    return any(encoder.kind != "identity" for encoder in settings.representations.values())
+    return any(not isinstance(encoder, UntrainedSpec) for encoder in settings.representations.values())
 
 
 def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:

@@ -85,6 +85,12 @@ def test_every_configuration_opens_with_the_users_columns_and_ids(frogs: Publish
     np.testing.assert_allclose(tagged["train"]["weight"], given[tagged["train"]["source_row"]], rtol=1e-6)
 
 
+def test_the_card_says_that_rows_of_high_probability_went_first(tmp_path: Path, store: ResultStore) -> None:
+    filter_settings = spec_of(tmp_path).filter.model_dump(mode="json")
+    published = publish(spec_of(tmp_path, filter={**filter_settings, "rank": "label_probability"}), store)
+    assert "the highest held-out probability of their label go first" in published.file("README.md").read_text()
+
+
 def test_kept_rows_are_called_hard_only_where_all_are_under_the_threshold(tmp_path: Path, store: ResultStore) -> None:
     filter_settings = spec_of(tmp_path).filter.model_dump(mode="json")
     stopped = spec_of(tmp_path, filter={**filter_settings, "target_size": 100, "slice_size": 5})

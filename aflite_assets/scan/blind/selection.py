@@ -1,0 +1,107 @@
+"""Choice of questions in which measures of the answers do not tell the right one, or tell the wrong one."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers, separate_questions, whole_questions
+from aflite_assets.errors import DataError
+from aflite_assets.scan.blind.answers import BlindAnswers
+from aflite_assets.scan.blind.measures import measures_of
+from aflite_assets.specs.sample import AnswerMeasure
+
+RULES: Mapping[AnswerMeasure, str] = {
+    "length": "the longest answer",
+    "markup": "the most markup",
+    "blanks": "the most blanks at its ends",
+    "digits": "the most digits",
+    "hedges": "the most hedging words",
+    "refusals": "the most refusals",
+    "negations": "the most negations",
+    "overlap": "the most words of the question",
+}
+"""By the name of a measure in a dataset's file, the rule that picks its largest value."""
+
+
+def chosen_questions(
+    examples: Examples, *, balanced_by: Sequence[AnswerMeasure], against: Sequence[AnswerMeasure], seed: int
+) -> np.ndarray:
+    """Choose whole questions by measures of their answers; return the rows' positions, int64, ascending.
+
+    Args:
+        examples: answers of questions; questions without a right and a wrong answer are left out.
+        balanced_by: measures of which right answers have more than wrong ones as often as less. Of questions in which
+            the right answers have more of some measures and less of others, as many stay as there are with the signs
+            turned round; those in which all measures are equal stay.
+        against: measures of which every right answer has less than every wrong one.
+        seed: decides which questions stay.
+
+    Raises:
+        DataError: the rows are no answers of questions, or no question is left.
+    """
+    right = right_answers(examples, partly=separate_questions(examples) is not None)
+    if right is None or examples.questions is None or "text_pair" not in examples.table.column_names:
+        raise DataError(
+            "balanced_by and against choose questions by their answers, but the rows are no answers of questions; "
+            "leave them out, or set source.format to preference or multiple_choice"
+        )
+    places = np.flatnonzero(whole_questions(right, examples.questions))
+    _, questions = np.unique(examples.questions[places], return_inverse=True)
+    values = _values(examples, places, questions, [*balanced_by, *against])
+    kept = np.ones(int(questions.max(initial=-1)) + 1, dtype=bool)
+    for name in against:
+        kept &= _all_less(values[name], right[places], questions)
+    if balanced_by:
+        signs = np.column_stack([_signs(values[name], right[places], questions) for name in balanced_by])
+        kept[kept] = _balanced(signs[kept], np.random.default_rng([seed, 5]))
+    if not kept.any():
+        raise DataError(
+            f"of {len(kept)} questions none is left that fits balanced_by {list(balanced_by)} and against "
+            f"{list(against)}; name fewer measures, or give more questions"
+        )
+    return np.asarray(places[kept[questions]])
+
+
+def _values(
+    examples: Examples, places: np.ndarray, questions: np.ndarray, names: Sequence[AnswerMeasure]
+) -> dict[AnswerMeasure, np.ndarray]:
+    answers = BlindAnswers(
+        positions=places,
+        right=np.zeros(len(places), dtype=bool),  # no measure depends on it
+        questions=questions,
+        units=questions,
+        subsets=(),
+        name="text_pair",
+        listed=False,
+    )
+    asked, given = (
+        [text or "" for text in examples.table[column].take(places).to_pylist()] for column in ("text", "text_pair")
+    )
+    found = {one.most: one.values for one in measures_of(answers, asked, given)}
+    return {name: found[RULES[name]] for name in names}
+
+
+def _all_less(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return per question whether every right answer has a smaller value than every wrong one, bool."""
+    count = int(questions.max(initial=-1)) + 1
+    most, least = np.full(count, -np.inf), np.full(count, np.inf)
+    np.maximum.at(most, questions[right], values[right])
+    np.minimum.at(least, questions[~right], values[~right])
+    return np.asarray(most < least)
+
+
+def _signs(values: np.ndarray, right: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return per question 1 if its right answers have more than its wrong ones in the mean, -1 if less, else 0."""
+    totals = [np.bincount(questions, values * of) / np.bincount(questions, of) for of in (right, ~right)]
+    return np.sign(np.round(totals[0] - totals[1], 9))
+
+
+def _balanced(signs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return which questions stay, bool, so that as many have some signs as have the opposite ones."""
+    kept = np.zeros(len(signs), dtype=bool)
+    for one in np.unique(signs, axis=0):
+        same, opposite = (signs == one).all(axis=1), (signs == -one).all(axis=1)
+        count = min(int(same.sum()), int(opposite.sum()))
+        kept[rng.permutation(np.flatnonzero(same))[:count]] = True
+    return kept

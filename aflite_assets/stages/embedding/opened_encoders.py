@@ -1,0 +1,58 @@
+"""Encoders as stages open them: trained ones from their folders, and surface properties of all rows at once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.processors import available_cores
+from aflite_assets.scan.surface_features import features_of_rows
+from aflite_assets.specs.models import EncoderSpec, SurfaceEncoderSpec
+
+if TYPE_CHECKING:
+    from aflite_assets.models.encoders import EncodedBatch, Encoder
+
+
+@dataclass(frozen=True, eq=False)
+class KnownFeatures:
+    """An encoder of rows whose features are known. `row_ids`: int64, ascending. `features`: float32 (rows, width)."""
+
+    row_ids: np.ndarray
+    features: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Numbers per row."""
+        return int(self.features.shape[1])
+
+    def encode(self, examples: Examples) -> "EncodedBatch":
+        """Return the features of these rows; there is no output layer."""
+        from aflite_assets.models.encoders import EncodedBatch  # loads torch
+
+        return EncodedBatch(self.features[np.searchsorted(self.row_ids, examples.row_ids)], None)
+
+    def encode_each(self, batches: Iterable[Examples]) -> "Iterator[EncodedBatch]":
+        """Return the features of each batch."""
+        return map(self.encode, batches)
+
+
+def open_encoder(
+    settings: EncoderSpec, folder: Path | None, rows: Examples, *, device: DeviceSettings, log: Callable[[str], None]
+) -> "Encoder":
+    """Return the encoder of the rows: the one in `folder`, or their own features or surface properties without one.
+
+    Raises:
+        ModelError: the folder holds no encoder for these labels.
+    """
+    if isinstance(settings, SurfaceEncoderSpec):
+        order = np.argsort(rows.row_ids, kind="stable")
+        features = features_of_rows(rows, inputs=settings.inputs, threads=available_cores())
+        return KnownFeatures(rows.row_ids[order], features[order])
+    from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
+
+    width = rows.features.shape[1] if rows.modality == "features" else None
+    return load_encoder(settings, folder, rows.label_names, width=width, device=device, log=log)

@@ -1,0 +1,71 @@
+"""Random controls of questions and preferences: whole questions, and as many of each kind as the filter kept."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers, separate_questions
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionKinds:
+    """Questions of some rows. Lists of kinds have an entry per question; `of_row`: int64, the question of each row.
+
+    `sizes`: the numbers of right and of wrong answers. `alike`: the sizes, the subset, and whether the right answers
+    are longer than the wrong ones, shorter, or neither.
+    """
+
+    row_ids: np.ndarray
+    of_row: np.ndarray
+    sizes: Sequence[Hashable]
+    alike: Sequence[Hashable]
+
+    def has_whole(self, kept: np.ndarray) -> bool:
+        """Return True if the rows with the ids `kept`, int64, are whole questions."""
+        inside = np.isin(self.row_ids, kept)
+        counts = np.bincount(self.of_row, inside), np.bincount(self.of_row)
+        return bool(np.isin(counts[0] / counts[1], (0, 1)).all())
+
+    def drawn(self, kept: np.ndarray, kinds: Sequence[Hashable], seed: Sequence[int]) -> np.ndarray:
+        """Draw as many questions of each kind as `kept` (row ids of whole questions) has; return row ids, ascending.
+
+        Args:
+            kept: int64, ids of rows.
+            kinds: `sizes` or `alike`.
+            seed: decides the draw.
+        """
+        rng = np.random.default_rng(seed)
+        wanted: dict[Hashable, int] = {}
+        for question in np.unique(self.of_row[np.isin(self.row_ids, kept)]).tolist():
+            wanted[kinds[question]] = wanted.get(kinds[question], 0) + 1
+        places: dict[Hashable, list[int]] = {}
+        for question, kind in enumerate(kinds):
+            places.setdefault(kind, []).append(question)
+        picked = [rng.choice(places[kind], count, replace=False) for kind, count in wanted.items()]
+        chosen = np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)
+        return np.sort(self.row_ids[np.isin(self.of_row, chosen)])
+
+
+def question_kinds(rows: Examples, *, subset: str | None) -> QuestionKinds | None:
+    """Return the questions of the rows, or None if the rows are no answers of questions.
+
+    `subset`: the attribute that says which part of the data a question is of; None without one.
+    """
+    right = right_answers(rows, partly=separate_questions(rows) is not None)
+    if right is None or rows.questions is None or "text_pair" not in rows.table.column_names:
+        return None
+    _, firsts, of_row = np.unique(rows.questions, return_index=True, return_inverse=True)
+    lengths = np.array([len(text or "") for text in rows.texts("text_pair")], dtype=np.float64)
+    count, n_right = np.bincount(of_row), np.bincount(of_row, right)
+    with np.errstate(invalid="ignore"):
+        longer = np.sign(
+            np.bincount(of_row, lengths * right) / n_right - np.bincount(of_row, lengths * ~right) / (count - n_right)
+        )
+    column = f"attribute.{subset}"
+    has_subset = subset is not None and column in rows.table.column_names
+    parts = [rows.table[column][int(row)].as_py() if has_subset else None for row in firsts]
+    sizes = list(zip(n_right.astype(int).tolist(), (count - n_right).astype(int).tolist(), strict=True))
+    alike = list(zip(sizes, map(str, parts), map(str, longer.tolist()), strict=True))
+    return QuestionKinds(rows.row_ids, of_row, sizes, alike)

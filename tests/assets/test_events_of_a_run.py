@@ -11,8 +11,10 @@ import pytest
 from aflite_assets.assets import common, data, embedding, filtering, warmup
 from aflite_assets.assets.steps import attempts
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import make_in_child
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.forked import ForkedChild
 from tests.stages_made_here import make_here
 
 STEPS = [
@@ -32,6 +34,7 @@ ASSETS = [
 
 
 def test_every_event_and_line_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 200, "test": 100}
     content["filter"]["n_partitions"] = 8

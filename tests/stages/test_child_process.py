@@ -58,6 +58,11 @@ class Misbehaving:
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_permutations() -> None:
+    """All of them: children make as many as users' processes do."""
+
+
 @pytest.fixture
 def misbehaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
     """Trackers that the child can import."""

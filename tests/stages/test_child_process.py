@@ -58,7 +58,7 @@ class Misbehaving:
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def few_permutations() -> None:
     """All of them: children make as many as users' processes do."""
 

@@ -19,7 +19,7 @@ Report = dict[str, Any]
 ROWS = {"train": 2_400, "test": 400}
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def few_permutations() -> None:
     """All of them: verdicts are what is over chance."""
 

@@ -16,10 +16,12 @@ from aflite_assets.cluster import ClusterSettings
 from aflite_assets.models import device_leases
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import StageJob, StageWorker
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import no_progress
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.forked import ForkedChild
 
 ASSETS = [
     asset
@@ -34,6 +36,7 @@ def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.M
     spec = parse_spec(content)
     monkeypatch.setattr(common, "REGISTRY", Registry({spec.name: spec}, {}, {}))
     monkeypatch.setattr(device_leases, "_first_lease", [])
+    monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
     resources: dict[str, Any] = {

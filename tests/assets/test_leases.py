@@ -30,7 +30,9 @@ ASSETS = [
 ]
 
 
-def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cards_are_leased_named_and_given_back(
+    tracking_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 200, "test": 100}
     spec = parse_spec(content)
@@ -59,7 +61,7 @@ def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.M
     assert metadata["warmup_split"]["gpu"].value == "5"
     assert "gpu" not in metadata["raw_dataset"]
     assert "warmup_split of circles_1 has GPU 5" in said
-    assert _parameter(home, "warmup_split", "devices") == "5"
+    assert _parameter(tracking_home, "warmup_split", "devices") == "5"
     assert not list((tmp_path / "locks").glob("*.holder"))
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from aflite_assets.paths import kernels_folder
+from tests.longest import longest_first
 from tests.undrawn import undrawn_figures
 
 # Before any library is imported: a second thread per library only waits when tests share the cores.
@@ -45,6 +46,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         atexit.register(gc.unfreeze)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first."""
+    items[:] = longest_first(items, Path(__file__).parent)
 
 
 @pytest.fixture(autouse=True)

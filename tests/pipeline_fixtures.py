@@ -3,6 +3,7 @@
 import copy
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,28 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     `test_training_workers.test_an_interrupted_cell_leaves_nothing_to_the_next` does without, as users do.
     """
     monkeypatch.setattr(training_workers, "ChildProcess", ForkedChild)
+
+
+@contextmanager
+def permuted_four_times() -> Iterator[None]:
+    """The filter's chance is of 4 permutations, for the block: 20 take a quarter of a small dataset's walk.
+
+    Not where it matters what is over chance: `tests/stages/test_verdicts` and `tests/algorithm/test_chance`.
+    """
+    from aflite_assets.algorithm import score_permuted
+
+    defaults = score_permuted.__kwdefaults__ or {}
+    assert defaults["passes"] in (20, 4)  # 4 within another such block; users have 20
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(defaults, "passes", 4)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_permutations() -> Iterator[None]:
+    """As `permuted_four_times`, for a module. One that needs all 20 has a fixture of this name that does nothing."""
+    with permuted_four_times():
+        yield
 
 
 @pytest.fixture
@@ -60,13 +83,15 @@ def first_walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any]
     content = feature_vectors(folder)
     from aflite_assets.stages.pipeline import run_pipeline
 
-    with undrawn_figures():
+    with undrawn_figures(), permuted_four_times():
         run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
     return content, folder
 
 
 @pytest.fixture
-def made_vectors(first_walk: tuple[dict[str, Any], Path], store: ResultStore) -> Iterator[dict[str, Any]]:
+def made_vectors(
+    first_walk: tuple[dict[str, Any], Path], few_permutations: None, store: ResultStore
+) -> Iterator[dict[str, Any]]:
     """That dataset with results in this test's store; its source files are put back afterwards."""
     content, folder = first_walk
     shutil.copytree(folder / "results", store.root)
@@ -74,3 +99,21 @@ def made_vectors(first_walk: tuple[dict[str, Any], Path], store: ResultStore) ->
     yield copy.deepcopy(content)
     for path, before in files.items():
         path.write_bytes(before)
+
+
+@pytest.fixture(scope="session")
+def template_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database of MLflow, made once: making one takes seconds, copying one milliseconds."""
+    from aflite_assets.tracking import MlflowTracker
+
+    folder = tmp_path_factory.mktemp("template")
+    assert MlflowTracker(None, folder).session.client.search_experiments()
+    return folder / "mlflow" / "mlflow.db"
+
+
+@pytest.fixture
+def tracking_home(home: Path, template_database: Path) -> Path:
+    """The test's home with a copy of that database, where MLflow's tracker makes one otherwise."""
+    (home / "mlflow").mkdir(parents=True)
+    shutil.copy(template_database, home / "mlflow" / "mlflow.db")
+    return home

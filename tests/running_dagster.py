@@ -58,12 +58,12 @@ class DagsterServer:
             return False
 
     def wait_until(self, condition: Callable[[], Any], *, seconds: float, what: str) -> Any:
-        """The first true value of `condition`, asked twice a second."""
+        """The first true value of `condition`, asked five times a second."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if value := condition():
                 return value
-            time.sleep(0.5)
+            time.sleep(0.2)
         pytest.fail(f"{what}: not within {seconds} seconds\n{self.log.read_text()[-5000:]}")
 
 
@@ -134,7 +134,7 @@ def running(command: Sequence[str], environment: dict[str, str], *, log: Path) -
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)
+            process.wait(timeout=1)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(timeout=10)

@@ -148,7 +148,7 @@ def assert_identical(first: FilterResult, second: FilterResult) -> None:
 
 
 @given(case=cases())
-@examples(60)
+@examples(30)
 def test_a_run_keeps_its_bounds(case: Case) -> None:
     result, states = states_of(case)
     chosen, trainable, sized = case.settings, case.trainable, case.sized
@@ -188,7 +188,7 @@ def assert_scores_in_range(record: IterationRecord, state: FilterState) -> None:
 
 
 @given(case=cases())
-@examples(50)
+@examples(25)
 def test_groups_are_on_one_side_of_every_partition_and_go_whole(case: Case) -> None:
     groups = np.arange(len(case.labels)) if case.groups is None else case.groups
     draws: list[tuple[np.ndarray, list[np.ndarray]]] = []
@@ -216,7 +216,7 @@ def test_groups_are_on_one_side_of_every_partition_and_go_whole(case: Case) -> N
 
 
 @given(case=cases(most_slices=3))
-@examples(40)
+@examples(20)
 def test_the_same_settings_give_the_same_bits_and_leave_the_inputs_alone(case: Case) -> None:
     arrays = [array for array in vars(case).values() if isinstance(array, np.ndarray)]
     before = [array.copy() for array in arrays]
@@ -229,7 +229,7 @@ def test_the_same_settings_give_the_same_bits_and_leave_the_inputs_alone(case: C
 
 
 @given(case=cases(most_slices=3))
-@examples(40)
+@examples(20)
 def test_a_run_resumed_from_any_of_its_states_gives_the_same_bits(case: Case) -> None:
     with_probabilities = {"keep_probabilities": case.settings.classifier != "linear_svm"}
     whole, states = states_of(case, **with_probabilities)
@@ -248,7 +248,7 @@ def through_a_file(state: FilterState) -> FilterState:
 
 
 @given(case=cases(kinds=("planted", "noise")), order=st.randoms(use_true_random=False))
-@examples(50)
+@examples(25)
 def test_renaming_classes_and_moving_rows_changes_no_score(case: Case, order: Any) -> None:
     """With the partitions given. Features are drawn so that no two decision values of a row are equal."""
     moved = np.array(order.sample(range(len(case.labels)), len(case.labels)))

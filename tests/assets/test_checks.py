@@ -24,6 +24,7 @@ ASSETS = (
     data.challenge_sets, data.train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
     evaluation.forgettable_sets, evaluation.evaluator_models,
 )  # fmt: skip
+pytestmark = pytest.mark.usefixtures("tracking_home")
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite", "no_label_copies"}
 
 

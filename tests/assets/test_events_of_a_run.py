@@ -1,6 +1,7 @@
 """A run whose stages are made in one child process tells Dagster what a run tells that makes them itself."""
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from aflite_assets.assets import common, data, embedding, filtering, warmup
 from aflite_assets.assets.steps import attempts
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import make_in_child
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.forked import ForkedChild
 from tests.stages_made_here import make_here
 
 STEPS = [
@@ -31,11 +34,15 @@ ASSETS = [
 ]
 
 
-def test_every_event_and_line_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_event_and_line_is_there(home: Path, template_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 200, "test": 100}
     content["filter"]["n_partitions"] = 8
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
+    for name in ("child", "here"):
+        (home / name).mkdir(parents=True)
+        shutil.copy(template_database, home / name / "mlflow.db")
     in_child = _told(make_in_child, home / "child", monkeypatch)
     here = _told(make_here, home / "here", monkeypatch)
     assert len(here) > 150
@@ -51,7 +58,6 @@ def _told(make: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatc
         "compute_cluster": ComputeCluster(),
         "experiment_tracker": ExperimentTracker(tracking_uri=f"sqlite:///{folder}/mlflow.db"),
     }
-    folder.mkdir(parents=True)
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(
             ASSETS, selection=STEPS, partition_key="circles_1", instance=instance, resources=resources

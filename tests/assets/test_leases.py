@@ -16,10 +16,12 @@ from aflite_assets.cluster import ClusterSettings
 from aflite_assets.models import device_leases
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import StageJob, StageWorker
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import no_progress
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.forked import ForkedChild
 
 ASSETS = [
     asset
@@ -28,12 +30,15 @@ ASSETS = [
 ]
 
 
-def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cards_are_leased_named_and_given_back(
+    tracking_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
     content["source"]["splits"] = {"train": 200, "test": 100}
     spec = parse_spec(content)
     monkeypatch.setattr(common, "REGISTRY", Registry({spec.name: spec}, {}, {}))
     monkeypatch.setattr(device_leases, "_first_lease", [])
+    monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
     resources: dict[str, Any] = {
@@ -56,7 +61,7 @@ def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.M
     assert metadata["warmup_split"]["gpu"].value == "5"
     assert "gpu" not in metadata["raw_dataset"]
     assert "warmup_split of circles_1 has GPU 5" in said
-    assert _parameter(home, "warmup_split", "devices") == "5"
+    assert _parameter(tracking_home, "warmup_split", "devices") == "5"
     assert not list((tmp_path / "locks").glob("*.holder"))
 
 

@@ -10,7 +10,7 @@ from aflite_assets.assets import common, data
 from aflite_assets.specs.registry import Registry, parse_spec
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
-pytestmark = pytest.mark.usefixtures("made_here")
+pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 
 
 def _materialized(

@@ -10,7 +10,7 @@ from aflite_assets.assets import common, data, warmup
 from aflite_assets.specs.registry import Registry, parse_spec
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
-pytestmark = pytest.mark.usefixtures("made_here")
+pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
 
 

@@ -25,6 +25,7 @@ from aflite_assets.specs import registry
 from aflite_assets.specs.registry import Registry, load_registry
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.pipeline_fixtures import permuted_four_times
 from tests.small_datasets import VECTOR_SETTINGS
 from tests.stages_made_here import make_here
 from tests.undrawn import undrawn_figures
@@ -50,6 +51,11 @@ def write_dataset(folder: Path, name: str, *, seed: int) -> None:
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_runs(few_permutations: None) -> None:
+    """Labels are permuted a few times in every run of this process."""
+
+
 @pytest.fixture(scope="session")
 def all_made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The folder of the three datasets' files, and that of all their results."""
@@ -58,7 +64,7 @@ def all_made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for seed, name in enumerate(NAMES):
         write_dataset(root / "datasets", name, seed=seed)
         spec = registry.load_spec(root / "datasets" / f"{name}.yaml")
-        with undrawn_figures():
+        with undrawn_figures(), permuted_four_times():
             run_pipeline(spec, store=ResultStore(root / "results"))
     return root / "datasets", root / "results"
 

@@ -15,6 +15,7 @@ from aflite_assets.automation.retention import forget_dagster_runs, forget_old_r
 from aflite_assets.results import Draft, ResultKey
 from resources import ExperimentTracker, ResultStoreResource
 
+pytestmark = pytest.mark.usefixtures("tracking_home")
 SOON = timedelta(days=1)
 
 

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -16,35 +17,41 @@ from aflite_assets.results.doctor import examine_store
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.forked import forking_context
+from tests.pipeline_fixtures import permuted_four_times
 from tests.small_datasets import template_pairs
+from tests.undrawn import undrawn_figures
 
 TINY = template_pairs(train=160, test=40, warmup=40, epochs=3, slice_size=0.1, target_size=0.3)
 
 
-def run_whole(root: Path) -> None:
-    """The whole pipeline into a store."""
-    run_pipeline(parse_spec(TINY), store=ResultStore(root))
+def run_whole(root: Path, *, quick: bool = False) -> None:
+    """The whole pipeline into a store; `quick`: its figures are dots, and labels are permuted a few times."""
+    with ExitStack() as shortened:
+        if quick:
+            shortened.enter_context(undrawn_figures())
+            shortened.enter_context(permuted_four_times())
+        run_pipeline(parse_spec(TINY), store=ResultStore(root))
 
 
-def run_killed(root: Path, *, after: float | None) -> float | None:
+def run_killed(root: Path, *, after: float | None, quick: bool = False) -> float | None:
     """The same in a process of its own that the kernel ends after so many processor seconds.
 
     Processor seconds, so that other work on the machine moves no moment. The seconds it took where it ended by itself,
     else None.
     """
-    process, receiving = _started(_until, root, after)
+    process, receiving = _started(_until, root, after, quick)
     process.join()
     assert process.exitcode in (0, -signal.SIGPROF)
     took: float | None = None if process.exitcode else receiving.recv()
     return took
 
 
-def _until(root: Path, after: float | None, sending: Connection) -> None:
+def _until(root: Path, after: float | None, quick: bool, sending: Connection) -> None:
     begin = time.process_time()
     if after is not None:
         # Nobody handles this signal, so the process ends as it does by SIGKILL: at once, whatever it was doing.
         signal.setitimer(signal.ITIMER_PROF, after)
-    run_whole(root)
+    run_whole(root, quick=quick)
     sending.send(time.process_time() - begin)
 
 
@@ -98,20 +105,20 @@ class Outcome:
     equal: bool
 
 
-def kill_and_resume(folder: Path, *, moments: int, seed: int) -> Iterator[Outcome]:
+def kill_and_resume(folder: Path, *, moments: int, seed: int, quick: bool = False) -> Iterator[Outcome]:
     """Kill runs of fresh stores at random moments, spread evenly over a run's length, and run each to its end again."""
     whole = folder / "whole"
-    run_whole(folder / "first")  # what is compiled once is no part of the length
-    length = run_killed(whole, after=None)
+    run_whole(folder / "first", quick=quick)  # what is compiled once is no part of the length
+    length = run_killed(whole, after=None, quick=quick)
     assert length is not None
     expected = published(whole)
     assert published(folder / "first") == expected
     draws = np.random.default_rng(seed).uniform(size=moments)
     for number, draw in enumerate(draws):
         root, after = folder / f"killed-{number}", length * (number + draw) / moments
-        running = run_killed(root, after=after) is None
+        running = run_killed(root, after=after, quick=quick) is None
         done = {asset for asset, _, home in ResultStore(root).partitions() if (home / "current.json").exists()}
         stage = next((name for name in STAGES if name not in done), "after the last") if running else "had ended"
-        run_whole(root)
+        run_whole(root, quick=quick)
         sound = not list(examine_store(ResultStore(root), deep=True, fix=True))
         yield Outcome(after, stage, published(root) == expected and sound)

@@ -13,7 +13,7 @@ from tests.faults.kills import attempt, kill_and_resume
 
 
 def test_a_killed_run_ends_with_the_same_files(tmp_path: Path) -> None:
-    (outcome,) = kill_and_resume(tmp_path, moments=1, seed=1)
+    (outcome,) = kill_and_resume(tmp_path, moments=1, seed=1, quick=True)
     assert outcome.equal, outcome
     assert outcome.stage in STAGES
 

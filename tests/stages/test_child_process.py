@@ -20,6 +20,7 @@ from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
 from aflite_assets.stages.stage import IterationReport, Progress, no_progress
+from tests.forked import ForkedChild
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
 HELPERS = """
@@ -56,6 +57,11 @@ class Misbehaving:
         with NullTracker().run(asset, partition, key) as run:
             yield run
 """
+
+
+@pytest.fixture(scope="module")
+def few_permutations() -> None:
+    """All of them: children make as many as users' processes do."""
 
 
 @pytest.fixture
@@ -112,6 +118,7 @@ def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, stor
 def test_one_process_makes_stage_after_stage_until_one_is_lost(
     circles_spec: DatasetSpec, store: ResultStore, misbehaving: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(child, "ChildProcess", ForkedChild)
     with StageWorker() as worker:
 
         def made_by(name: str, **given: Any) -> int:
@@ -133,11 +140,11 @@ def test_one_process_makes_stage_after_stage_until_one_is_lost(
         assert on_card != second
         assert not alive(on_card)
         assert not alive(second)
-        monkeypatch.setattr(child, "MOST_MEMORY", 0)
-        heavy = made_by("filtered_sets")
+        with monkeypatch.context() as patch:
+            patch.setattr(child, "MOST_MEMORY", 0)
+            heavy = made_by("filtered_sets")
         assert heavy != on_card
         assert not alive(heavy)
-        monkeypatch.undo()
         last = made_by("control_sets")
         assert alive(last)
     assert not alive(last)

@@ -19,6 +19,11 @@ Report = dict[str, Any]
 ROWS = {"train": 2_400, "test": 400}
 
 
+@pytest.fixture(scope="module")
+def few_permutations() -> None:
+    """All of them: verdicts are what is over chance."""
+
+
 def report_of(folder: Path, tables: dict[str, pa.Table], **spec: Any) -> tuple[Report, dict[str, Any]]:
     """The report of a dataset of these splits, and what its stages said."""
     for split, table in tables.items():

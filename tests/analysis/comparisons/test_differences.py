@@ -1,6 +1,8 @@
 """The tidy table of differences: every kind of comparison has its rows, and every record comes back from a file."""
 
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
-from aflite_assets.analysis.analysis import TABLES, analyse
+from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import crossed_interval, label_mean_interval
@@ -33,6 +35,15 @@ MEANS: dict[tuple[str, str], list[float]] = {
 """Of `odd` by `p` and representation `a`: the whole, x with its labels, y with its labels, any rule with its labels."""
 
 
+Analysed = Callable[[str], Analysis]
+
+
+@pytest.fixture(scope="module")
+def analysed(request: pytest.FixtureRequest) -> Analysed:
+    """Analyses of the benchmarks that fixtures of these names make, each made once for all tests."""
+    return cache(lambda what: analyse(request.getfixturevalue(what)))
+
+
 def of_kind(data: BenchmarkData, comparison: str, **where: Any) -> list[Difference]:
     found = [one for one in analyse(data).of(DIFFERENCES) if one.comparison == comparison]
     return [one for one in found if all(getattr(one, name) == value for name, value in where.items())]
@@ -47,8 +58,8 @@ def of_kind(data: BenchmarkData, comparison: str, **where: Any) -> list[Differen
         ("forgotten", {"control", "second phase", "means"}),
     ],
 )
-def test_each_kind_of_comparison_has_its_rows(what: str, kinds: set[str], request: pytest.FixtureRequest) -> None:
-    found = analyse(request.getfixturevalue(what)).of(DIFFERENCES)
+def test_each_kind_of_comparison_has_its_rows(what: str, kinds: set[str], analysed: Analysed) -> None:
+    found = analysed(what).of(DIFFERENCES)
     assert {one.comparison for one in found} == kinds
     keys = Counter(
         (one.comparison, one.representation, one.evaluator, one.train_set, one.tested_on, one.against_evaluator,
@@ -138,8 +149,8 @@ def test_means_of_natural_sets_are_from_full_to_filtered(by_hand: BenchmarkData,
 
 
 @pytest.mark.parametrize("what", FIXTURES)
-def test_means_are_differences_of_two_accuracies(what: str, request: pytest.FixtureRequest) -> None:
-    analysis = analyse(request.getfixturevalue(what))
+def test_means_are_differences_of_two_accuracies(what: str, analysed: Analysed) -> None:
+    analysis = analysed(what)
     accuracies = {
         (one.representation, one.evaluator, one.train_set, one.test_set, one.tested_on, one.column, one.category,
          one.label, one.top): one
@@ -162,9 +173,9 @@ def test_means_are_differences_of_two_accuracies(what: str, request: pytest.Fixt
 @pytest.mark.parametrize("what", FIXTURES)
 @pytest.mark.parametrize("table", [table for table, _ in TABLES], ids=lambda table: table.name)
 def test_every_table_comes_back_from_arrow_parquet_and_json(
-    what: str, table: TidyTable[Any], request: pytest.FixtureRequest, tmp_path: Any
+    what: str, table: TidyTable[Any], analysed: Analysed, tmp_path: Any
 ) -> None:
-    records = analyse(request.getfixturevalue(what)).of(table)
+    records = analysed(what).of(table)
     arrow = table.to_arrow(records)
     assert table.from_arrow(arrow) == records
     pq.write_table(arrow, tmp_path / "table.parquet")
@@ -173,7 +184,7 @@ def test_every_table_comes_back_from_arrow_parquet_and_json(
     assert adapter.validate_json(adapter.dump_json(records)) == records
 
 
-def test_every_table_has_records_somewhere(request: pytest.FixtureRequest) -> None:
-    found = [analyse(request.getfixturevalue(what)) for what in FIXTURES]
+def test_every_table_has_records_somewhere(analysed: Analysed) -> None:
+    found = [analysed(what) for what in FIXTURES]
     empty = {table.name for table, _ in TABLES if not any(one.of(table) for one in found)}
     assert empty == FILLED_ELSEWHERE

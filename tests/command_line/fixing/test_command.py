@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,31 @@ from PIL import Image
 from sklearn.datasets import load_sample_images
 
 from aflite_assets.command_line.main import main
+from aflite_assets.command_line.scanning import inputs
+from aflite_assets.scan.rows import ScanRows
+from aflite_assets.scan.scan import ScanResult, ScanSettings, scan_rows
 from aflite_assets.specs.registry import load_spec
 from benchmarks.detection_kinds import draw_texts
 
 Run = Callable[..., tuple[int, str, str]]
 Row = dict[str, Any]
 COUNT = 900
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scanned_once() -> Iterator[None]:
+    """The same rows are scanned once: tests scan what the command scans too, before it and after."""
+    made: dict[bytes, ScanResult] = {}
+
+    def scan(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResult:
+        key = pickle.dumps((rows, settings, seed))
+        if key not in made or rows.images is not None:  # files of images may have changed
+            made[key] = scan_rows(rows, settings=settings, seed=seed)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(inputs, "scan_rows", scan)
+        yield
 
 
 @pytest.fixture

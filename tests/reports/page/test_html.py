@@ -134,7 +134,7 @@ def test_page_says_how_predictions_of_a_challenge_set_were_mapped(page: Page) ->
 
 def test_missing_sets_are_shown_with_the_reason(make_planted: Any, planted: BenchmarkData) -> None:
     natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
-    parsed = Page(rendered_page(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
+    parsed = Page(undrawn_page(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
     words = parsed.words()
     assert "Challenge sets that are not available Challenge sets that could not be read, and why. 1 row" in words
     assert "name value anli file '<a>.csv' is gone" in words
@@ -300,7 +300,7 @@ def test_page_fits_draws_and_stays_silent(
 
 
 def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_hand: Any) -> None:
-    words = Page(rendered_page(make_by_hand(published="snli"))).words()
+    words = Page(undrawn_page(make_by_hand(published="snli"))).words()
     for text in (
         "test: full, random and filtered",
         "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",

@@ -16,6 +16,7 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, 
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from tests.planted_reports import rendered_page
+from tests.undrawn import undrawn_page
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -183,7 +184,7 @@ def test_long_names_of_rows_break_and_lie_on_no_number(open_page: Open, planted:
     full = next(one for one in planted.cells if one.train_set == "full")
     cells = tuple(replace(full, evaluator=one) for one in ("net", *phases))
     data = replace(planted, forgettables=Forgettables({}, {}, (), pa.table({}), phases, cells))
-    page = open_page(rendered_page(data), viewport={"width": 1280, "height": 900})
+    page = open_page(undrawn_page(data), viewport={"width": 1280, "height": 900})
     open_section(page, "second-phase")
     table = page.locator("[aria-labelledby=second-phase] table").first
     head = table.locator("tbody th.name", has_text=name).first
@@ -259,7 +260,7 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
         row_facts={"roberta": table},
         examples=Examples(examples, with_rows.label_names),
     )
-    page = open_page(rendered_page(data), address="#rows", viewport={"width": 1280, "height": 900})
+    page = open_page(undrawn_page(data), address="#rows", viewport={"width": 1280, "height": 900})
     status(page, "1,200 of 1,200 rows on this page match.")
     order = page.locator("select[name=order]")
     assert order.input_value() == ""
@@ -301,7 +302,7 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
 
 
 def test_rows_are_selected_by_how_a_weak_model_learnt_them(open_page: Open, with_weak_models: BenchmarkData) -> None:
-    page = open_page(rendered_page(with_weak_models), address="#rows", viewport={"width": 1280, "height": 900})
+    page = open_page(undrawn_page(with_weak_models), address="#rows", viewport={"width": 1280, "height": 900})
     matches = {
         "0 forgettable": 500, "0 forgotten": 250, "0 never": 250, "0 learnt": 500, "1 forgettable": 0, "1 learnt": 1000,
     }  # fmt: skip
@@ -342,8 +343,9 @@ def test_a_phrase_is_found_with_and_without_quotation_marks(open_page: Open, rep
 def test_what_rows_are_sorted_by_stands_above_the_list_and_apart_from_the_filters(
     open_page: Open, with_weak_models: BenchmarkData
 ) -> None:
+    written = undrawn_page(with_weak_models)
     for width in (390, 1280):
-        page = open_page(rendered_page(with_weak_models), address="#rows", viewport={"width": width, "height": 900})
+        page = open_page(written, address="#rows", viewport={"width": width, "height": 900})
         status(page, "1,200 of 1,200 rows on this page match.")
         filters, order, rows = (
             page.locator(one).bounding_box() for one in ("#rows-form .filters", "select[name=order]", "#rows-list")
@@ -407,7 +409,7 @@ def test_without_scripts_and_on_paper_everything_is_open(open_page: Open, report
 
 
 def test_hostile_rows_are_text(open_page: Open, hostile: BenchmarkData) -> None:
-    page = open_page(rendered_page(hostile), address="#rows", viewport={"width": 390, "height": 900})
+    page = open_page(undrawn_page(hostile), address="#rows", viewport={"width": 390, "height": 900})
     page.wait_for_selector("#rows-list summary")
     page.locator("#rows-list summary").first.click()
     detail = page.locator(".row-detail").first
@@ -444,7 +446,7 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     kept = (replace(one, rows=binary),)
     names = ("right", "wrong")
     data = make_planted(examples=examples, source=source, filtered=kept, cells=(), test_sets=(), label_names=names)
-    page = open_page(rendered_page(data), address="#rows", viewport={"width": width, "height": 900})
+    page = open_page(undrawn_page(data), address="#rows", viewport={"width": width, "height": 900})
     assert (
         " ".join(page.locator(".facts dd").filter(has_text="answers of").text_content().split())
         == "1,400 answers of 467 questions"

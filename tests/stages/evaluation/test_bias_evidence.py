@@ -141,11 +141,13 @@ def finite(column: pa.ChunkedArray) -> list[float]:
     return sorted(value for value in column.to_pylist() if value is not None and np.isfinite(value))
 
 
-def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
+def test_every_number_is_in_mlflow(
+    circles_content: dict[str, Any], store: ResultStore, tracking_home: Path, tmp_path: Path
+) -> None:
     content = {**circles_content, "representations": {"given": {"kind": "identity"}, "again": {"kind": "identity"}}}
-    tracker = MlflowTracker(None, tmp_path / "tracked")
+    tracker = MlflowTracker(None, tracking_home)
     result = evidence_of(parse_spec(content), store, tracker=tracker).result
-    client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/tracked/mlflow/mlflow.db")
+    client = MlflowClient(tracking_uri=f"sqlite:///{tracking_home}/mlflow/mlflow.db")
     parent = client.get_run(result.manifest["provenance"]["tracking"]["run_id"])
     below = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
     children = client.search_runs([parent.info.experiment_id], below)

@@ -36,8 +36,8 @@ PAIRS: dict[str, Any] = {
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_every_training_is_logged_epoch_by_epoch(store: ResultStore, tmp_path: Path) -> None:
-    spec, tracker = parse_spec(PAIRS), MlflowTracker(None, tmp_path / "tracked")
+def test_every_training_is_logged_epoch_by_epoch(store: ResultStore, tracking_home: Path) -> None:
+    spec, tracker = parse_spec(PAIRS), MlflowTracker(None, tracking_home)
     for name in STAGES:
         if name not in ("published_dataset", "analysis", "benchmark_report"):
             run_stage(name, spec, store=store, tracker=tracker)

@@ -116,8 +116,8 @@ def accuracy_bars(
     filtering, sizes = facts.filtering[representation], " with its class sizes" if control == "random_matched" else ""
     kept = f"the {count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows that filtering kept"
     asked = any(facts.test_set[name].chance is not None for name in test_sets)
-    guess = "guessing an answer" if asked else "always the largest class"
-    random = f"“random rows” as many, drawn at random{sizes}"
+    guess = "guessing an answer" if asked else "always giving the largest class"
+    random = f"“random rows” are as many, drawn at random{sizes}"
     return AccuracyBars(evaluator, tuple(groups), f"“filtered” is {kept}, {random}", guess)
 
 
@@ -130,7 +130,7 @@ def _chance(test_set: TestSetFacts) -> float | None:
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
     """The size of a test set, its chance, and how the cue is there."""
     kind = "challenge set" if test_set.challenge else ""
-    pooled = "seen by the filter, so no proof of its effect" if test_set.pooled else ""
+    pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"
     return "; ".join(filter(None, (kind, counted(test_set.rows, test_set.unit), guessed, note, pooled)))
 

@@ -129,7 +129,7 @@ class FindingWords:
         if len(self.cues) > 1:
             said += f" {counted(len(self.cues) - 1, 'more cue')} of that source: see Cues below."
         if cue.synonyms:
-            others = f" and {count(len(cue.synonyms) - 1)} more" if len(cue.synonyms) > 1 else ""
+            others = f" and {counted(len(cue.synonyms) - 1, 'other cue')}" if len(cue.synonyms) > 1 else ""
             said += f" In nearly the same rows: “{short(cue.synonyms[0], _LONGEST_CUE)}”{others}."
         return said
 
@@ -153,7 +153,8 @@ class FindingWords:
                 return f"If it is no part of the task, add {declared} to the file and run again."
             return f"If it is no part of the task, {self._mending(self.leaning)}."
         if code == "artefact_tells":
-            return "Mend it in the source, then run again. Until then a high accuracy does not prove the task."
+            until = "Until then a high accuracy does not show that the task was learnt."
+            return f"Take it out of the data and run again. {until}"
         if self.tone == "judge":
             return "If it is no part of the task, mend it in a copy and run again. If it is, keep the dataset as it is."
         if code == "cannot_tell" and self.verdict.shortfalls:
@@ -212,9 +213,11 @@ class FindingWords:
 
     def _by_itself(self, cue: Cue) -> str:
         name, label = short(cue.name, _LONGEST_CUE), short(cue.label, _LONGEST)
+        others = [one for one in self.facts.label_names if one != cue.label]
+        rest = f"“{short(others[0], _LONGEST)}”" if len(others) == 1 else "all other rows"
         return (
-            f"The cue “{name}” tells “{label}” from all other rows by itself: {percent(cue.balanced)} % balanced "
-            "accuracy, where chance is 50 %."
+            f"The cue “{name}” tells “{label}” from {rest} by itself: {percent(cue.balanced)} % balanced accuracy, "
+            "where chance is 50 %."
         )
 
     def _leans(self, cue: Cue) -> str:
@@ -222,7 +225,7 @@ class FindingWords:
         tested = {one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)} - {None}
         if not tested:
             return "Whether models lean on it was not tested."
-        return "Models lean on it." if True in tested else "Models were not seen to lean on it."
+        return "Models lean on it." if True in tested else NOT_SHOWN
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

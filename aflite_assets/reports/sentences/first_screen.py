@@ -182,30 +182,38 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     fewest = min((sum(name == train_set for name, _ in seeds) for train_set, _ in seeds), default=0)
     if evaluator and fewest < 2:
         yield Limit(
-            f"“{evaluator}” was trained with one seed only, so how much training moves it is unknown.", "overview"
+            f"“{evaluator}” was trained with one seed only, so how much training moves it is unknown.", "models"
         )
     small = [facts.test_set[name] for name in test_sets if facts.test_set[name].rows < SMALL_TEST_SET]
     if small:
         sizes = listed([f"“{short(one.name, _LONGEST)}” {count(one.rows)}" for one in small])
         yield Limit(f"Few test rows, so wide intervals: {sizes}.", "models")
     if facts.missing_sets:
-        yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "overview")
+        yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "models")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):
         yield Limit(
-            f"{counted(unfinished, 'training')} of {count(len(analysis.of(TRAININGS)))} have no result.", "overview"
+            f"{counted(unfinished, 'training')} of {count(len(analysis.of(TRAININGS)))} have no result.", "models"
         )
     if evaluator and fewest > 1:
         outcomes = {check.outcome for check in analysis.checks} - {"skipped"}
         passed = "; every check that applies passed" if outcomes == {"passed"} else ""
-        yield Limit(f"It rests on {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "overview")
+        yield Limit(
+            f"Accuracies are means over {counted(fewest, 'training')} of “{evaluator}” per train set{passed}.", "models"
+        )
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
     """A check that failed, in words: whom it concerns, the consequence, and what was found."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     lead = _CONSEQUENCES.get(check.name, f"{_ABOUT.get(check.about, 'On the data')}{subject}")
-    found = truncate(one_line(check.found or check.what_to_do or check.asks).rstrip("."), _LONGEST_SAID)
+    found = _first_sentences(one_line(check.found or check.what_to_do or check.asks))
     besides = check.about == "filter" and not touched
     return (
         f"{lead}: {found}{'' if found.endswith('…') else '.'}{' The finding does not rest on it.' if besides else ''}"
     )
+
+
+def _first_sentences(text: str) -> str:
+    """As many whole sentences as fit, without the last full stop; a cut one if not even the first fits."""
+    fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
+    return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -148,7 +148,7 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     told = first_screen(analyse(make_planted(checks=checks[1:])), from_files=False)
     assert told.limits[-1].text.endswith("per train set.")
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)
-    assert whole.limits[-1].text.startswith("It rests on 3 trainings of “")
+    assert whole.limits[-1].text.startswith("Accuracies are means over 3 trainings of “")
     assert whole.limits[-1].text.endswith("per train set; every check that applies passed.")
 
 

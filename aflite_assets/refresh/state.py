@@ -26,6 +26,7 @@ _TABLES = (
     # The row without a stage names the last cancelled run that was looked at, also where that left nothing to make.
     "CREATE TABLE IF NOT EXISTS cancelled (dataset TEXT, stage TEXT, key TEXT, run TEXT NOT NULL, "
     "PRIMARY KEY (dataset, stage, key))",
+    # `stale` is empty: earlier versions of the project read it.
     "CREATE TABLE IF NOT EXISTS looks (dataset TEXT PRIMARY KEY, at TEXT NOT NULL, stale TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS acted (dataset TEXT PRIMARY KEY, until TEXT NOT NULL)",
 )
@@ -46,14 +47,6 @@ class Tries:
     refused: bool = False
     last: datetime | None = None
     cancelled: str | None = None
-
-
-@dataclass(frozen=True)
-class Look:
-    """When a dataset was last planned, in UTC, and the stages that were not found and current then."""
-
-    at: datetime
-    stale: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -156,14 +149,14 @@ class RefreshState:
         """Record that a person was told that a key is left alone; returns whether this was the first time."""
         return self._write("INSERT OR IGNORE INTO reported VALUES (?, ?, ?)", dataset, stage, key) == 1
 
-    def note_look(self, dataset: str, *, now: datetime, stale: tuple[str, ...]) -> None:
-        """Record that a dataset was planned, with the stages that were not found and current."""
-        self._write("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", dataset, _text(now), json.dumps(list(stale)))
+    def note_look(self, dataset: str, *, now: datetime) -> None:
+        """Record that a dataset was planned."""
+        self._write("INSERT OR REPLACE INTO looks VALUES (?, ?, '[]')", dataset, _text(now))
 
-    def last_look(self, dataset: str) -> Look | None:
-        """When a dataset was last planned; None if never."""
-        rows = self._read("SELECT at, stale FROM looks WHERE dataset = ?", dataset)
-        return Look(datetime.fromisoformat(rows[0][0]), tuple(json.loads(rows[0][1]))) if rows else None
+    def last_look(self, dataset: str) -> datetime | None:
+        """Return when a dataset was last planned, in UTC, or None if it never was."""
+        rows = self._read("SELECT at FROM looks WHERE dataset = ?", dataset)
+        return datetime.fromisoformat(rows[0][0]) if rows else None
 
     def acted_until(self, dataset: str) -> datetime | None:
         """Up to when the cron times of a dataset have been acted on; None where none is recorded."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.errors import StoreError
-from aflite_assets.refresh.state import Look, Paused, RefreshState, Tries
+from aflite_assets.refresh.state import Paused, RefreshState, Tries
 from aflite_assets.results import ResultStore
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
@@ -73,10 +73,10 @@ def test_what_is_left_is_told_once(state: RefreshState) -> None:
 
 
 def test_looks_and_times_are_kept(state: RefreshState) -> None:
-    state.note_look("digits", now=NOW, stale=("raw_dataset",))
+    state.note_look("digits", now=NOW)
     state.note_acted("digits", until=NOW)
     again = RefreshState(state.folder)
-    assert again.last_look("digits") == Look(NOW, ("raw_dataset",))
+    assert again.last_look("digits") == NOW
     assert again.acted_until("digits") == NOW
     assert again.last_look("other") is None
 

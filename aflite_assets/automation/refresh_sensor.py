@@ -111,7 +111,7 @@ class Tick:
                 marks[name] = seen.get(name, "")
             else:
                 spec = registry[name]
-                self._note_look(plan)
+                self._state.note_look(name, now=self.now)
                 self._note_cancelled(plan)
                 watched = watch(spec, plan)
                 marks[name] = watched.mark or seen.get(name, "")
@@ -125,10 +125,6 @@ class Tick:
         events += [] if seen.get(_CHECK) == mark else [check]
         marks[_CHECK] = mark
         return self._answer(requests, events, lines, json.dumps(marks))
-
-    def _note_look(self, plan: DatasetPlan) -> None:
-        stale = tuple(stage.stage for stage in plan.stages if not stage.current)
-        self._state.note_look(plan.dataset, now=self.now, stale=stale)
 
     def _note_cancelled(self, plan: DatasetPlan) -> None:
         """Record which keys a cancelled run leaves; forget them once a person has started the dataset.

@@ -142,9 +142,7 @@ def _refresh(
             settled = True
             sleep(settle or 0)
         else:
-            state.note_look(
-                spec.name, now=clock(), stale=tuple(stage.stage for stage in plan.stages if not stage.current)
-            )
+            state.note_look(spec.name, now=clock())
             return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from aflite_assets.errors import StoreError
 from aflite_assets.results import ResultStore
@@ -25,9 +26,11 @@ _TABLES = (
     # The row without a stage names the last cancelled run that was looked at, also where that left nothing to make.
     "CREATE TABLE IF NOT EXISTS cancelled (dataset TEXT, stage TEXT, key TEXT, run TEXT NOT NULL, "
     "PRIMARY KEY (dataset, stage, key))",
+    # `stale` is empty: earlier versions of the project read it.
     "CREATE TABLE IF NOT EXISTS looks (dataset TEXT PRIMARY KEY, at TEXT NOT NULL, stale TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS acted (dataset TEXT PRIMARY KEY, until TEXT NOT NULL)",
 )
+_KEY = "dataset = ? AND stage = ? AND key = ?"
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,6 @@ class Tries:
     refused: bool = False
     last: datetime | None = None
     cancelled: str | None = None
-
-
-@dataclass(frozen=True)
-class Look:
-    """When a dataset was last planned, in UTC, and the stages that were not found and current then."""
-
-    at: datetime
-    stale: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,10 +78,7 @@ class RefreshState:
 
     def note_try(self, dataset: str, stage: str, key: str, *, run: str, now: datetime) -> None:
         """Count that a run begins to make a stage for a key; the same run counts once, however often it tries."""
-        with self._opened() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO tries VALUES (?, ?, ?, ?, ?, NULL)", (dataset, stage, key, run, _text(now))
-            )
+        self._write("INSERT OR IGNORE INTO tries VALUES (?, ?, ?, ?, ?, NULL)", dataset, stage, key, run, _text(now))
 
     def note_error(
         self, dataset: str, stage: str, key: str, *, run: str, error: str, now: datetime, refused: bool = False
@@ -94,7 +86,7 @@ class RefreshState:
         """Record why and when a try failed; `refused`: because of inputs that are refused each time."""
         with self._opened() as connection:
             connection.execute(
-                "UPDATE tries SET error = ?, at = ? WHERE dataset = ? AND stage = ? AND key = ? AND run = ?",
+                f"UPDATE tries SET error = ?, at = ? WHERE {_KEY} AND run = ?",
                 (error, _text(now), dataset, stage, key, run),
             )
             if refused:
@@ -102,53 +94,37 @@ class RefreshState:
 
     def forget_try(self, dataset: str, stage: str, key: str, *, run: str) -> None:
         """Remove a try that does not count, such as one that a person stopped."""
-        with self._opened() as connection:
-            connection.execute(
-                "DELETE FROM tries WHERE dataset = ? AND stage = ? AND key = ? AND run = ?", (dataset, stage, key, run)
-            )
+        self._write(f"DELETE FROM tries WHERE {_KEY} AND run = ?", dataset, stage, key, run)
 
-    def forget_tries(self, dataset: str, stage: str, key: str | None = None) -> None:
-        """Remove the tries of one key, or of every key of a stage, as after a success."""
+    def forget_tries(self, dataset: str, stage: str) -> None:
+        """Remove the tries of every key of a stage, as after a success."""
         with self._opened() as connection:
             for table in ("tries", "refused", "reported", "cancelled"):
-                connection.execute(
-                    f"DELETE FROM {table} WHERE dataset = ? AND stage = ? AND (? IS NULL OR key = ?)",
-                    (dataset, stage, key, key),
-                )
+                connection.execute(f"DELETE FROM {table} WHERE dataset = ? AND stage = ?", (dataset, stage))
 
     def tries(self, dataset: str, stage: str, key: str) -> Tries:
         """The recorded tries of one key."""
-        if not self._database.is_file():
-            return Tries()
         place = (dataset, stage, key)
-        with self._opened() as connection:
-            tries = connection.execute(
-                "SELECT error, at FROM tries WHERE dataset = ? AND stage = ? AND key = ? ORDER BY at, rowid", place
-            ).fetchall()
-            reported, refused, cancelled = (
-                connection.execute(
-                    f"SELECT {column} FROM {table} WHERE dataset = ? AND stage = ? AND key = ?", place
-                ).fetchone()
-                for table, column in (("reported", 1), ("refused", 1), ("cancelled", "run"))
-            )
-        known = [error for error, _ in tries if error is not None]
-        last = datetime.fromisoformat(tries[-1][1]) if tries else None
+        tries = self._read(f"SELECT error, at FROM tries WHERE {_KEY} ORDER BY at, rowid", *place)
+        errors = [error for error, _ in tries if error is not None]
+        marks = self._read(
+            f"SELECT EXISTS (SELECT 1 FROM reported WHERE {_KEY}), EXISTS (SELECT 1 FROM refused WHERE {_KEY}), "
+            f"(SELECT run FROM cancelled WHERE {_KEY})",
+            *place * 3,
+        )
+        reported, refused, cancelled = marks[0] if marks else (False, False, None)
         return Tries(
             len(tries),
-            known[-1] if known else None,
-            reported=reported is not None,
-            refused=refused is not None,
-            last=last,
-            cancelled=None if cancelled is None else cancelled[0],
+            errors[-1] if errors else None,
+            reported=bool(reported),
+            refused=bool(refused),
+            last=datetime.fromisoformat(tries[-1][1]) if tries else None,
+            cancelled=cancelled,
         )
 
     def keys_tried(self, dataset: str, *, run: str) -> dict[str, str]:
         """Return the keys that a run was to make or began to make, by stage, without those that it made."""
-        if not self._database.is_file():
-            return {}
-        with self._opened() as connection:
-            rows = connection.execute("SELECT stage, key FROM tries WHERE dataset = ? AND run = ?", (dataset, run))
-            return dict(rows.fetchall())
+        return dict(self._read("SELECT stage, key FROM tries WHERE dataset = ? AND run = ?", dataset, run))
 
     def note_cancelled(self, dataset: str, keys: Mapping[str, str], *, run: str) -> None:
         """Record that a person cancelled a run, and the keys by stage that it did not make."""
@@ -158,59 +134,38 @@ class RefreshState:
 
     def cancelled_run(self, dataset: str) -> str | None:
         """Return the id of the last cancelled run that was recorded for a dataset, or None."""
-        if not self._database.is_file():
-            return None
-        with self._opened() as connection:
-            row = connection.execute(
-                "SELECT run FROM cancelled WHERE dataset = ? AND stage = ''", (dataset,)
-            ).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._read("SELECT run FROM cancelled WHERE dataset = ? AND stage = ''", dataset)
+        return str(rows[0][0]) if rows else None
 
     def forget_cancelled(self, dataset: str) -> None:
         """Remove the keys of cancelled runs of a dataset, as after a person has started it."""
-        with self._opened() as connection:
-            connection.execute("DELETE FROM cancelled WHERE dataset = ? AND stage != ''", (dataset,))
+        self._write("DELETE FROM cancelled WHERE dataset = ? AND stage != ''", dataset)
 
     def tried(self) -> set[str]:
         """The datasets with a recorded try that had no result."""
-        if not self._database.is_file():
-            return set()
-        with self._opened() as connection:
-            return {name for (name,) in connection.execute("SELECT DISTINCT dataset FROM tries")}
+        return {name for (name,) in self._read("SELECT DISTINCT dataset FROM tries")}
 
     def note_reported(self, dataset: str, stage: str, key: str) -> bool:
         """Record that a person was told that a key is left alone; returns whether this was the first time."""
-        with self._opened() as connection:
-            made = connection.execute("INSERT OR IGNORE INTO reported VALUES (?, ?, ?)", (dataset, stage, key))
-            return made.rowcount == 1
+        return self._write("INSERT OR IGNORE INTO reported VALUES (?, ?, ?)", dataset, stage, key) == 1
 
-    def note_look(self, dataset: str, *, now: datetime, stale: tuple[str, ...]) -> None:
-        """Record that a dataset was planned, with the stages that were not found and current."""
-        with self._opened() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", (dataset, _text(now), json.dumps(list(stale)))
-            )
+    def note_look(self, dataset: str, *, now: datetime) -> None:
+        """Record that a dataset was planned."""
+        self._write("INSERT OR REPLACE INTO looks VALUES (?, ?, '[]')", dataset, _text(now))
 
-    def last_look(self, dataset: str) -> Look | None:
-        """When a dataset was last planned; None if never."""
-        if not self._database.is_file():
-            return None
-        with self._opened() as connection:
-            row = connection.execute("SELECT at, stale FROM looks WHERE dataset = ?", (dataset,)).fetchone()
-        return None if row is None else Look(datetime.fromisoformat(row[0]), tuple(json.loads(row[1])))
+    def last_look(self, dataset: str) -> datetime | None:
+        """Return when a dataset was last planned, in UTC, or None if it never was."""
+        rows = self._read("SELECT at FROM looks WHERE dataset = ?", dataset)
+        return datetime.fromisoformat(rows[0][0]) if rows else None
 
     def acted_until(self, dataset: str) -> datetime | None:
         """Up to when the cron times of a dataset have been acted on; None where none is recorded."""
-        if not self._database.is_file():
-            return None
-        with self._opened() as connection:
-            row = connection.execute("SELECT until FROM acted WHERE dataset = ?", (dataset,)).fetchone()
-        return None if row is None else datetime.fromisoformat(row[0])
+        rows = self._read("SELECT until FROM acted WHERE dataset = ?", dataset)
+        return datetime.fromisoformat(rows[0][0]) if rows else None
 
     def note_acted(self, dataset: str, *, until: datetime) -> None:
         """Record up to when the cron times of a dataset have been acted on."""
-        with self._opened() as connection:
-            connection.execute("INSERT OR REPLACE INTO acted VALUES (?, ?)", (dataset, _text(until)))
+        self._write("INSERT OR REPLACE INTO acted VALUES (?, ?)", dataset, _text(until))
 
     def pause(self, *, reason: str, now: datetime) -> None:
         """Pause all refreshes until `resume`."""
@@ -257,6 +212,18 @@ class RefreshState:
     @property
     def _pause_file(self) -> Path:
         return self.folder / "paused.json"
+
+    def _read(self, query: str, *values: str) -> list[Any]:
+        """Return the rows of a query; none, and no file is made, where nothing was noted yet."""
+        if not self._database.is_file():
+            return []
+        with self._opened() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def _write(self, statement: str, *values: str) -> int:
+        """Execute one statement; returns the number of rows that it changed."""
+        with self._opened() as connection:
+            return connection.execute(statement, values).rowcount
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -54,14 +54,13 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
     Raises:
         StoreError: the notes about refreshes cannot be read.
     """
-    look = state.last_look(plan.dataset)
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     behind = {stage.stage: after_tries(stage, state) for stage in plan.stages if stage.stale}
     left = {stage: decision for stage, decision in behind.items() if isinstance(decision, GivenUp)}
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
-        None if look is None else look.at,
+        state.last_look(plan.dataset),
         max(made, default=None),
         store.size(plan.dataset),
         troubles=tuple(_troubles(plan, left)),

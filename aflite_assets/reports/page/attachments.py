@@ -1,5 +1,6 @@
 """The attachments of a report: tables and pictures that its page shows on demand, and the files that have all."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -214,5 +215,5 @@ def _file(picture: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    first = text.partition(". ")[0].rstrip(".")
+    first = re.split(r"(?<!\bal)\. (?=[A-Z])", text, maxsplit=1)[0].rstrip(".")
     return f"{first}." if len(first) <= _LONGEST else short(first, _LONGEST)

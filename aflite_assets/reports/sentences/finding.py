@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.verdict import VerdictWords, is_about, mending
+from aflite_assets.reports.sentences.verdict import NOT_SHOWN, VerdictWords, is_about, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
 from aflite_assets.scan.sentences import reach_sentence

@@ -60,6 +60,9 @@ _UNTOLD: dict[WhyUntold, str] = {
     "no test set": "no test row has it",
 }
 
+NOT_SHOWN = "That models lean on it was tested, and not shown."
+"""The sentence on a cue that models were not seen to lean on."""
+
 
 @dataclass(frozen=True)
 class Detail:
@@ -242,11 +245,7 @@ class VerdictWords:
                 "no single one does, but all of them in one linear model do. Whether models lean on them is not known."
             )
         tested = [one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)]
-        known = (
-            "That models lean on it was tested, and not shown."
-            if False in tested
-            else "Whether models lean on it is open."
-        )
+        known = NOT_SHOWN if False in tested else "Whether models lean on it is open."
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:

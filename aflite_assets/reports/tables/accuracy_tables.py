@@ -40,6 +40,10 @@ def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
     return list(facts.test_set).index(one.test_set), place
 
 
+def _set_place(facts: DatasetFacts, one: Accuracy) -> tuple[int, int]:
+    return list(facts.test_set).index(one.test_set), 0
+
+
 def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
     same_models = one.comparison == "means" and one.train_set == one.against
     return same_models and (one.tested_on, one.against_tested_on) == ("full", "filtered")
@@ -50,6 +54,16 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
     return cells.score(facts, one, shaded=papers and one.representation in facts.test_set[one.test_set].filtered_rows)
 
 
+def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
+    """Whether a model without rows of the challenge set is tested on all of them."""
+    asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
+    return asked and one.evaluator in facts.plain_evaluators
+
+
+def _challenge_column(_facts: DatasetFacts, one: Accuracy) -> Column:
+    return Column(cells.rows_heading("all", one.test_rows), Heading(one.test_set))
+
+
 ACCURACY = TableSpec(
     "accuracy_{representation}",
     "Accuracy in per cent, filtered with representation {representation}",
@@ -58,12 +72,14 @@ ACCURACY = TableSpec(
         Cells(ACCURACIES, "train rows", cells.sizes),
         Cells(ACCURACIES, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
         Cells(DIFFERENCES, _DROP_COLUMN, cells.points, _is_drop, order=_place),
+        Cells(ACCURACIES, _challenge_column, cells.score, _on_whole_challenge_set, order=_set_place),
     ),
     where=cells.is_of_filtering,
-    caption="Wilson's interval is for the number of test rows n, or, of rows in groups, for the rows that these are "
-    "worth. Shaded: full tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full "
-    "minus filtered test rows, same models, in points. Own test rows: test rows chosen in the same way as the train "
-    "set of that line, so that it is trained and tested on one distribution. Every line has other rows there.",
+    caption="Challenge sets stand after the test sets. Wilson's interval is for the number of test rows n, or, of rows "
+    "in groups, for the rows that these are worth. Shaded: full tested on full, random on full, filtered on filtered, "
+    "the papers' comparison. Drop: full minus filtered test rows, same models, in points. Own test rows: test rows "
+    "chosen in the same way as the train set of that line, so that it is trained and tested on one distribution. Every "
+    "line has other rows there.",
 )
 
 

@@ -163,6 +163,15 @@ def test_a_detail_is_sorted_filtered_searched_and_saved(open_page: Open, marks: 
     assert page.evaluate(column) == ["3537", "900", "40", "12", "7", "7"]
     viewer.get_by_label("Filter by rows", exact=True).fill(">= 12")
     assert page.evaluate(column) == ["3537", "900", "40", "12"]
+    shares = viewer.get_by_label("Filter by share of removed rows", exact=True)
+    assert shares.get_attribute("placeholder") == "> 66.3"
+    shares.fill("> 66 %")
+    assert viewer.locator("#viewer-status").inner_text() == "4 of 6 rows."
+    shares.fill("> much")
+    assert viewer.locator("#viewer-status").inner_text() == (
+        "0 of 6 rows. A filter of numbers is a sign and a number, such as > 35."
+    )
+    shares.fill("")
     viewer.get_by_label("Filter by kind", exact=True).fill("Attr")
     assert viewer.locator("#viewer-status").inner_text() == "1 of 6 rows."
     with page.expect_download() as saved:

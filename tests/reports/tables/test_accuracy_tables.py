@@ -23,10 +23,12 @@ def test_the_table_has_the_papers_comparison_shaded(planted: BenchmarkData, valu
     assert [column.plain for column in table.columns] == [
         "train rows", "test, full (n = 1,000)", "test, filtered (n = 400)", "test, drop (points)",
         "validation, full (n = 250)", "validation, filtered (n = 100)", "validation, drop (points)",
+        "hans, all (n = 300)",
     ]  # fmt: skip
-    assert [column.line for column in table.columns] == [False, True, False, False, True, False, False]
+    assert [column.line for column in table.columns] == [False, True, False, False, True, False, False, True]
+    assert values(table)["linear", "filtered"][-1] == pytest.approx(0.64)
     assert values(table)["linear", "full"][:4] == [1200, *map(pytest.approx, (0.78, 0.6, 18))]
-    assert values(table)["forest", "random"] == [DASH, *["not run", "not run", DASH] * 2]
+    assert values(table)["forest", "random"] == [DASH, *["not run", "not run", DASH] * 2, "not run"]
     shaded = {row.headings[1]: [cell.shaded for cell in row.cells[1:4]] for row in table.rows[:3]}
     assert shaded == {
         "full": [True, False, False], "random": [True, False, False], "filtered": [False, True, False],

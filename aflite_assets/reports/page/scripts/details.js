@@ -6,6 +6,7 @@
   if (!source || !viewer || !viewer.showModal) { return; }
   function part(name) { return document.getElementById("viewer-" + name); }
   var content = part("content"), search = part("search"), status = part("status");
+  var BOUND = /^(<=|>=|<|>|=)\s*(-?\d+(\.\d+)?)\s*%?$/;
   var all = null, shown = null, filters = [], sorted = {column: -1, direction: 0}, body = null;
 
   function element(tag, className, text) {
@@ -20,7 +21,7 @@
 
   // A filter is words that a cell holds, or of numbers a bound: "> 0.5", "<= 3", as they are read there.
   function test(column, asked) {
-    var bound = /^(<=|>=|<|>|=)\s*(-?\d+(\.\d+)?)$/.exec(asked.trim());
+    var bound = BOUND.exec(asked.trim());
     if (bound && shown.kinds[column] === "number") {
       var limit = parseFloat(bound[2]);
       var holds = {"<": function (one) { return one < limit; }, "<=": function (one) { return one <= limit; },
@@ -35,6 +36,18 @@
     // as it is read on the page: accuracies in per cent, not shares
     var found = text(cell).replace(/\u2212/g, "-").replace(/,(?=\d{3})/g, "").match(/-?\d+(\.\d+)?(e[-+]?\d+)?/i);
     return found ? parseFloat(found[0]) : NaN;
+  }
+  function example(column) {
+    // the middle of what the column holds, as it is written there
+    var known = shown.rows.map(function (row) { return shownNumber(row[column]); });
+    known = known.filter(function (one) { return !isNaN(one); });
+    known.sort(function (a, b) { return a - b; });
+    return known.length ? String(known[Math.floor(known.length / 2)]) : "0";
+  }
+  function misread() {
+    return filters.some(function (one, column) {
+      return shown.kinds[column] === "number" && /^[<>=]/.test(one.value.trim()) && !BOUND.test(one.value.trim());
+    });
   }
   function rows() {
     var words = search.value.trim().toLowerCase();
@@ -74,7 +87,8 @@
     });
     var more = shown.left_out ? " The page holds the first " + count(shown.rows.length) + " of " +
       count(shown.rows.length + shown.left_out) + "; the file has all." : "";
-    status.textContent = count(found.length) + " of " + count(shown.rows.length) + " rows." + more;
+    var unread = misread() ? " A filter of numbers is a sign and a number, such as > 35." : "";
+    status.textContent = count(found.length) + " of " + count(shown.rows.length) + " rows." + more + unread;
   }
   function sortBy(column) {
     var start = shown.kinds[column] === "text" ? 1 : -1;
@@ -104,7 +118,7 @@
       names.appendChild(cell);
       var below = element("td"), input = element("input");
       input.type = "search";
-      input.placeholder = shown.kinds[column] === "number" ? "> 0.5" : "has";
+      input.placeholder = shown.kinds[column] === "number" ? "> " + example(column) : "has";
       input.setAttribute("aria-label", "Filter by " + name);
       input.addEventListener("input", fill);
       filters.push(input);

@@ -34,7 +34,8 @@
   document.querySelectorAll("[data-fold]").forEach(function (button) {
     button.hidden = false;
     button.addEventListener("click", function () {
-      folds.forEach(function (fold) { fold.open = button.dataset.fold === "open"; });
+      var all = folds.concat(Array.prototype.slice.call(document.querySelectorAll("details.inner")));
+      all.forEach(function (fold) { fold.open = button.dataset.fold === "open"; });
     });
   });
   var before = [];

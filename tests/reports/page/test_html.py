@@ -290,6 +290,21 @@ def test_page_fits_draws_and_stays_silent(
     page.locator(".chart-plot").focus()
     page.keyboard.press("Home")
     assert page.locator(".chart-tip").inner_text().startswith("iteration 0\nrepresentation bias ")
+    ticks = ".chart text.middle"
+    assert page.locator(ticks).first.text_content() == "0"
+    page.keyboard.press("+")
+    assert page.locator(".chart .dot").count() == 4  # two iterations, of two series with dots
+    page.keyboard.press("-")
+    assert page.locator(".chart .dot").count() == 16
+    plot = page.locator(".chart-plot").bounding_box()
+    page.mouse.move(plot["x"] + plot["width"] * 0.5, plot["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + plot["width"] - 12, plot["y"] + 60)
+    page.mouse.up()
+    assert page.locator(ticks).first.text_content() == "3"
+    assert page.locator(".chart .dot").count() == 10
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(ticks).first.text_content() == "0"
     page.get_by_role("button", name="largest class").click()
     assert page.locator(".chart path.curve").count() == 2
     page.emulate_media(media="print")

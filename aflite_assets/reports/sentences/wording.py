@@ -33,21 +33,22 @@ STOP_REASONS = {
 
 GLOSSARY = {
     "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
-    "Artifact": "A shortcut in the data: something that gives the label away without the task being solved.",
+    "Artefact": "A cue that is no part of any task, such as a record number, a file's format or a doubled blank.",
     "Challenge set": "A test set from elsewhere, built to fail models that use shortcuts. It is never filtered.",
+    "Cue": "A property of rows that tells their class by itself, better than chance.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
     "time.",
     "Forgettable": "A train row that a weak model got right in one epoch and wrong in a later one, or never right "
     "(never learnt).",
-    "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
-    "rows of the test set.",
-    "Control": "What filtered is judged against: as many random rows with its class sizes (random_matched), or any as "
-    "many random rows where there is no such set.",
+    "Full": "“All rows” on the first screen: all train rows; those spent on warm-up among them only where the settings "
+    "say so. On the test side: all rows of the test set.",
+    "Control": "“Random rows” on the first screen, which filtered is judged against. They are as many, with its class "
+    "sizes (random_matched), or of any class where there is no such set.",
     "Group": "Test rows that belong together (one premise, one template), as the dataset's settings say. Intervals "
     "count groups, not rows.",
-    "Hint": "A mark of removed rows that may be the task itself, such as a word of a single text. It is no proof of a "
+    "Hint": "A cue of removed rows that may be the task itself, such as a word of a single text. It is no proof of a "
     "shortcut.",
     "Interval": "95 %. Of an accuracy, Wilson's: how far it could be off because the test set is a sample. Of a "
     "difference: because test groups and trainings are both samples; of one warm-up, and of one filter run unless the "
@@ -65,6 +66,7 @@ GLOSSARY = {
     "linear classifier can solve from this representation.",
     "Second phase": "Training that goes on from a finished model, on chosen rows alone.",
     "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
+    "Shortcut": "A cue that is no part of the task, and on which models lean.",
     "Shuffled labels": "What the same classifiers reach when the rows' labels are put in random order: what class "
     "shares and groups give by themselves.",
     "Target size": "Filtering never keeps fewer train rows than this.",

@@ -21,7 +21,8 @@ from aflite_assets.specs.registry import load_spec, parse_spec
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yaml"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-GUIDE = ROOT / "docs" / "your_own_dataset.md"
+DOCS = ROOT / "docs"
+GUIDE = DOCS / "your_own_dataset.md"
 MODELS = {"representations": {"given": {"kind": "identity"}}, "evaluators": {"linear": {"kind": "linear"}}}
 
 
@@ -268,12 +269,22 @@ def test_the_examples_without_a_download_are_those_that_the_guide_names() -> Non
     assert set(re.findall(r"\(examples/(\w+)\.yaml\)", table)) == set(WITHOUT_DOWNLOAD)
 
 
+def test_the_pages_for_users_stay_short() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1])
+    pages = ["README.md", *nav[1]["Use it"], "dagster.md", "operations.md"]
+    assert "read_a_report.md" in pages
+    assert sum(len((DOCS / page).read_text(encoding="utf-8").split()) for page in pages) <= 12_000
+
+
 def test_the_guide_names_every_example() -> None:
     linked = set(re.findall(r"\(examples/([\w.]+)\)", GUIDE.read_text()))
     assert linked == {path.name for path in EXAMPLES}
 
 
-@pytest.mark.parametrize("block", [*_yaml_blocks(GUIDE), *_yaml_blocks(ROOT / "docs" / "preferences.md")])
+@pytest.mark.parametrize(
+    "block",
+    [one for name in ("your_own_dataset", "sources", "preferences") for one in _yaml_blocks(DOCS / f"{name}.md")],
+)
 def test_yaml_in_the_guide_is_valid(block: str) -> None:
     content: dict[str, Any] = yaml.safe_load(block)
     source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}

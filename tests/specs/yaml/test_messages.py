@@ -11,7 +11,10 @@ FORMATS = (
     "['parquet', 'csv', 'tsv', 'jsonl', 'multiple_choice', 'preference', 'hub', 'image_folder', 'features', "
     "'circles', 'digits', 'template_nli']"
 )
-ENCODERS = "['huggingface_text', 'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'timm_image', 'identity']"
+ENCODERS = (
+    "['huggingface_text', 'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'timm_image', 'identity', "
+    "'surface']"
+)
 EVALUATORS = (
     "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', "
     "'siamese_bag', 'siamese_lstm', 'timm_image', 'fine_tuned']"

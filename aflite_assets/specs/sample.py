@@ -1,4 +1,4 @@
-"""Settings of the sample that is filtered in place of all train rows, as a dataset's YAML writes them.
+"""Settings of samples: the one that is filtered in place of all train rows, and the questions that a test set keeps.
 
 The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; what is chosen is in `analysis.inputs`.
 """

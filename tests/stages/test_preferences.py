@@ -13,7 +13,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data.cue_scan import read_scan
-from aflite_assets.stages.pipeline import run_pipeline
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.small_datasets import LINEAR, SMALL_TRANSFORMER
 
 TRAIN, TEST = 120, 40
@@ -170,3 +170,17 @@ def test_kept_pairs_are_published_in_the_users_columns(walk: dict[str, StoredRes
     assert kept == filtered["train"]["chosen"][:]
     card = walk["published_dataset"].result.file("README.md").read_text(encoding="utf-8")
     assert "| `own_layout_filtered` | rows of the source, in its own columns and layout" in card
+
+
+def test_only_the_embeddings_know_that_answers_are_compared() -> None:
+    splits = {"train": "train.jsonl", "test": "test.jsonl"}
+    content = {
+        "name": "pairs",
+        "source": {"format": "preference", "table": {"format": "jsonl", "splits": splits}},
+        "representations": {"surface": {"kind": "surface"}},
+        "evaluators": LINEAR,
+    }
+    compared, alone = parse_spec(content), parse_spec({**content, "answers": "alone"})
+    assert (compared.answers, alone.answers) == ("compared", "alone")
+    read = [name for name, stage in STAGES.items() if "answers" in stage.settings.read_of(compared)]
+    assert read == ["embeddings"]

@@ -79,15 +79,13 @@ def _falls_on(data: BenchmarkData, representation: str, test_set: TestSet | None
 
 
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Iterator[FallTerm]:
-    rows = test_set.kept.get(representation)
-    if rows is None:
-        rows = np.ones(len(test_set.labels), dtype=bool)
+    chosen = representation in test_set.kept
+    rows = test_set.kept[representation] if chosen else np.ones(len(test_set.labels), dtype=bool)
     where: dict[str, Any] = {"representation": representation, "evaluator": evaluator, "test_set": test_set.name}
     path = list(dict.fromkeys(("full", "random", data.control(representation), "filtered")))
     trained = {name: trained_right(data, evaluator, name, representation, test_set) for name in path}
     kept = {name: [right[rows] for right in each] for name, each in trained.items()}
     groups = None if test_set.groups is None else test_set.groups[rows]
-    chosen = representation in test_set.kept
     confidence = 1 - (1 - CONFIDENCE) / (len(path) - (not chosen))  # of as many changes as there are
     yield FallTerm(**where, change="start", after="full", accuracy=_mean(trained["full"]))
     if chosen:

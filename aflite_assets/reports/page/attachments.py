@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from aflite_assets.analysis.analysis import EVIDENCE_FOLDER, TABLES_FOLDER, Analysis
 from aflite_assets.analysis.inputs.cues import ClassBlocks
@@ -44,28 +45,46 @@ _PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
 }
 """The papers' tables beside attached ones; the others stand in the sections of their studies."""
 
-_PICTURES: Mapping[str, tuple[str, str]] = {
-    "filtering_curves": ("Curves of filtering", "Rows left, bias, cut-off and classes by iteration."),
-    "scores": ("Predictability by iteration", "How often rows were predicted at the start of an iteration."),
-    "predictability": ("Last predictability", "Kept and removed rows by their last known predictability."),
-    "lengths": ("Lengths of texts", "Kept, removed and random rows by their number of words."),
-}
-"""The pictures of filtering that are attached: a title, and what each shows."""
 
-_CAPTIONS: Mapping[str, str] = {
-    "filtering_curves": "Dashed at the bias: the share of the largest class of the pool rows then left. The band "
-    "around it is two standard deviations of guessing right with that share on so many rows; a bias inside it cannot "
-    "be told from such guessing. It is no interval of the bias itself. Dashed at the cut-off: the threshold. The last "
-    "scoring pass removes nothing and has no cut-off. Of many classes the six that moved most are drawn.",
-    "scores": "Each bar is a share of the train rows then left, so that the shapes compare. At most eight iterations "
-    "are shown, evenly chosen; the last one is what was kept. A row not held out in an iteration has its last score; "
-    "one never held out is left out. Rows at or over the threshold may stay: a slice holds only so many. All "
-    "iterations are in tables/predictability_by_iteration.parquet.",
-    "predictability": "Train rows. Rows that were never held out are left out.",
-    "lengths": "Share of train rows by the number of words of each text. The random line is the mean of ten sets with "
-    "as many rows as were kept, the band around it from their least to their most. Kept rows outside of the band are "
-    "shorter or longer than fewer rows explain. The last place has all longer texts.",
+class _About(NamedTuple):
+    """The title of a picture, what it shows in a line, and how it is read."""
+
+    title: str
+    about: str
+    caption: str
+
+
+_PICTURES: Mapping[str, _About] = {
+    "filtering_curves": _About(
+        "Curves of filtering",
+        "Rows left, bias, cut-off and classes by iteration.",
+        "Dashed at the bias: the share of the largest class of the pool rows then left. The band around it is two "
+        "standard deviations of guessing right with that share on so many rows; a bias inside it cannot be told from "
+        "such guessing. It is no interval of the bias itself. Dashed at the cut-off: the threshold. The last scoring "
+        "pass removes nothing and has no cut-off. Of many classes the six that moved most are drawn.",
+    ),
+    "scores": _About(
+        "Predictability by iteration",
+        "How often rows were predicted at the start of an iteration.",
+        "Each bar is a share of the train rows then left, so that the shapes compare. At most eight iterations are "
+        "shown, evenly chosen; the last one is what was kept. A row not held out in an iteration has its last score; "
+        "one never held out is left out. Rows at or over the threshold may stay: a slice holds only so many. All "
+        "iterations are in tables/predictability_by_iteration.parquet.",
+    ),
+    "predictability": _About(
+        "Last predictability",
+        "Kept and removed rows by their last known predictability.",
+        "Train rows. Rows that were never held out are left out.",
+    ),
+    "lengths": _About(
+        "Lengths of texts",
+        "Kept, removed and random rows by their number of words.",
+        "Share of train rows by the number of words of each text. The random line is the mean of ten sets with as many "
+        "rows as were kept, the band around it from their least to their most. Kept rows outside of the band are "
+        "shorter or longer than fewer rows explain. The last place has all longer texts.",
+    ),
 }
+"""The pictures of filtering that are attached, by the beginning of their names."""
 
 _SIMILARITY = (
     "Cosine similarity of pairs of train rows of one class, in the features that filtering saw, as in Figure 1 of the "
@@ -151,10 +170,12 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
     """Yield iterations, statistics of kept and removed rows, and the pictures of either."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
-    for kind, about in _PICTURES.items():
+    for kind, one in _PICTURES.items():
         for name, picture in pictures.items():
-            if name.partition(".")[0] == kind:
-                yield Attachment(_FILTERING, *_named(name, about), _file(name), _CAPTIONS[kind], picture=picture)
+            begins, _, representation = name.partition(".")
+            if begins == kind:
+                title = f"{one.title} ({representation})" if representation else one.title
+                yield Attachment(_FILTERING, title, one.about, _file(name), one.caption, picture=picture)
     for number, evidence in enumerate(inputs.evidence):
         table = listings.evidence_table(evidence, inputs.source)
         file = f"{EVIDENCE_FOLDER}/{number:02d}.parquet"
@@ -185,12 +206,6 @@ def _of_papers(analysis: Analysis, *kinds: Kind) -> Iterator[Attachment]:
 def _table(group: str, table: Table, about: str) -> Attachment:
     file = f"{TABLES_FOLDER}/{table.source}.parquet" if table.source else ""
     return Attachment(group, table.title, about, file, " ".join((table.caption, *table.notes)).strip(), table)
-
-
-def _named(name: str, about: tuple[str, str]) -> tuple[str, str]:
-    """The title of a picture, with its representation, and the line about it."""
-    of = name.partition(".")[2]
-    return (f"{about[0]} ({of})" if of else about[0]), about[1]
 
 
 def _similarity(

@@ -36,12 +36,8 @@ def _accuracy_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _place(facts: DatasetFacts, one: Accuracy | Difference) -> tuple[int, int]:
-    place = 2 if isinstance(one, Difference) else ("full", "filtered", "", "own").index(one.tested_on)
+    place = 2 if isinstance(one, Difference) else ("full", "filtered", "", "own", "all").index(one.tested_on)
     return list(facts.test_set).index(one.test_set), place
-
-
-def _set_place(facts: DatasetFacts, one: Accuracy) -> tuple[int, int]:
-    return list(facts.test_set).index(one.test_set), 0
 
 
 def _is_drop(facts: DatasetFacts, one: Difference) -> bool:
@@ -72,7 +68,7 @@ ACCURACY = TableSpec(
         Cells(ACCURACIES, "train rows", cells.sizes),
         Cells(ACCURACIES, _accuracy_column, _before_and_after_cell, _before_and_after, order=_place),
         Cells(DIFFERENCES, _DROP_COLUMN, cells.points, _is_drop, order=_place),
-        Cells(ACCURACIES, _challenge_column, cells.score, _on_whole_challenge_set, order=_set_place),
+        Cells(ACCURACIES, _challenge_column, cells.score, _on_whole_challenge_set, order=_place),
     ),
     where=cells.is_of_filtering,
     caption="Challenge sets stand after the test sets. Wilson's interval is for the number of test rows n, or, of rows "

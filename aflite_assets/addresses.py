@@ -28,7 +28,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9_.-]*))(?::[0-9]*)?",
 
 
 def base_address(variable: str) -> str | None:
-    """The address that an environment variable holds, without a slash at its end; None where it is not set.
+    """Return the address that an environment variable holds, without a slash at its end; None where it is not set.
 
     Raises:
         InvalidInputError: it is no http or https address, or it holds a password, a query or a fragment.
@@ -38,7 +38,7 @@ def base_address(variable: str) -> str | None:
 
 
 def plain_address(value: str, *, named: str) -> str:
-    """An http or https address without a slash at its end; `named` is what a message calls it.
+    """Return an http or https address without a slash at its end; `named` is what a message calls it.
 
     Raises:
         InvalidInputError: it is none, or it holds a password, a query or a fragment.
@@ -70,7 +70,7 @@ def check_addresses() -> None:
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, in lower case and without port or brackets; empty if the header holds no name.
+    """Return the name in a Host header, in lower case and without port or brackets; empty if the header holds no name.
 
     Ports are left out because they differ behind a tunnel.
     """
@@ -79,18 +79,18 @@ def host_name(header: str) -> str:
 
 
 def dagster_run_page(run_id: str) -> str | None:
-    """The page of a run in Dagster, or None where its webserver's address is not known."""
+    """Return the page of a run in Dagster, or None where its webserver's address is not known."""
     base = base_address(DAGSTER)
     return f"{base}/runs/{run_id}" if base else None
 
 
 def dagster_page(*path: str) -> str:
-    """A page of Dagster's webserver, at its usual address on this machine where no other one is set."""
+    """Return a page of Dagster's webserver, at its usual address on this machine where no other one is set."""
     return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
 
 
 def results_page(path: Path, root: Path) -> str | None:
-    """The address at which `aflite serve` serves `path`; None where it is not known or `path` not below `root`."""
+    """Return the address at which `aflite serve` serves `path`; None if unknown or `path` is not below `root`."""
     base = base_address(RESULTS)
     if base is None or not path.is_relative_to(root):
         return None

@@ -58,6 +58,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of numpy's text, without its advice to unpickle or to trust the file."""
+    """Return the first line of numpy's text, without its advice to unpickle or to trust the file."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "it is no array of plain values" if "pickle" in line.lower() else line[:200]

@@ -129,7 +129,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory",
 
 
 def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
-    """The error as another process gets it: of its own type where that is ours, or a plain one about a file.
+    """Return the error as another process gets it: of its own type where that is ours, or a plain one about a file.
 
     Unpickling others would load their libraries, so they become a RuntimeError with their type and text. Want of memory
     becomes a MemoryRanOutError, which says during `what`, or where, and the `remedy`.

@@ -20,17 +20,18 @@ _TELEMETRY_OFF = {
 
 
 def aflite_home() -> Path:
-    """The folder named by `AFLITE_HOME`, by default `.aflite` in the working directory; absolute."""
+    """Return the folder named by `AFLITE_HOME`, by default `.aflite` in the working directory; absolute."""
     return Path(os.environ.get("AFLITE_HOME") or ".aflite").expanduser().absolute()
 
 
 def cache_folder(name: str) -> Path:
-    """The folder below `AFLITE_HOME` in which a library keeps what it can make again."""
+    """Return the folder below `AFLITE_HOME` in which a library keeps what it can make again."""
     return aflite_home() / "cache" / name
 
 
 def kernels_folder(parent: Path) -> Path:
-    """A folder below `parent` for the engine's compiled code, another one for every state of the engine's sources.
+    """Return a folder below `parent` for the engine's compiled code, another one for every state of the engine's
+    sources.
 
     By itself numba renews the code of a file when that file changes, but not when one that it imports does.
     """

@@ -26,7 +26,7 @@ class ProcessMark:
     started: int | None
 
     def as_json(self) -> dict[str, str | int | None]:
-        """The fields as JSON holds them; `ProcessMark(**fields)` is the way back."""
+        """Return the fields as JSON holds them; `ProcessMark(**fields)` is the way back."""
         return asdict(self)
 
     def is_here(self) -> bool:
@@ -44,12 +44,12 @@ class ProcessMark:
 
 
 def mark_of(pid: int) -> ProcessMark:
-    """The mark of a process that runs here."""
+    """Return the mark of a process that runs here."""
     return ProcessMark(socket.gethostname(), _boot(), pid, _started(pid))
 
 
 def this_process() -> ProcessMark:
-    """The mark of the process that asks."""
+    """Return the mark of the process that asks."""
     return mark_of(os.getpid())
 
 

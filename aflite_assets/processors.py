@@ -74,7 +74,7 @@ def _quota(root: Path, memberships: Path) -> float | None:
 
 
 def _groups(root: Path, memberships: Path) -> list[Path]:
-    """The folder of this process's group and those above it; within a container the root is its group's."""
+    """Return the folder of this process's group and those above it; within a container the root is its group's."""
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
     except OSError:

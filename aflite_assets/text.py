@@ -19,7 +19,7 @@ _BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u20
 
 
 def printable(text: str) -> str:
-    """The text with what cannot or must not be shown replaced by visible signs.
+    """Return the text with what cannot or must not be shown replaced by visible signs.
 
     C0 controls but tab and line feed become their pictures (NUL: "␀"); carriage returns line feeds; other
     controls, direction overrides, lone surrogates and non-characters become U+FFFD.
@@ -40,33 +40,33 @@ def _visible(character: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text safe to show, every run of white space one space."""
+    """Return the text safe to show, every run of white space one space."""
     return " ".join(printable(text).split())
 
 
 def short(text: str, length: int = 60) -> str:
-    """The text as one line of at most `length` characters; 60 are what a heading of a report has room for."""
+    """Return the text as one line of at most `length` characters; 60 are what a heading of a report has room for."""
     return truncate(one_line(text), length)
 
 
 def percent(share: float) -> str:
-    """A share in [0, 1] in per cent with one decimal and no sign: 0.8125 is "81.2"."""
+    """Return a share in [0, 1] in per cent with one decimal and no sign: 0.8125 is "81.2"."""
     return f"{100 * share:.1f}"
 
 
 def signed_points(points: float, *, decimals: int = 1) -> str:
-    """A difference in points with so many decimals and a true minus sign; what rounds to zero has no sign."""
+    """Return a difference in points with so many decimals and a true minus sign; what rounds to zero has no sign."""
     rounded = round(points, decimals)
     return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
 
 def count(number: int) -> str:
-    """A count with thousands separators."""
+    """Return a count with thousands separators."""
     return f"{number:,}"
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """The names with commas and a last "and"; beyond `most` a count of the rest."""
+    """Return the names with commas and a last "and"; beyond `most` a count of the rest."""
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -17,22 +17,22 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str = "row") -> str:
-    """A count with its noun, which takes a plain s in the plural."""
+    """Return a count with its noun, which takes a plain s in the plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def truncate(text: str, length: int) -> str:
-    """The text, or so many characters of it with an ellipsis as the last."""
+    """Return the text, or so many characters of it with an ellipsis as the last."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def quoted(text: str, length: int) -> str:
-    """The beginning of a text in quotes, with what does not print written as escapes."""
+    """Return the beginning of a text in quotes, with what does not print written as escapes."""
     return repr(truncate(text, length))
 
 
 def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
-    """The first `most` values with commas, texts quoted and at most `length` characters long; then "and 3 more"."""
+    """Return the first `most` values with commas, texts quoted, at most `length` characters each; then "and 3 more"."""
     entries = [quoted(value, length) if isinstance(value, str) else str(value) for value in values]
     more = f" and {len(entries) - most} more" if len(entries) > most else ""
     return ", ".join(entries[:most]) + more

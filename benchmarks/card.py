@@ -102,7 +102,7 @@ class Bench:
 
 
 def doctor(bench: Bench) -> dict[str, Any]:
-    """Packages, processors and cards."""
+    """Return packages, processors and cards."""
     names = ("torch", "transformers", "timm", "numpy", "scikit-learn", "numba", "pyarrow")
     found: dict[str, Any] = {
         "python": platform.python_version(),

@@ -128,7 +128,7 @@ def _run(name: str, threshold: float, seed: int) -> Outcome:
 
 
 def _drawn(name: str, threshold: float, seed: int) -> DatasetSpec:
-    """The bundled dataset with data and filter of this seed."""
+    """Return the bundled dataset with data and filter of this seed."""
     content = yaml.safe_load((BUNDLED / f"{name}.yaml").read_text(encoding="utf-8"))
     content["source"]["seed"] = content["seed"] = seed
     content["seeds"] = [0]

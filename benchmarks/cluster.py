@@ -143,7 +143,7 @@ class LocalFilter:
         self._process.join(30)
 
     def turn(self) -> Turn:
-        """The next iteration."""
+        """Return the next iteration."""
         self._connection.send("go")
         turn: Turn = self._connection.recv()
         return turn

@@ -125,7 +125,7 @@ def reads_of_features(filtering: Filter, machine: Machine) -> float:
 
 
 def filter_seconds(filtering: Filter, machine: Machine, costs: Costs, nodes: int) -> float:
-    """A whole run; `nodes` 0: by one machine alone, with the same cores, without a cluster."""
+    """Return a whole run; `nodes` 0: by one machine alone, with the same cores, without a cluster."""
     workers = max(1, nodes)
     share = -(-filtering.partitions // workers)
     seconds = machine.start_up if nodes else 0.0
@@ -184,7 +184,7 @@ def extraction_bytes(extraction: Extraction) -> ExtractionBytes:
 
 
 def extraction_seconds(extraction: Extraction, machine: Machine, nodes: int) -> float:
-    """A whole extraction; `nodes` 0: by one machine with one GPU, which writes its file as it goes."""
+    """Return a whole extraction; `nodes` 0: by one machine with one GPU, which writes its file as it goes."""
     moved = extraction_bytes(extraction)
     seconds = extraction.rows / extraction.rate / max(1, nodes) + (moved.raw + moved.encoder) / machine.link
     if not nodes:
@@ -196,7 +196,7 @@ def extraction_seconds(extraction: Extraction, machine: Machine, nodes: int) -> 
 
 
 def pays_from(alone: Callable[[int], float], spread: Callable[[int], float], *, times: float = 1.0) -> int | None:
-    """The fewest rows, of 10^4 to 10^9 in steps of a tenth of a decade, from which spreading is `times` as fast."""
+    """Return the fewest rows, of 10^4 to 10^9 in steps of a tenth of a decade, for spreading to be `times` as fast."""
     sizes = [round(10 ** (4 + step / 10)) for step in range(51)]
     return next((rows for rows in sizes if alone(rows) >= times * spread(rows)), None)
 

@@ -200,7 +200,7 @@ def _running(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
 
 
 def measure(name: str, cells: Sequence[Cell], repetitions: int) -> dict[Cell, list[Pass]]:
-    """The passes of all cells, taken by turns."""
+    """Return the passes of all cells, taken by turns."""
     passes: dict[Cell, list[Pass]] = {cell: [] for cell in cells}
     with ExitStack() as processes:
         busy = [subprocess.Popen([sys.executable, "-c", _BUSY_LOOP]) for _ in range(max(cell.busy for cell in cells))]

@@ -131,7 +131,7 @@ def _longer(text: str, other: str, rng: np.random.Generator) -> str:
 
 
 def plant_position(rng: np.random.Generator, strength: float, count: int = 3_000) -> Drawn:
-    """A part of one class stands together in the file, with few other rows between."""
+    """Return a part of one class stands together in the file, with few other rows between."""
     labels = draw_labels(rng, count)
     has = draw_carriers(rng, labels, strength)
     others = rng.permutation(np.flatnonzero(~has))
@@ -167,7 +167,7 @@ def image_column(contents: Sequence[bytes]) -> pa.ChunkedArray:
 
 
 def plant_patch(rng: np.random.Generator, strength: float, count: int = 800) -> Drawn:
-    """A white square of 6 x 6 pixels in the lower right corner."""
+    """Return a white square of 6 x 6 pixels in the lower right corner."""
     labels = draw_labels(rng, count)
     has = draw_carriers(rng, labels, strength)
     contents = []
@@ -229,7 +229,7 @@ def null_heavy(rng: np.random.Generator, count: int = 2_000) -> Drawn:
 
 
 def null_groups(rng: np.random.Generator, count: int = 400) -> Drawn:
-    """Authors with one class and one typography each; those of one class write three times as much."""
+    """Return authors with one class and one typography each; those of one class write three times as much."""
     of_author = draw_labels(rng, count)
     sizes = 1 + rng.poisson(np.where(of_author == 1, 9.0, 3.0) * rng.gamma(2, 0.5, count))
     author = np.repeat(np.arange(count), sizes)
@@ -296,7 +296,7 @@ def null_uneven(rng: np.random.Generator, count: int = 3_000) -> Drawn:
 
 
 def null_wrong_labels(rng: np.random.Generator, count: int = 3_000) -> Drawn:
-    """True words, and wrong labels on 30 % of the texts of one site and 5 % of those of the other."""
+    """Draw true words, and wrong labels on 30 % of the texts of one site and 5 % of those of the other."""
     true, site = draw_labels(rng, count), rng.random(count) < 0.3
     wrong = rng.random(count) < np.where(site, 0.3, 0.05)
     texts = _with_true_words(draw_texts(rng, count), true, np.full(count, 0.9), rng)

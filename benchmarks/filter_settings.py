@@ -116,7 +116,7 @@ def table(title: str, variants: Mapping[str, Mapping[str, Any]]) -> Iterator[str
 
 
 def _other(seed: int, settings: Mapping[str, Any], data: Mapping[str, Any]) -> np.ndarray:
-    """The rows that another seed of the filter keeps of the same data."""
+    """Return the rows that another seed of the filter keeps of the same data."""
     own = {key: value for key, value in data.items() if key != "grouped"}
     drawn, made = planted(seed, **own), FilterSettings(**{**BASE, **settings})
     groups = drawn.groups if data.get("grouped") else None

@@ -51,7 +51,7 @@ class Problem:
         return FilterSettings(target_size=rows - 1, train_size=self.train_size, slice_size=1, n_partitions=PARTITIONS)
 
     def subsets(self, pool: np.ndarray, iteration: int) -> list[np.ndarray]:
-        """The training rows of an iteration's partitions."""
+        """Return the training rows of an iteration's partitions."""
         return draw_partitions(
             pool, None, train_size=self.train_size, n_partitions=PARTITIONS, seed=SEED, iteration=iteration
         )
@@ -68,7 +68,7 @@ class Ours:
 
 
 def example(share: float) -> Problem:
-    """The SNLI features that AFLITE_EXAMPLE_DATA holds."""
+    """Return the SNLI features that AFLITE_EXAMPLE_DATA holds."""
     folder = Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "features"
     features = np.load(folder / "snli_minilm_features.npy")
     labels = np.load(folder / "snli_minilm_labels.npy").astype(np.int64)

@@ -52,7 +52,7 @@ class Made:
 
 
 def made(spec: DatasetSpec, share: float) -> Made:
-    """The dataset with a share of its train labels changed."""
+    """Return the dataset with a share of its train labels changed."""
     assert isinstance(spec.source, TemplateNliSource)
     splits = template_nli(spec.source)
     tests = {"test": _examples(splits["test"])}

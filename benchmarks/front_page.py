@@ -122,7 +122,7 @@ def read_measured(folder: Path = MEASURED) -> dict[str, Measured]:
 
 
 def block(name: str, measured: Mapping[str, Measured]) -> str:
-    """The Markdown of a block, such as `marked_digits.accuracy`.
+    """Return the Markdown of a block, such as `marked_digits.accuracy`.
 
     Raises:
         KeyError: no such block, or its dataset was not measured.
@@ -133,17 +133,17 @@ def block(name: str, measured: Mapping[str, Measured]) -> str:
 
 
 def with_blocks(text: str, measured: Mapping[str, Measured]) -> str:
-    """A document with every block written anew."""
+    """Return a document with every block written anew."""
     return _BLOCK.sub(lambda found: found[1] + block(found[2], measured) + found[3], text)
 
 
 def documents() -> list[Path]:
-    """The files that may have blocks."""
+    """Return the files that may have blocks."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def _front(one: Measured) -> list[str]:
-    """The verdict, the accuracies of three train sets, and how long it took."""
+    """Return the verdict, the accuracies of three train sets, and how long it took."""
     return [
         *_verdict(one), "",
         f"Accuracy of {_main(one)} (%, mean and deviation of {_seeds(one)} seeds):", "",

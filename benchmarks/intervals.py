@@ -137,7 +137,7 @@ def _drawn(
 
 
 def _answers(chances: np.ndarray, seeds: int, training: Training, rng: np.random.Generator) -> np.ndarray:
-    """Simulations x trainings x groups: 1 where the group's rows are answered right."""
+    """Return simulations x trainings x groups: 1 where the group's rows are answered right."""
     count, _, groups = chances.shape
     easier = ROW_EFFECT * rng.choice([-1, 1], (count, 1, groups))
     if training.fixed:

@@ -15,7 +15,7 @@ from benchmarks.filtering import example
 
 
 def measured(features: np.ndarray, labels: np.ndarray, train_size: int, n_partitions: int, changed: float) -> list[str]:
-    """A line of the table: share changed, representation bias, share suspected, precision, recall."""
+    """Return a line of the table: share changed, representation bias, share suspected, precision, recall."""
     rng, rows, classes = np.random.default_rng(0), len(labels), int(labels.max()) + 1
     wrong = rng.random(rows) < changed
     given = np.where(wrong, (labels + rng.integers(1, classes, rows)) % classes, labels)

@@ -52,7 +52,7 @@ def make_pictures(store: ResultStore, *, folder: Path) -> None:
 
 
 def take_report(browser: "Browser", report: Path, picture: Path) -> None:
-    """The first screen of a report's page."""
+    """Take the first screen of a report's page."""
     page = _page(browser, REPORT_SIZE)
     page.goto(report.as_uri())
     page.wait_for_load_state("load")
@@ -61,7 +61,7 @@ def take_report(browser: "Browser", report: Path, picture: Path) -> None:
 
 
 def take_lineage(browser: "Browser", server: DagsterServer, picture: Path) -> None:
-    """The stages from the raw dataset to the report, from top to bottom, with all groups open."""
+    """Take the stages from the raw dataset to the report, from top to bottom, with all groups open."""
     page = _page(browser, LINEAGE_SIZE)
     page.goto(server.url)
     page.evaluate("localStorage.setItem('asset-graph-direction', JSON.stringify('vertical'))")
@@ -78,7 +78,7 @@ def take_lineage(browser: "Browser", server: DagsterServer, picture: Path) -> No
 
 
 def _around(boxes: Sequence["FloatRect"]) -> "FloatRect":
-    """The smallest rectangle that has all of these, and a margin."""
+    """Return the smallest rectangle that has all of these, and a margin."""
     left, top = (min(box[side] for box in boxes) - MARGIN for side in ("x", "y"))
     right = max(box["x"] + box["width"] for box in boxes) + MARGIN
     bottom = max(box["y"] + box["height"] for box in boxes) + MARGIN

@@ -71,7 +71,7 @@ def _is(table: pa.Table, column: str, value: str) -> np.ndarray:
 
 
 def digit_rows(seed: int) -> PlantedRows:
-    """The 1,258 train images of marked_digits as pixels in [0, 1]; no label is wrong, but some marks are."""
+    """Return the 1,258 train images of marked_digits as pixels in [0, 1]; no label is wrong, but some marks are."""
     given = _source("marked_digits", seed)
     train = digits(DigitsSource(**given))["train"]
     tests = [

@@ -76,7 +76,9 @@ def show(name: str, scored: Sequence[Mapping[str, float]], kept: Sequence[Mappin
 
 
 def interval(values: Sequence[float], scale: int) -> str:
-    """The mean and half the width of its 95 % interval over draws (normal), as text; blank where nothing is known."""
+    """Return the mean and half the width of its 95 % interval over draws (normal), as text; blank where nothing is
+    known.
+    """
     known = np.array(values, dtype=float) * scale
     if np.isnan(known).any():
         return ""
@@ -85,7 +87,7 @@ def interval(values: Sequence[float], scale: int) -> str:
 
 
 def filtered(data: PlantedRows, changes: Mapping[str, Any], seed: int) -> FilterResult:
-    """The filter's run on the rows with some settings changed."""
+    """Return the filter's run on the rows with some settings changed."""
     rows = len(data.labels)
     sizes = {"target_size": 0.4, "train_size": 0.15, "slice_size": 0.05}
     counts: dict[str, Any] = {name: round(share * rows) for name, share in sizes.items()}

@@ -89,7 +89,7 @@ class Work:
 
 
 def example_rows(data: Path | None, rows: int) -> Examples:
-    """The first rows of the SNLI files below `data`, or as many of template_nli."""
+    """Return the first rows of the SNLI files below `data`, or as many of template_nli."""
     if data is None:
         source = TemplateNliSource(format="template_nli", splits={"train": rows}, planted_share=0.6)
         drawn = template_nli(source)["train"]
@@ -105,7 +105,7 @@ def example_rows(data: Path | None, rows: int) -> Examples:
 
 
 def new_work(examples: Examples, device: DeviceSettings, *, checkpoint: str | None, size: str, **settings: int) -> Work:
-    """A checkpoint, or a BERT of this size with random weights; `settings`: epochs, batch_size, max_length."""
+    """Return a checkpoint, or a BERT of this size with random weights; `settings`: epochs, batch_size, max_length."""
     spec: TextModelSpec | SmallTransformerSpec
     if checkpoint is None:
         width = SIZES[size] | settings
@@ -120,7 +120,7 @@ def new_work(examples: Examples, device: DeviceSettings, *, checkpoint: str | No
 
 
 def train_plain(work: Work) -> float:
-    """The loop that a training script has; returns the mean loss per row of the last epoch, as presented."""
+    """Train by the loop that a training script has; returns the mean loss per row of the last epoch, as presented."""
     model, settings, device = work.classifier.model, work.classifier.settings, work.device
     columns, labels = _columns(work), torch.from_numpy(work.examples.labels.copy())
     steps = training_steps(settings, len(labels))
@@ -167,7 +167,7 @@ def extract_plain(work: Work) -> np.ndarray:
 
 
 def extract_ours(work: Work) -> np.ndarray:
-    """The stage's loop, with its files."""
+    """Return the stage's loop, with its files."""
     with tempfile.TemporaryDirectory() as scratch:
         encoder = NeuralEncoder(work.classifier, work.device)
         return np.array(encode_all("benchmark", encoder, work.examples, Path(scratch), no_progress)[0])

@@ -55,7 +55,9 @@ class Line:
         return [theirs.seconds / ours.seconds for ours, theirs in zip(self.turns, peer.turns, strict=True)]
 
     def after_set_up(self, peer: "Line", *, cpu: bool = False) -> float:
-        """The same for the rows after the first batch, of medians; of CPU time if asked for; NaN of too few rows."""
+        """Return the same for the rows after the first batch, of medians; of CPU time if asked for; NaN of too few
+        rows.
+        """
         ours, theirs = self._rest(cpu), peer._rest(cpu)
         return theirs / ours if min(ours, theirs) > 0 else math.nan
 

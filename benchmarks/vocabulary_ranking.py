@@ -45,7 +45,7 @@ def pairs() -> pa.Table:
 
 
 def with_rare_words(found: DistinctWords) -> RowWords:
-    """The words of the rows; one that a single row of a copy has is another word in each copy."""
+    """Return the words of the rows; one that a single row of a copy has is another word in each copy."""
     words, copy = int(found.numbers.max()) + 1, (len(found.offsets) - 1) // COPIES
     numbers = found.numbers.astype(np.int64)
     for number in range(COPIES):
@@ -65,7 +65,7 @@ def ranked(words: RowWords, pool: np.ndarray, allowed: int) -> LowestUnits:
 
 
 def seconds_of(words: RowWords, rows: int, allowed: int, *, times: int = 5) -> float:
-    """The best of some times: what else the machine does only adds to it."""
+    """Return the best of some times: what else the machine does only adds to it."""
     taken = []
     for _ in range(times):
         started = time.process_time()
@@ -75,7 +75,7 @@ def seconds_of(words: RowWords, rows: int, allowed: int, *, times: int = 5) -> f
 
 
 def splitting() -> DistinctWords:
-    """The words of the pairs; prints what splitting them takes."""
+    """Return the words of the pairs; prints what splitting them takes."""
     texts = pairs()
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     found = distinct_words(texts.columns)

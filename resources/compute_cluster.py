@@ -13,7 +13,8 @@ CLUSTER = "AFLITE_CLUSTER"
 
 
 class ComputeCluster(dg.ConfigurableResource):
-    """This machine alone, or the nodes of a Ray cluster for extraction, filtering and the grid of evaluators.
+    """Compute on this machine alone, or the nodes of a Ray cluster for extraction, filtering and the grid of
+    evaluators.
 
     The variable `AFLITE_CLUSTER` holds a cluster's address where none is given here.
     """
@@ -33,7 +34,7 @@ class ComputeCluster(dg.ConfigurableResource):
     )
 
     def settings(self) -> ClusterSettings:
-        """The same as a plain record."""
+        """Return the same as a plain record."""
         named = os.environ.get(CLUSTER) or None
         if self.kind == "local" or (self.kind == "from_environment" and not (self.address or named)):
             return ClusterSettings("local", self.address)

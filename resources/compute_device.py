@@ -27,7 +27,7 @@ class ComputeDevice(dg.ConfigurableResource):
     precision: Literal["float32", "bfloat16"] = "float32"
 
     def settings(self, lease: DeviceLease = DeviceLease()) -> DeviceSettings:  # noqa: B008 - frozen
-        """The same as a plain record, with the names of the devices that are leased."""
+        """Return the same as a plain record, with the names of the devices that are leased."""
         return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
 
     def cards(self) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ class ComputeDevice(dg.ConfigurableResource):
     def lease(
         self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
     ) -> Iterator[DeviceLease]:
-        """A GPU of this machine for the block (`lease_devices`); on the CPU or without a GPU, an empty lease."""
+        """Yield a GPU of this machine for the block (`lease_devices`); on the CPU or without a GPU, an empty lease."""
         devices = self.cards()
         listed = listed_devices() if any(name.isdigit() for name in devices) else ()
         with lease_devices(

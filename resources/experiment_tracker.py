@@ -36,7 +36,7 @@ class ExperimentTracker(dg.ConfigurableResource):
         self._first_run_id = (context.run.root_run_id or context.run.run_id) if context.run else None
 
     def open(self) -> Tracker:
-        """The tracker itself, which knows no Dagster."""
+        """Return the tracker itself, which knows no Dagster."""
         if not self.enabled:
             return NullTracker()
         uri = self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or None

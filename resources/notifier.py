@@ -22,6 +22,6 @@ class NotifierResource(dg.ConfigurableResource):
     home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
 
     def open(self) -> Notifier:
-        """The notifier itself, which knows no Dagster."""
+        """Return the notifier itself, which knows no Dagster."""
         home = Path(self.home).absolute() if self.home else aflite_home()
         return Notifier(home / "alerts", webhook_of_environment(self.webhook_variable))

@@ -24,6 +24,6 @@ class ResultStoreResource(dg.ConfigurableResource):
     )
 
     def open(self) -> ResultStore:
-        """The store itself, which knows no Dagster."""
+        """Return the store itself, which knows no Dagster."""
         home = Path(self.home).absolute() if self.home else None
         return open_store(home, address=self.address, endpoint_url=self.endpoint_url)

@@ -90,12 +90,12 @@ def score_permuted(
 def _permuted_pass(
     features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
 ) -> tuple[np.ndarray, Scores]:
-    """The permuted labels, and what one pass with them scores."""
+    """Return the permuted labels, and what one pass with them scores."""
     return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
-    """The settings of a pass over this share of the pool."""
+    """Return the settings of a pass over this share of the pool."""
     return replace(
         settings,
         n_partitions=min(settings.n_partitions, MOST_PARTITIONS),

@@ -121,7 +121,7 @@ class _Run:
         return None if self.inputs.groups is None else self.inputs.groups[rows]
 
     def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
-        """The rows in the units in which they are removed."""
+        """Return the rows in the units in which they are removed."""
         if self.settings.remove == "groups":
             together = self.groups_of(rows)
         else:
@@ -129,7 +129,7 @@ class _Run:
         return candidates(rows, together, tally, counted=self.inputs.counted[rows], labels=self.inputs.labels[rows])
 
     def vocabulary(self, among: Candidates) -> Vocabulary | None:
-        """The words of the rows that enter an iteration, where they are ranked by these."""
+        """Return the words of the rows that enter an iteration, where they are ranked by these."""
         if self.settings.ranking != "vocabulary" or self.inputs.words is None:
             return None
         return words_of(among, self.inputs.words)
@@ -146,7 +146,7 @@ def _filtered(
     resume: FilterState | None,
     scorers: Scorers | None,
 ) -> FilterResult:
-    """The whole filter on inputs that were checked, from the first iteration or from where `resume` was left."""
+    """Return the whole filter on inputs that were checked, from the first iteration or from where `resume` was left."""
     check_filter_sizes(run.inputs, run.settings)
     _check_probabilities(run.settings, run.keep_probabilities)
     state = _starting_state(run) if resume is None else _resumed(run, resume)
@@ -268,7 +268,7 @@ _OVER_LARGEST_CLASS = 0.05
 
 
 def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, device: str) -> float | None:
-    """The highest bias of passes over permuted labels of the pool; None where nothing depends on it."""
+    """Return the highest bias of passes over permuted labels of the pool; None where nothing depends on it."""
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
     labels = run.inputs.labels[pool.trainable]
@@ -364,7 +364,7 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """The state with what this iteration knows of its rows' words: of rows that stay, as it began."""
+    """Return the state with what this iteration knows of its rows' words: of rows that stay, as it began."""
     rows, share = len(state.predictability), state.vocabulary_share
     own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
     own_words[among.rows] = vocabulary.own_words[among.units]
@@ -377,7 +377,9 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """The label probabilities by which rows were put in order: of a row that is gone, those of its last iteration."""
+    """Return the label probabilities by which rows were put in order: of a row that is gone, those of its last
+    iteration.
+    """
     before, now = state.last_label_probability, tally.label_probability
     return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
 
@@ -436,7 +438,7 @@ class _ProgressBar:
     """
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
-        """`records`: iterations made before, in a run that is resumed."""
+        """Take `records`, the iterations made before, in a run that is resumed."""
         self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
         self._bar.update(sum(record.counted_removed for record in records))
 

@@ -56,7 +56,7 @@ def check_inputs(
     copies: object = None,
     words: object = None,
 ) -> Inputs:
-    """The arrays in their checked form; features are read in blocks and not copied."""
+    """Return the arrays in their checked form; features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
     label_array = _whole_numbers("labels", labels, rows)
@@ -135,7 +135,7 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.ndarray]:
-    """The given training sets as ascending int64 row numbers."""
+    """Return the given training sets as ascending int64 row numbers."""
     if isinstance(partitions, np.ndarray) and partitions.ndim == 1:
         raise InvalidInputError(
             "partitions is a single 1-d array; give a list with one array of training row numbers per partition."
@@ -245,7 +245,7 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """The rows that the target size counts: all that may be trained on unless some are named."""
+    """Return the rows that the target size counts: all that may be trained on unless some are named."""
     if counted is None:
         return ~score_only
     mask = np.array(counted)

@@ -72,7 +72,7 @@ def optimal_subset(
     most_fits: int = _MOST_FITS,
     most_subsets: int = _MOST_SUBSETS,
 ) -> Optimum:
-    """The rows of least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
+    """Return the rows of least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
 
     Exactly `target_size` rows: no larger subset has less bias (the reason is at the top of this file).
 

@@ -23,7 +23,7 @@ class Purpose(IntEnum):
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:
-    """A fresh generator that depends on these four numbers and on nothing drawn before."""
+    """Return a fresh generator that depends on these four numbers and on nothing drawn before."""
     # The spawn key keeps the numbers apart: SeedSequence pads a plain list with zeros and splits large
     # integers into words, so that different lists can give the same stream.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, iteration, partition)))
@@ -39,7 +39,8 @@ def draw_partitions(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """The training rows of each partition of one iteration, from number `first` on, ascending row numbers (int64).
+    """Return the training rows of each partition of one iteration, from number `first` on, ascending row numbers
+    (int64).
 
     `rows` are the row numbers that may be trained on and `groups`, as long as `rows`, what they belong to.
     Partition j depends on (seed, iteration, j) and the rows alone.
@@ -70,7 +71,8 @@ def draw_unpredicted(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """The `scored_only` rows that each partition leaves unpredicted: they get as many predictions as a train row.
+    """Return the `scored_only` rows that each partition leaves unpredicted: they get as many predictions as a train
+    row.
 
     `subsets`: those of the partitions from number `first` on. A row trained on is not predicted. A partition that
     trains on a share of `rows` leaves each `scored_only` row unpredicted with that probability, so both kinds of rows
@@ -99,7 +101,9 @@ def follows_training(
     rows: np.ndarray,
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
-    """The `scored_only` rows whose group each of `subsets` trains on; `groups` are those of the ascending `rows`."""
+    """Return the `scored_only` rows whose group each of `subsets` trains on; `groups` are those of the ascending
+    `rows`.
+    """
     if scored_groups is None or groups is None:
         return [scored_only[:0] for _ in subsets]
     return [scored_only[np.isin(scored_groups, groups[np.searchsorted(rows, subset)])] for subset in subsets]
@@ -126,14 +130,14 @@ def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarra
 
 
 def _draw_rows(n_rows: int, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """A bool mask over rows: the ones trained on."""
+    """Return a bool mask over rows: the ones trained on."""
     drawn = np.zeros(n_rows, dtype=bool)
     drawn[stream.choice(n_rows, min(train_size, n_rows), replace=False, shuffle=False)] = True
     return drawn
 
 
 def _draw_groups(sizes: np.ndarray, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """A bool mask over groups: the ones trained on."""
+    """Return a bool mask over groups: the ones trained on."""
     order = stream.permutation(len(sizes))
     drawn = np.zeros(len(sizes), dtype=bool)
     drawn[order] = fill_in_order(sizes[order], train_size)

@@ -236,7 +236,7 @@ class FilterState:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "FilterState":
-        """The state that `to_arrays` described.
+        """Return the state that `to_arrays` described.
 
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.

@@ -27,7 +27,7 @@ _THREADS = ThreadpoolController()
 
 
 def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
-    """The fits that `settings.classifier` names; two for "both"."""
+    """Return the fits that `settings.classifier` names; two for "both"."""
     named = {
         "logistic": (fit_logistic,),
         "linear_svm": (fit_linear_svm,),
@@ -97,7 +97,7 @@ def fit_linear_svm(
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    """The products are small: a second thread mostly waits, and on a busy machine for very long."""
+    """Limit BLAS to one thread: products are small, and a second thread mostly waits."""
     return _THREADS.limit(limits=1, user_api="blas")
 
 
@@ -110,7 +110,7 @@ class _Standardization:
 
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
-        """The columns' means and the root mean square of what is left, but a scale of at least 1.
+        """Return the columns' means and the root mean square of what is left, but a scale of at least 1.
 
         Large features put rounding errors over the solvers' tolerance; small ones do no harm.
         """

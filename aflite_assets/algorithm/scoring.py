@@ -85,7 +85,7 @@ def mean_score(scores: np.ndarray) -> float:
 
 
 def scored_mean(scores: np.ndarray) -> float | None:
-    """The same of `score_only` rows; None where none of them has a score."""
+    """Return the same of `score_only` rows; None where none of them has a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
 
 
@@ -102,7 +102,7 @@ def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> li
 
 
 def _unpredicted(inputs: Inputs, subsets: Sequence[np.ndarray], seed: int, *, drawn: bool) -> list[np.ndarray]:
-    """The `score_only` rows that each training set leaves unpredicted."""
+    """Return the `score_only` rows that each training set leaves unpredicted."""
     rows, scored = inputs.trainable_rows, np.flatnonzero(inputs.score_only)
     groups, scored_groups = (None if inputs.groups is None else inputs.groups[those] for those in (rows, scored))
     if not drawn:

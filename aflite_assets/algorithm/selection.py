@@ -108,7 +108,7 @@ def _unit_probability(rows: np.ndarray, units: np.ndarray, tally: Tally) -> np.n
 
 
 def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
-    """A number per row of `rows`, equal for copies of each other; of more than `most` copies each is by itself.
+    """Return a number per row of `rows`, equal for copies of each other; of more than `most` copies each is by itself.
 
     None where no two rows are copies. `copies`: int64 per row of the input.
     """
@@ -120,7 +120,7 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
 
 
 def words_of(among: Candidates, words: RowWords) -> Vocabulary:
-    """The words of a pool in the units in which its rows leave; a unit's words count as one row's."""
+    """Return the words of a pool in the units in which its rows leave; a unit's words count as one row's."""
     return count_vocabulary(words, among.rows, among.units, len(among.sizes))
 
 
@@ -134,7 +134,7 @@ def choose_slice(
     iteration: int,
     vocabulary: Vocabulary | None = None,
 ) -> Slice:
-    """The top units, together at most `allowed` rows, of which the target size counts at most `room`.
+    """Return the top units, together at most `allowed` rows, of which the target size counts at most `room`.
 
     "greedy" orders the units at or over the threshold by score, "gumbel_over_threshold" by log score plus Gumbel noise;
     "gumbel" orders all scored units so, and takes none once no score reaches the threshold. Equal keys are put in an
@@ -204,7 +204,7 @@ class Removal:
 
 
 def remove_highest(scores: np.ndarray, n_rows: int, *, others: np.ndarray, seed: int) -> Removal:
-    """The `n_rows` rows of the highest scores at once, and of `others` those that leave by the same law.
+    """Return the `n_rows` rows of the highest scores at once, and of `others` those that leave by the same law.
 
     Equal scores are drawn at random; `others` at the cut-off go at the rate of the rows there. Scores lie in [0, 1];
     rows without one (NaN) go last.
@@ -253,7 +253,7 @@ class _Going:
 def _in_order(
     among: Candidates, settings: FilterSettings, eligible: np.ndarray, *, keys: np.ndarray, ties: np.ndarray
 ) -> np.ndarray:
-    """The `eligible` units by key, the highest first, and equal keys as `ties` in the settings says."""
+    """Return the `eligible` units by key, the highest first, and equal keys as `ties` in the settings says."""
     before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
     return eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
 
@@ -302,7 +302,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
 
 
 def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, room: int) -> np.ndarray:
-    """The units of a slice that still go where the target lets `room` counted rows go."""
+    """Return the units of a slice that still go where the target lets `room` counted rows go."""
     taken = np.zeros(len(codes), dtype=bool)
     for code, most in enumerate(shared_out(room, np.bincount(codes, among.counted))):
         of_class = whole[codes[whole] == code]

@@ -193,7 +193,7 @@ def _count(name: str, value: object, *, remedy: str) -> int:
 
 
 def _number(value: object) -> float | None:
-    """The value as a finite float, or None where it is no such number."""
+    """Return the value as a finite float, or None where it is no such number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
         return None
     return float(value)

@@ -115,7 +115,7 @@ def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
 def predicted_instead(
     class_counts: np.ndarray, codes: np.ndarray, *, rows: np.ndarray, n_rows: int
 ) -> PredictedInstead:
-    """The other classes that `rows` were predicted as, by input row (of `n_rows`).
+    """Return the other classes that `rows` were predicted as, by input row (of `n_rows`).
 
     `class_counts`: predictions of every class, an entry per one of `rows`; overwritten. `codes`: their own classes.
     """
@@ -169,7 +169,7 @@ class _Counts:
             self._matrix_sums[rows] += predictions.probabilities
 
     def tally(self) -> Tally:
-        """The sums so far."""
+        """Return the sums so far."""
         means, matrix = None, None
         if self._with_probabilities.any():
             means = shares(self._label_sums, self._with_probabilities).astype(np.float32)

@@ -85,7 +85,7 @@ class LowestUnits:
 
 
 def check_row_words(words: object, rows: int) -> RowWords:
-    """The words in their checked form: offsets int64, numbers int32.
+    """Return the words in their checked form: offsets int64, numbers int32.
 
     Raises:
         InvalidInputError: they are no `RowWords`, are not of so many rows, or give a row a word twice.
@@ -205,7 +205,7 @@ def _unseen(words: RowWords) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _row_with_a_word_twice(offsets: np.ndarray, numbers: np.ndarray, seen: np.ndarray) -> int:
-    """The first row that has a word twice, -1 without one."""
+    """Return the first row that has a word twice, -1 without one."""
     for row in range(len(offsets) - 1):
         for at in range(offsets[row], offsets[row + 1]):
             if seen[numbers[at]] == row:
@@ -384,7 +384,7 @@ def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.
 
 @njit(nogil=True, cache=True)
 def _listed(first: int, following: np.ndarray) -> np.ndarray:
-    """The ranks of a linked list, ascending."""
+    """Return the ranks of a linked list, ascending."""
     length, rank = 0, first
     while rank >= 0:
         length += 1

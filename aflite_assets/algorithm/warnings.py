@@ -51,7 +51,7 @@ class ClassMove:
         name: str | None = None,
         advice: str = ": compare with a random subset that has the same class sizes.",
     ) -> str:
-        """The warning about it. `name`: what the class is called; `advice`: how the sentence ends."""
+        """Return the warning about it. `name`: what the class is called; `advice`: how the sentence ends."""
         return (
             f"Class {self.label if name is None else name} made up {self.before:.1%} of the rows and makes up "
             f"{self.after:.1%} of the kept ones{advice}"
@@ -59,7 +59,7 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """The classes that moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
+    """Return the classes that moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
     return tuple(
         ClassMove(int(label), float(old), float(new))
         for label, old, new in zip(classes, before, after, strict=True)

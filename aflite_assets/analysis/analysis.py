@@ -95,12 +95,14 @@ class Analysis:
     scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
-        """The records of a table, in its order, or those of one filtering; none where nothing was computed."""
+        """Return the records of a table, in its order, or those of one filtering; none where nothing was computed."""
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
     def falls(self, representation: str, *, challenge: bool = False) -> tuple[Fall, ...]:
-        """The falls of one filtering on natural or on challenge rows, by evaluator, each with its terms in order."""
+        """Return the falls of one filtering on natural or on challenge rows, by evaluator, each with its terms in
+        order.
+        """
         by_set = groupby(self.of(FALLS, representation), attrgetter("test_set", "evaluator"))
         found = (tuple(terms) for _, terms in by_set)
         return tuple(fall for fall in found if self.facts.test_set[fall[0].test_set].challenge == challenge)

@@ -44,7 +44,7 @@ def dataset_spec(name: str) -> DatasetSpec:
 def stage_options(
     name: str, *, group: str, kinds: set[str], checks: Iterable[tuple[str, str, bool]] = ()
 ) -> dict[str, Any]:
-    """Decorator arguments of a stage's asset; `checks` are (name, description, blocking), beside those of the stage."""
+    """Return decorator arguments of an asset; `checks` are (name, description, blocking), beside those of the stage."""
     stage = STAGES[name]
     own = [
         (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
@@ -75,7 +75,7 @@ def run_asset(
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
 ) -> StoredResult:
-    """The result of the stage that the asset is named after, for the dataset of its partition.
+    """Return the result of the stage that the asset is named after, for the dataset of its partition.
 
     `cells` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
     """
@@ -132,13 +132,13 @@ def materialized(
 
 
 def device_metadata(result: PublishedResult) -> dict[str, Any]:
-    """The GPUs that the result was made on; nothing where none was leased."""
+    """Return the GPUs that the result was made on; nothing where none was leased."""
     devices = result.manifest["provenance"].get("devices")
     return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
-    """The MLflow run that made the result: a link where a server's address is known, else how to open it."""
+    """Return the MLflow run that made the result: a link where a server's address is known, else how to open it."""
     origin = result.manifest["provenance"].get("tracking")
     if origin is None:
         return {"mlflow_run": "not tracked"}
@@ -154,7 +154,7 @@ def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
 
 
 def open_in_mlflow(reference: "RunReference") -> str:
-    """The command and the address that show a run kept in a database; the mode MLflow opens in shows none."""
+    """Return the command and the address that show a run kept in a database; the mode MLflow opens in shows none."""
     # What a reference lacks of an address is in the variable; a file has nothing that it could lack.
     is_file = reference.tracking_uri.startswith("sqlite:////")
     uri = shlex.quote(reference.tracking_uri) if is_file else '"$MLFLOW_TRACKING_URI"'
@@ -162,7 +162,7 @@ def open_in_mlflow(reference: "RunReference") -> str:
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
-    """A check's outcome; `warn` marks those that never stop a run."""
+    """Return a check's outcome; `warn` marks those that never stop a run."""
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
     shown = {key: _lines(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
@@ -229,7 +229,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
 
 
 def first_rows(values: pa.Table, most: int = 100) -> dg.MetadataValue:
-    """The first rows of an Arrow table as a table in the UI, without columns that have no value in them."""
+    """Return the first rows of an Arrow table as a table in the UI, without columns that have no value in them."""
     shown = values.slice(0, most)
     named = [name for name in shown.column_names if shown[name].null_count < shown.num_rows]
     return table(shown.select(named).to_pylist())

@@ -146,7 +146,7 @@ def train_sample(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A random sample of the train rows, as small as is enough to learn the task; all of them where none is asked for.
+    """A random sample of the train rows, as small as is enough to learn the task; all of them by default.
 
     Where the file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
     """

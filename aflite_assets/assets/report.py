@@ -64,7 +64,8 @@ def benchmark_report(
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """The report as a link where AFLITE_RESULTS_URL names the server; else its path, and an address that can be pasted.
+    """Return the report as a link where AFLITE_RESULTS_URL names the server; else its path, and an address that can be
+    pasted.
 
     A link to a file would be dead: browsers open none from a page of a server.
     """
@@ -83,7 +84,7 @@ def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue
 
 
 def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """The report's own figures, served where that is possible and inside the metadata where not."""
+    """Return the report's own figures, served where that is possible and inside the metadata where not."""
     inside = report_pictures(result)
     return {**inside, **linked_figures(result, store, list(inside))}
 
@@ -101,7 +102,7 @@ def report_tables(result: PublishedResult) -> dict[str, Any]:
 
 
 def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.MetadataValue]]:
-    """The table under `name` and its notes under their own."""
+    """Return the table under `name` and its notes under their own."""
     notes = dg.MetadataValue.text(" ".join(layout["notes"]))
     columns = _distinct(layout["columns"])
     rows = table(dict(zip(columns, row, strict=True)) for row in layout["rows"])

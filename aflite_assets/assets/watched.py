@@ -13,7 +13,7 @@ _READERS = ("raw_dataset", "challenge_sets")
 
 
 def watched_parents(stage: Stage) -> tuple[str, ...]:
-    """The external assets that a stage reads: those of the first stages; the others follow from these."""
+    """Return the external assets that a stage reads: those of the first stages; the others follow from these."""
     return ("source_files",) if stage.name in _READERS else ()
 
 

@@ -98,7 +98,7 @@ class EndedRun:
 
 
 def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultStore) -> list[Alert]:
-    """The alerts of one run: stages that failed, checks that failed, results that were made."""
+    """Return the alerts of one run: stages that failed, checks that failed, results that were made."""
     events = [
         entry.dagster_event
         for entry in instance.all_logs(ended.run.run_id, of_type=_READ)
@@ -145,7 +145,7 @@ def _failures(
 
 
 def input_of(stage: str, dataset: str, store: ResultStore) -> str | None:
-    """The key of the result that a stage would make now; None where that is unknown."""
+    """Return the key of the result that a stage would make now; None where that is unknown."""
     if stage not in STAGES:
         return None
     try:
@@ -193,7 +193,7 @@ def _refreshed(ended: EndedRun, made: Mapping[str, dg.AssetMaterialization]) -> 
 
 
 def _reason(event: dg.DagsterEvent) -> str:
-    """The step's own description of its failure, or the first line of the error that Dagster's errors wrap."""
+    """Return the step's own description of its failure, or the first line of the error that Dagster's errors wrap."""
     data = event.step_failure_data
     if data.user_failure_data is not None and data.user_failure_data.description:
         return str(data.user_failure_data.description)

@@ -39,7 +39,7 @@ def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def find_dead_runs(instance: dg.DagsterInstance) -> list[DeadRun]:
-    """Runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
+    """Return runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
 
     Runs without a mark (started by other code, or ended before it was written) and runs of other machines are left out.
     """

@@ -38,7 +38,7 @@ _MOST_RETRIES = 100
 
 
 def creation_lock(folder: Path) -> FileLock:
-    """The lock under which an instance below `folder` is opened, since that may create its databases.
+    """Return the lock under which an instance below `folder` is opened, since that may create its databases.
 
     Two processes that create one at once leave two revisions in it, and Dagster cannot open it any more.
     """
@@ -55,7 +55,7 @@ class LockedSqliteStorage(DagsterSqliteStorage):
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> "LockedSqliteStorage":
-        """The storage that an instance's settings describe."""
+        """Return the storage that an instance's settings describe."""
         return cls(inst_data=inst_data, **config_value)
 
 
@@ -69,14 +69,14 @@ class AfliteInstance(dg.DagsterInstance):
     def create_reexecuted_run(
         self, *, parent_run: dg.DagsterRun, extra_tags: Mapping[str, Any] | None = None, **given: Any
     ) -> dg.DagsterRun:
-        """The run that repeats another; one that Dagster itself starts goes before all that wait."""
+        """Return the run that repeats another; one that Dagster itself starts goes before all that wait."""
         tags = dict(extra_tags or {})
         if "dagster/retry_number" in tags:
             tags[_PRIORITY] = str(_priority(parent_run) + 1)
         return super().create_reexecuted_run(parent_run=parent_run, extra_tags=tags, **given)
 
     def get_concurrency_config(self) -> ConcurrencyConfig:
-        """The settings of the queue, with a place less for each retry that was announced and is not in it yet."""
+        """Return settings of the queue, with a place less for each retry that was announced and is not in it yet."""
         config = super().get_concurrency_config()
         queue = config.run_queue_config
         if queue is None or queue.max_concurrent_runs < 0:
@@ -86,7 +86,7 @@ class AfliteInstance(dg.DagsterInstance):
         return copy_record(config, run_queue_config=queue._replace(max_concurrent_runs=most)) if announced else config
 
     def _announced_retries(self) -> int:
-        """Runs that failed in the last minutes, are to be started again and were not yet."""
+        """Return runs that failed in the last minutes, are to be started again and were not yet."""
         since = datetime.now(UTC) - timedelta(seconds=RETRY_SECONDS)
         failed = dg.RunsFilter(
             statuses=[dg.DagsterRunStatus.FAILURE], tags={"dagster/will_retry": "true"}, updated_after=since
@@ -101,7 +101,7 @@ class AfliteInstance(dg.DagsterInstance):
 
     @staticmethod
     def config_defaults(base_dir: str) -> dict[str, ConfigurableClassData | None]:
-        """The parts that Dagster uses where `dagster.yaml` names none."""
+        """Return the parts that Dagster uses where `dagster.yaml` names none."""
         storage = ConfigurableClassData(__name__, LockedSqliteStorage.__name__, yaml.safe_dump({"base_dir": base_dir}))
         return {**InstanceRef.config_defaults(base_dir), "storage": storage}
 

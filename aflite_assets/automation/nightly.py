@@ -28,7 +28,9 @@ CRON = "0 3 * * *"
     "not use the sensor `refresh`: switch on only one of the two.",
 )
 def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreResource) -> Iterator[dg.RunRequest]:
-    """A run of each dataset with a result or `refresh: {start: true}`, unless its `refresh` settings forbid it now."""
+    """Request a run of each dataset with a result or `refresh: {start: true}`, unless its `refresh` settings forbid it
+    now.
+    """
     store = result_store.open()
     state = RefreshState.beside(store)
     now = context.scheduled_execution_time
@@ -50,7 +52,7 @@ def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreReso
 
 
 def begun(store: ResultStore, dataset: str) -> list[str]:
-    """The stages that have a result, and all stages that these read."""
+    """Return the stages that have a result, and all stages that these read."""
     wanted = {name for name in STAGES if store.current_key(name, dataset) is not None}
     for name in reversed(list(STAGES)):
         if name in wanted:

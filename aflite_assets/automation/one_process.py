@@ -99,7 +99,9 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
 
 
 def _scope(job_context: PlanExecutionContext) -> RunScope | None:
-    """The scope of a run of one dataset's stages; None for other runs, which read and write no dataset's results."""
+    """Return the scope of a run of one dataset's stages; None for other runs, which read and write no dataset's
+    results.
+    """
     partition = job_context.dagster_run.tags.get("dagster/partition")
     resources = job_context.scoped_resources_builder.resource_instance_dict
     if partition is None or "result_store" not in resources:

@@ -171,7 +171,7 @@ class Tick:
             yield dg.AssetObservation(stage, partition=due.dataset, description=str(given_up), metadata=metadata)
 
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
-        """A run of what is due, unless the dataset is being run; adds the reason to `lines` where there is none."""
+        """Return a run of what is due, unless the dataset is being run; else adds the reason to `lines`."""
         name = due.dataset
         # Also where nothing is due: a dataset that is run for the first time needs no advice on how to start it.
         runner = self._busy_with(name) if due.stages or due.why_not else None
@@ -211,7 +211,7 @@ class Tick:
 
 
 def _run_name(due: Due, *, after: str | None) -> str:
-    """The name of the run to request, the same for the same state, so that two ticks request one run.
+    """Return the name of the run to request, the same for the same state, so that two ticks request one run.
 
     The same stages may be due again after a failed run; `after`, the id of the latest run, then makes another name.
     """
@@ -220,7 +220,7 @@ def _run_name(due: Due, *, after: str | None) -> str:
 
 
 def _cursor(cursor: str | None) -> dict[str, str]:
-    """The marks of the previous tick, short ones by dataset; none where the cursor holds something else."""
+    """Return the marks of the previous tick, short ones by dataset; none where the cursor holds something else."""
     try:
         marks = json.loads(cursor or "{}")
     except ValueError:

@@ -44,7 +44,8 @@ class RunsOfDatasets:
                 self._cancelled.setdefault(run.tags[_PARTITION], run)
 
     def in_progress(self, dataset: str, *, now: float) -> str | None:
-        """The run that is under way, about to start, or was under way at construction, in words; None if there is none.
+        """Return the run that is under way, about to start, or was under way at construction, in words; None if there
+        is none.
 
         A run that ended since construction counts too: a plan made meanwhile may be outdated by it.
         """
@@ -77,7 +78,7 @@ class RunsOfDatasets:
         return next(iter(self._instance.get_run_records(ours, limit=1)), None)
 
     def latest_id(self, dataset: str) -> str | None:
-        """The id of the dataset's latest run at the last call of `in_progress`; None where there was none."""
+        """Return the id of the dataset's latest run at the last call of `in_progress`; None where there was none."""
         return self._latest.get(dataset)
 
 

@@ -39,7 +39,7 @@ class Watched:
 
 
 def watch(spec: DatasetSpec, plan: DatasetPlan) -> Watched:
-    """The present version of what a planned dataset reads."""
+    """Return the present version of what a planned dataset reads."""
     contents = plan.contents or FieldContents(spec)
     reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
     changed = "\n".join(dict.fromkeys(map(str, reasons)))
@@ -59,7 +59,7 @@ def watch(spec: DatasetSpec, plan: DatasetPlan) -> Watched:
 def event_of(
     instance: dg.DagsterInstance, watched: Watched, mark: str
 ) -> dg.AssetMaterialization | dg.AssetObservation | None:
-    """The event to report for a dataset, or None; `mark`: that of the previous tick, empty at the first look.
+    """Return the event to report for a dataset, or None; `mark`: that of the previous tick, empty at the first look.
 
     A version is reported if it differs from the one that the instance was told last, or, if it was told none, from the
     one that a current result was made from. So the first look at many datasets reports no more than later ones.
@@ -80,7 +80,7 @@ def event_of(
 
 
 def latest_version(instance: dg.DagsterInstance, dataset: str) -> str | None:
-    """The data version that the instance has of a dataset's files; None where none was reported."""
+    """Return the data version that the instance has of a dataset's files; None where none was reported."""
     wanted = dg.AssetRecordsFilter(dg.AssetKey(ASSET), asset_partitions=[dataset])
     for record in instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization is not None:

@@ -19,12 +19,14 @@ class MappedArray:
     shape: tuple[int, ...]
 
     def get(self) -> np.ndarray:
-        """The map, read-only."""
+        """Return the map, read-only."""
         return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """The array's file where it is a whole memory map of one in C order, so that no node must hold it; else itself."""
+    """Return the array's file where it is a whole memory map of one in C order, so that no node must hold it; else
+    itself.
+    """
     base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:
         return MappedArray(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)

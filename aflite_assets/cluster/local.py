@@ -16,7 +16,7 @@ class _Here:
     value: object
 
     def get(self) -> object:
-        """The value."""
+        """Return the value."""
         return self.value
 
 
@@ -43,7 +43,7 @@ class _TakingTurns:
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """This process alone. With `spreads`, stages cut their work up all the same, for `count` workers."""
+    """Cluster of this process alone. With `spreads`, stages cut their work up all the same, for `count` workers."""
 
     spreads: bool = False
     count: int = 1

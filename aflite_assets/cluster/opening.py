@@ -10,7 +10,7 @@ from aflite_assets.cluster.settings import ClusterSettings
 
 @contextmanager
 def open_cluster(settings: ClusterSettings, *, log: Log) -> Iterator[Cluster]:
-    """The cluster for the block.
+    """Yield the cluster for the block.
 
     Raises:
         ClusterError: it cannot be reached, or Ray is not installed.

@@ -30,7 +30,7 @@ class Shared(Protocol):
     """A value that is sent once per node and read there by all workers; arrays in it are read-only."""
 
     def get(self) -> Any:
-        """The value, in any worker and in the process that shared it."""
+        """Return the value, in any worker and in the process that shared it."""
         ...
 
 
@@ -43,7 +43,8 @@ class Workers(Protocol):
         ...
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> Any:
-        """The answer to one item, by the next worker that is free; asked again of another where a worker is lost.
+        """Return the answer to one item, by the next worker that is free; asked again of another where a worker is
+        lost.
 
         Raises:
             WorkerLostError: the worker was lost each time.
@@ -83,7 +84,8 @@ def map_in_order(
     log: Log,
     halves: Callable[[_Item], Sequence[_Item]] = lambda item: (),
 ) -> Iterator[_Answer]:
-    """The answers to all items, in order. One for which memory did not suffice is asked in `halves`, if it has any.
+    """Yield the answers to all items, in order. One for which memory did not suffice is asked in `halves`, if it has
+    any.
 
     Raises:
         AfliteError, OSError, RuntimeError: as `Workers.call`; items not begun are left.

@@ -109,7 +109,7 @@ class _InStore:
     reference: Any
 
     def get(self) -> Any:
-        """The value; its arrays are views of the node's one copy."""
+        """Return the value; its arrays are views of the node's one copy."""
         return _imported().get(self.reference)
 
 
@@ -283,7 +283,7 @@ class _RayWorkers:
             self.free.put(actor)
 
     def _next(self) -> Any:
-        """A free worker. Waits as long as any works; else for one to come, longer for the first."""
+        """Return a free worker. Waits as long as any works; else for one to come, longer for the first."""
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
         while True:
@@ -330,7 +330,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _probe() -> Iterator[Path]:
-    """A file that every node must see."""
+    """Yield a file that every node must see."""
     folder = aflite_home()
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".cluster-{uuid4().hex}"

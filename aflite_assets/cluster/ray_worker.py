@@ -82,7 +82,7 @@ class Holder:
         yield _outcome(answer)
 
     def collect(self, item: object, common: object) -> list[tuple[str, object]]:
-        """The same at once, for a connection that carries no streams."""
+        """Return the same at once, for a connection that carries no streams."""
         return list(self.stream(item, common))
 
     def _answer(self, item: object, common: object, log: Callable[[str], None]) -> object:

@@ -210,7 +210,7 @@ def _chosen(folder: Path, at: str | None) -> Path:
 
 
 def _databases_of(backup: Path) -> list[str]:
-    """The databases of a finished backup.
+    """Return the databases of a finished backup.
 
     Raises:
         StoreError: its record is damaged, or of another format.
@@ -316,7 +316,7 @@ def _state_files(home: Path) -> Iterator[Path]:
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """The folder of every published result and part, damaged ones too."""
+    """Yield the folder of every published result and part, damaged ones too."""
     for _, _, home in ResultStore(results).partitions():
         for place in (home, home / "parts"):
             found = place.iterdir() if place.is_dir() else ()
@@ -342,7 +342,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 
 def _result_at(path: Path, results: Path) -> PublishedResult:
-    """The result or part whose folder lies below a folder of results."""
+    """Return the result or part whose folder lies below a folder of results."""
     asset, partition = path.relative_to(results).parts[:2]
     return PublishedResult(asset, partition, path.name, path)
 

@@ -54,7 +54,7 @@ def _doctor(options: argparse.Namespace) -> None:
 
 
 def line(problem: "Problem") -> str:
-    """A finding as it is printed."""
+    """Return a finding as it is printed."""
     state = "mended; " if problem.mended else ""
     return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 
@@ -133,5 +133,5 @@ def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
 
 
 def _public(text: str) -> str:
-    """The version without its local part: 2.15.0 for 2.15.0+cpu."""
+    """Return the version without its local part: 2.15.0 for 2.15.0+cpu."""
     return text.strip().partition("+")[0]

@@ -55,7 +55,7 @@ def add_commands(commands: Any) -> None:
 
 
 def age(text: str) -> timedelta:
-    """An age as written on the command line, in hours, days or weeks.
+    """Return an age as written on the command line, in hours, days or weeks.
 
     Raises:
         argparse.ArgumentTypeError: it is not such an age.
@@ -78,7 +78,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
-    """A table of counts and bytes with their total, or nothing."""
+    """Yield a table of counts and bytes with their total, or nothing."""
     if counts:
         rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
         together = [sum(column) for column in zip(*counts.values(), strict=True)]

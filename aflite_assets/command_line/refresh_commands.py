@@ -140,7 +140,7 @@ def _due_by_dataset(
 
 
 def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"]) -> list[str]:
-    """A table of every stage that is not found and current, and a legend of the states.
+    """Return a table of every stage that is not found and current, and a legend of the states.
 
     A dataset whose stages are all found, or that was never made, has one line.
     """
@@ -351,14 +351,14 @@ def refreshed_lines(done: "Refreshed", *, report: "PublishedResult | None" = Non
 
 
 def _report(done: "Refreshed", store: "ResultStore") -> "PublishedResult | None":
-    """The report where stages were made and it covers them."""
+    """Return the report where stages were made and it covers them."""
     if not done.made or not done.plan["benchmark_report"].current:
         return None
     return store.current("benchmark_report", done.dataset)
 
 
 def _of(names: list[str], words: str) -> str:
-    """The words about any dataset, about the one that there is if there is only one."""
+    """Return the words about any dataset, about the one that there is if there is only one."""
     from aflite_assets.refresh.launching import for_dataset
 
     return for_dataset(words, names[0]) if len(names) == 1 else words
@@ -417,7 +417,7 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[str]:
-    """A line for each dataset, with whether its file is refused; a legend of the letters; what needs attention."""
+    """Yield a line for each dataset, whether its file is refused, the legend of letters, what needs attention."""
     from aflite_assets.refresh.status import LETTERS
     from aflite_assets.stages.pipeline import STAGES
 

@@ -81,14 +81,14 @@ class ResultServer(http.server.ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
-        """The file that a request's path names, None where no such file is served."""
+        """Return the file that a request's path names, None where no such file is served."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
         if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None
         return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that leaves before the end is no error; others are."""
+        """Ignore browsers that leave before the end; report other errors."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -107,7 +107,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Logs nothing: a line per request would be noise."""
+        """Log nothing: a line per request would be noise."""
 
     def _answer(self, *, body: bool) -> None:
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
@@ -168,7 +168,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _plain_file(wanted: Path) -> Path | None:
-    """The file of an absolute path, None if there is none or a symbolic link is on the way."""
+    """Return the file of an absolute path, None if there is none or a symbolic link is on the way."""
     try:
         resolved = wanted.resolve(strict=True)
     except (OSError, RuntimeError):  # none there; links in a circle
@@ -177,7 +177,7 @@ def _plain_file(wanted: Path) -> Path | None:
 
 
 def index_page(root: Path) -> str:
-    """A page that links every dataset's current report below `root`, by name, and says which cannot be shown."""
+    """Return a page that links every dataset's current report below `root`, by name, and says which cannot be shown."""
     homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
     items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
     listed = f"<ul>{items}</ul>" if items else f"<p>None yet: materialise {_REPORTS}.</p>"
@@ -210,7 +210,7 @@ def _damage(report: Path) -> str | None:
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
-    """A server bound to `port` (0: any that is free), which answers once `serve_forever` runs.
+    """Return a server bound to `port` (0: any that is free), which answers once `serve_forever` runs.
 
     `bring` is called with an asset's name to have its current results below `root` before they are listed.
 

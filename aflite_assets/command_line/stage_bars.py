@@ -42,7 +42,7 @@ class StageBars:
         self._bar = None
 
     def _shown(self, line: str) -> tqdm:
-        """The stage's bar with this line; a stage that tells nothing has none."""
+        """Return the stage's bar with this line; a stage that tells nothing has none."""
         words = f"{self._stage:<18} {truncate_escaped(one_line(line), _LONGEST_LINE)}"
         if self._bar is None:
             # At the first place: libraries may have bars of their own that never end.

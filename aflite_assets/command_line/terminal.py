@@ -12,7 +12,7 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escaped(text: str) -> str:
-    """The text on one line with everything that a terminal would not print as a character written as an escape.
+    """Return the text on one line with everything that a terminal would not print as a character written as an escape.
 
     Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become `\\x1b` and
     the like, so that a dataset can neither colour, move nor hide what is printed.
@@ -23,17 +23,17 @@ def escaped(text: str) -> str:
 
 
 def escaped_lines(text: str) -> str:
-    """The same for text of several lines, which stay lines."""
+    """Return the same for text of several lines, which stay lines."""
     return "\n".join(escaped(line) for line in text.split("\n"))
 
 
 def one_line(text: str) -> str:
-    """The words of a text of several lines on one."""
+    """Return the words of a text of several lines on one."""
     return " ".join(text.split())
 
 
 def truncate_escaped(text: str, length: int) -> str:
-    """The text made safe, cut to `length` characters with an ellipsis as the last."""
+    """Return the text made safe, cut to `length` characters with an ellipsis as the last."""
     return truncate(escaped(text[: length + 1]), length)
 
 

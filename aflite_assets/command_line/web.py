@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _workspace(options: argparse.Namespace, server: "WebServer") -> Iterator[Path]:
-    """The workspace file to serve; with --dev its code server and the daemon run meanwhile."""
+    """Yield the workspace file to serve; with --dev its code server and the daemon run meanwhile."""
     if options.dev:
         from aflite_assets.automation.web.services import dev_services
 

@@ -82,11 +82,11 @@ class Examples:
         return self if self.groups is None else replace(self, table=self.table.drop_columns(["group"]))
 
     def texts(self, column: Literal["text", "text_pair"] = "text") -> list[str]:
-        """The texts of one column, in row order."""
+        """Return the texts of one column, in row order."""
         return self.table[column].to_pylist()
 
     def image_bytes(self, row: int) -> bytes:
-        """The encoded image at position `row`, as stored in the source.
+        """Return the encoded image at position `row`, as stored in the source.
 
         Raises:
             DataError: the file that the row points to is gone or changed since it was registered.
@@ -96,12 +96,12 @@ class Examples:
         return read_image(self.table["image"][row].as_py())
 
     def in_split(self, split: str) -> "Examples":
-        """The rows of one split, in order."""
+        """Return the rows of one split, in order."""
         inside = pc.equal(self.table["split"], split).to_numpy()
         return Examples(rows_at(self.table, np.flatnonzero(inside)), self.label_names)
 
     def select(self, row_ids: Iterable[int]) -> "Examples":
-        """The rows with these ids, in the order given.
+        """Return the rows with these ids, in the order given.
 
         Raises:
             DataError: an id is not among the rows.

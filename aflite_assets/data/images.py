@@ -39,7 +39,7 @@ _CHECKED_AT_ONCE = 10_000
 
 
 def read_image(image: Mapping[str, Any]) -> bytes:
-    """The encoded image that one value of an image column stands for.
+    """Return the encoded image that one value of an image column stands for.
 
     Raises:
         MissingDataError: the file is gone.
@@ -61,7 +61,7 @@ def read_image(image: Mapping[str, Any]) -> bytes:
 
 
 def open_encoded(content: bytes) -> "Image.Image":
-    """The image as Pillow opens it: size known, pixels not yet decoded. Of several frames the first counts.
+    """Return the image as Pillow opens it: size known, pixels not yet decoded. Of several frames the first counts.
 
     Raises:
         Exception: whatever Pillow raises on bytes that are no image; its readers raise errors of many types.
@@ -85,7 +85,7 @@ def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Valu
 
 
 def as_rgb(image: "Image.Image") -> "Image.Image":
-    """The decoded pixels, transparency dropped, grey and palette images as RGB.
+    """Return the decoded pixels, transparency dropped, grey and palette images as RGB.
 
     Raises:
         Exception: whatever Pillow raises on damaged bytes; its readers raise errors of many types.

@@ -157,7 +157,7 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """The source with the content that a key was made from: a hub dataset at that commit, others as they are."""
+    """Return the source with the content that a key was made from: a hub dataset at that commit, others as they are."""
     if not isinstance(source, HubSource) or "commit" not in content:
         return source
     return source.model_copy(update={"revision": content["commit"], "newest": False})
@@ -178,7 +178,7 @@ def _require_files(source: SourceSpec) -> None:
 
 
 def _naming_no_files(table: pa.Table) -> pa.Table:
-    """The table with images that only carry bytes.
+    """Return the table with images that only carry bytes.
 
     Rows may name image files in a table that was made here from a folder. In a file or a dataset of somebody else such
     a row could name any file of this computer, whose content would then be published with the dataset.

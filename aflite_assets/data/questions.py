@@ -26,7 +26,7 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
 
 
 def right_class(label_names: Sequence[str]) -> int | None:
-    """The number of the class of right answers, where it is one of two; None otherwise."""
+    """Return the number of the class of right answers, where it is one of two; None otherwise."""
     return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
 
 

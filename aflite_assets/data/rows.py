@@ -11,7 +11,7 @@ _TAKE_BYTES = 2**30
 
 
 def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
-    """The rows at these positions (int64, each in [0, rows)), in their order.
+    """Return the rows at these positions (int64, each in [0, rows)), in their order.
 
     Ascending positions without repeats give the table itself or slices of it, which copy nothing, as long as the rows
     between two gaps hold more than the slices cost.
@@ -31,7 +31,7 @@ def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _slices(column: pa.ChunkedArray, starts: np.ndarray, lengths: np.ndarray) -> pa.ChunkedArray:
-    """Runs of rows, each found by its chunk: Arrow's own slice walks through all chunks for every run."""
+    """Return runs of rows, each found by its chunk: Arrow's own slice walks through all chunks for every run."""
     begins = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
     slices = []
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):

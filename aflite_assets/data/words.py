@@ -41,7 +41,7 @@ class DistinctWords:
 
 
 def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
-    """The words of each row over all its `texts`, columns of one length, in small letters; a null has none."""
+    """Return the words of each row over all its `texts`, columns of one length, in small letters; a null has none."""
     known: dict[str, int] = {}
     numbers, lengths = array("i"), array("q")
     table = pa.table([*texts], names=[str(place) for place in range(len(texts))])

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 
 
 def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """A table with one row per record; a record has one value per field, None for null."""
+    """Return a table with one row per record; a record has one value per field, None for null."""
     columns = list(zip(*records, strict=True)) if records else [()] * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """A number per row (int64, equal for equal values, null being a value) and the value each one stands for.
+    """Return a number per row (int64, equal for equal values, null being a value) and the value each one stands for.
 
     Values are numbered from 0 in order of appearance.
     """
@@ -26,7 +26,7 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 
 
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
-    """A number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 where there is none.
+    """Return a number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 where there is none.
 
     Contents are distinguished by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
     """
@@ -36,7 +36,7 @@ def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> 
 
 
 def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
-    """The same of a text column."""
+    """Return the same of a text column."""
     return content_codes(text.as_buffer() for text in texts)
 
 

@@ -41,7 +41,7 @@ class ModelInputs(Protocol):
         ...
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """The model's arguments for these rows."""
+        """Return the model's arguments for these rows."""
         ...
 
 
@@ -58,7 +58,7 @@ class NeuralClassifier:
     tokenizer: Any = None
 
     def inputs(self, examples: Examples, *, augmentation_seed: int | np.random.Generator | None = None) -> ModelInputs:
-        """The rows as the model takes them; with a seed, as it takes train rows (augmented if so set).
+        """Return the rows as the model takes them; with a seed, as it takes train rows (augmented if so set).
 
         A generator is drawn from itself, so that its owner may set its state before each batch.
         """
@@ -94,7 +94,7 @@ class NeuralClassifier:
 
 
 def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[str], None]) -> NeuralClassifier:
-    """A classifier to be trained on these rows; its new weights are drawn from torch's global generator.
+    """Return a classifier to be trained on these rows; its new weights are drawn from torch's global generator.
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
@@ -142,7 +142,7 @@ def _new_text_model(
 
 
 def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str]) -> NeuralClassifier:
-    """A trained classifier that `NeuralClassifier.save` wrote into `folder`.
+    """Return a trained classifier that `NeuralClassifier.save` wrote into `folder`.
 
     Raises:
         ModelError: the folder holds no such classifier, or one for another number of labels.

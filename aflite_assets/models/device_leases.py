@@ -70,7 +70,7 @@ def locks_folder() -> Path:
 
 
 def visible_devices() -> tuple[str, ...]:
-    """The GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
+    """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
 
     That variable's own names where it is set, numbers, unique names or parts of a divided card alike; else the unique
     names of all GPUs (of a divided card: of its parts) as the driver lists them. Empty where none can be named: then
@@ -88,7 +88,9 @@ def visible_devices() -> tuple[str, ...]:
 
 
 def listed_devices() -> tuple[str, ...]:
-    """The unique names of all GPUs, in the order of their slots, from `nvidia-smi` or from the driver's own files."""
+    """Return the unique names of all GPUs, in the order of their slots, from `nvidia-smi` or from the driver's own
+    files.
+    """
     try:
         answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_LIST_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
@@ -97,7 +99,7 @@ def listed_devices() -> tuple[str, ...]:
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """The unique names in the answer of `nvidia-smi -L`; of a divided card, not usable whole, its parts'."""
+    """Return the unique names in the answer of `nvidia-smi -L`; of a divided card, not usable whole, its parts'."""
     names: list[str] = []
     whole: str | None = None
     for line in _LISTED.finditer(text):

@@ -45,7 +45,7 @@ class DeviceSettings:
                 raise ModelError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
 
     def resolve(self) -> "torch.device":
-        """The device that models are put on; of several GPUs the current one.
+        """Return the device that models are put on; of several GPUs the current one.
 
         Raises:
             ModelError: `cuda` is set and torch finds no GPU.
@@ -60,7 +60,7 @@ class DeviceSettings:
         return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
 
     def autocast(self) -> "torch.autocast":
-        """The context in which forward passes run."""
+        """Return the context in which forward passes run."""
         import torch
 
         return torch.autocast(self.resolve().type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")

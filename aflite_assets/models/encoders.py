@@ -78,7 +78,7 @@ class IdentityEncoder:
     width: int
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """The feature columns.
+        """Return the feature columns.
 
         Raises:
             ModelError: rows have another width than announced.
@@ -91,7 +91,7 @@ class IdentityEncoder:
         return EncodedBatch(features, None)
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """The feature columns of each."""
+        """Return the feature columns of each."""
         return map(self.encode, batches)
 
 
@@ -234,7 +234,7 @@ def load_encoder(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> Encoder:
-    """The encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
+    """Return the encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
 
     `log` gets a line when memory runs out and the encoder continues with fewer rows at once.
 

@@ -90,7 +90,8 @@ def train_and_save(
     validation: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> "TrainingResult":
-    """The training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for `evaluate_saved`.
+    """Return the training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for
+    `evaluate_saved`.
 
     Raises:
         ModelError, DataError, InvalidInputError: as `evaluate`.

@@ -38,7 +38,7 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def isolated_cpu_random_state(seed: int) -> Iterator[None]:
-    """The same for work that draws on the CPU alone: no GPU is touched, whose dropout would else change.
+    """Yield the same for work that draws on the CPU alone: no GPU is touched, whose dropout would else change.
 
     So it may also be used in a process that another one with a GPU has forked.
     """

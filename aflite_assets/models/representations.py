@@ -21,7 +21,7 @@ class ForwardPass:
 
 
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
-    """The name of the last linear layer with one output per class.
+    """Return the name of the last linear layer with one output per class.
 
     Raises:
         ModelError: there is none.
@@ -40,7 +40,7 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
 
 
 def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
-    """The layer of that name."""
+    """Return the layer of that name."""
     layer = model.get_submodule(final_layer_name(model, n_classes))
     assert isinstance(layer, torch.nn.Linear)
     return layer

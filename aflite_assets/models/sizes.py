@@ -25,7 +25,7 @@ def trains_in_one_thread(settings: OneStageSpec) -> bool:
 
 
 def _most_weights(settings: OneStageSpec) -> int | None:
-    """An upper bound of the weights with up to 100 classes; None where the file does not say."""
+    """Return an upper bound of the weights with up to 100 classes; None where the file does not say."""
     if isinstance(settings, ImageModelSpec):
         return _weights_of_architecture(settings.architecture)
     if isinstance(settings, SmallTransformerSpec):

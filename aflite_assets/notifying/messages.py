@@ -39,13 +39,13 @@ class Alert:
 
 
 def log_line(alert: Alert) -> str:
-    """The alert on one line of a log."""
+    """Return the alert on one line of a log."""
     subject = f"{one_line(alert.dataset)}, {one_line(alert.stage)}"
     return f"{subject} {_WORDS[alert.kind]}: {one_line(alert.reason)} ({one_line(alert.link)})"
 
 
 def chat_text(alerts: Sequence[Alert]) -> str:
-    """The alerts as one message in Slack's markup, a line each; Mattermost and others read the same."""
+    """Return the alerts as one message in Slack's markup, a line each; Mattermost and others read the same."""
     return "\n".join(_chat_line(alert) for alert in alerts)
 
 

@@ -91,7 +91,7 @@ class Notifier:
 
     @contextmanager
     def _state(self) -> Iterator[dict[str, Any]]:
-        """The known and the waiting alerts, locked for this process until the block ends; then saved."""
+        """Yield the known and the waiting alerts, locked for this process until the block ends; then saved."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.folder / ".lock"):
             state = self._read()
@@ -115,5 +115,5 @@ class Notifier:
 
 
 def webhook_of_environment(variable: str) -> str | None:
-    """The address that an environment variable holds; None where it is unset or empty."""
+    """Return the address that an environment variable holds; None where it is unset or empty."""
     return os.environ.get(variable, "").strip() or None

@@ -122,5 +122,5 @@ def _trouble(address: str, text: str, seconds: float) -> str | None:
 
 
 def _named(reason: object) -> str:
-    """The operating system's text for an error; a library's text may quote the address."""
+    """Return the operating system's text for an error; a library's text may quote the address."""
     return getattr(reason, "strerror", None) or type(reason).__name__

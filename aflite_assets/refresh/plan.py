@@ -126,7 +126,7 @@ def plan_datasets(
     hashes: FileHashes | None = None,
     hub_seconds: float = 15.0,
 ) -> Iterator[DatasetPlan]:
-    """The plans of these datasets, by default of all, and a plan with a `failure` for each file not understood.
+    """Yield the plans of these datasets, by default of all, and a plan with a `failure` for each file not understood.
 
     The hub is asked anew for every commit, all questions together within `hub_seconds`; files are hashed by `hashes`,
     whose budget the datasets share. A dataset that cannot be planned does not affect the others.
@@ -257,7 +257,7 @@ class _Planner:
         )
 
     def _after(self, names: Sequence[str]) -> Iterator[Change]:
-        """The stages before this one that are not found, as notes."""
+        """Yield the stages before this one that are not found, as notes."""
         wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
         for words, states in wording.items():
             named = [name for name in names if name in self._plans and self._plans[name].state in states]
@@ -296,7 +296,7 @@ def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | 
 
 
 def _manifest(result: PublishedResult | None) -> tuple[Mapping[str, Any] | None, str]:
-    """A result's manifest, or None and what is wrong with it."""
+    """Return a result's manifest, or None and what is wrong with it."""
     if result is None:
         return None, ""
     damage = manifest_damage(result)

@@ -149,7 +149,7 @@ def _refresh(
 def _run(
     stage: StagePlan, spec: DatasetSpec, context: RefreshContext, state: RefreshState, clock: Callable[[], datetime]
 ) -> StoredResult | str:
-    """The stage's result, or why it failed. No failure ends the refresh."""
+    """Return the stage's result, or why it failed. No failure ends the refresh."""
     key, refused = stage.key or "", False
     if stage.state == "made":
         state.note_try(spec.name, stage.stage, key, run=context.run, now=clock())

@@ -73,7 +73,7 @@ class RefreshState:
 
     @classmethod
     def beside(cls, store: ResultStore) -> "RefreshState":
-        """The notes about refreshes of a store's results."""
+        """Return the notes about refreshes of a store's results."""
         return cls(store.root.parent / "refresh")
 
     def note_try(self, dataset: str, stage: str, key: str, *, run: str, now: datetime) -> None:
@@ -103,7 +103,7 @@ class RefreshState:
                 connection.execute(f"DELETE FROM {table} WHERE dataset = ? AND stage = ?", (dataset, stage))
 
     def tries(self, dataset: str, stage: str, key: str) -> Tries:
-        """The recorded tries of one key."""
+        """Return the recorded tries of one key."""
         place = (dataset, stage, key)
         tries = self._read(f"SELECT error, at FROM tries WHERE {_KEY} ORDER BY at, rowid", *place)
         errors = [error for error, _ in tries if error is not None]
@@ -142,7 +142,7 @@ class RefreshState:
         self._write("DELETE FROM cancelled WHERE dataset = ? AND stage != ''", dataset)
 
     def tried(self) -> set[str]:
-        """The datasets with a recorded try that had no result."""
+        """Return the datasets with a recorded try that had no result."""
         return {name for (name,) in self._read("SELECT DISTINCT dataset FROM tries")}
 
     def note_reported(self, dataset: str, stage: str, key: str) -> bool:
@@ -179,7 +179,7 @@ class RefreshState:
         return existed
 
     def paused(self) -> Paused | None:
-        """The pause, or None. A file that cannot be read pauses too: somebody put it there."""
+        """Return the pause, or None. A file that cannot be read pauses too: somebody put it there."""
         try:
             content = json.loads(self._pause_file.read_text(encoding="utf-8"))
             return Paused(datetime.fromisoformat(content["since"]), str(content["reason"]))

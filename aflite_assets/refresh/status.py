@@ -49,7 +49,7 @@ class DatasetStatus:
 
 
 def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
-    """The status of a planned dataset.
+    """Return the status of a planned dataset.
 
     Raises:
         StoreError: the notes about refreshes cannot be read.

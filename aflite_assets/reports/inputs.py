@@ -41,7 +41,9 @@ class ReportInputs:
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
 
     def rows_of(self, representation: str) -> pa.Table:
-        """The rows of one filtering: row_id, split, label (a class number), kept, its iteration and predictability."""
+        """Return the rows of one filtering: row_id, split, label (a class number), kept, its iteration and
+        predictability.
+        """
         rows = self.rows.read(representation)
         labels = pc.index_in(rows["label"], value_set=pa.array(self.examples.label_names, pa.string()))
         shown = rows.select(["row_id", "split", "kept", "removed_in_iteration", "predictability"])

@@ -49,7 +49,7 @@ class FileMark:
 
     @classmethod
     def of(cls, path: Path) -> "FileMark":
-        """The mark of a file; of a link, its target's.
+        """Return the mark of a file; of a link, its target's.
 
         Raises:
             MissingDataError: it is gone.
@@ -73,7 +73,7 @@ class HashedFile:
 
 
 def default_database() -> Path:
-    """The database below `AFLITE_HOME`."""
+    """Return the database below `AFLITE_HOME`."""
     return cache_folder("file_hashes.sqlite")
 
 
@@ -210,7 +210,7 @@ class _Database:
         self._path = path
 
     def hashes(self, marks: dict[Path, FileMark]) -> dict[Path, str]:
-        """The hashes known for files with these marks."""
+        """Return the hashes known for files with these marks."""
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:

@@ -31,7 +31,7 @@ class ResultKey:
         return hashlib.sha256(material.encode()).hexdigest()[:20]
 
     def as_json(self) -> dict[str, Any]:
-        """The key as it stands in a manifest."""
+        """Return the key as it stands in a manifest."""
         return {"code_version": self.code_version, "fields": dict(self.fields), "inputs": dict(self.inputs)}
 
 
@@ -41,7 +41,7 @@ def is_digest(value: object) -> bool:
 
 
 def checked_digest(value: object) -> str:
-    """A key's digest from such a file.
+    """Return a key's digest from such a file.
 
     Raises:
         ValueError: it is none.
@@ -52,7 +52,7 @@ def checked_digest(value: object) -> str:
 
 
 def current_digest(fields: object) -> str:
-    """The digest that a `current.json` names, from its content.
+    """Return the digest that a `current.json` names, from its content.
 
     Raises:
         ValueError: it names none.

@@ -48,7 +48,7 @@ def writing(home: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_now(home: Path) -> Iterator[bool]:
-    """The same without waiting; yields whether the folder is this process's alone."""
+    """Hold the same without waiting; yields whether the folder is this process's alone."""
     with alone_now(home / ".lock") as held:
         yield held
 
@@ -80,7 +80,7 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
 
 @contextmanager
 def alone_now(path: Path) -> Iterator[bool]:
-    """The same without waiting; yields whether it is held. Its folder must be there.
+    """Hold the same without waiting; yields whether it is held. Its folder must be there.
 
     Raises:
         StoreError: it cannot be written.
@@ -147,7 +147,7 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """The last process that recorded holding a dataset's lock; it may have ended without removing the record."""
+    """Return the last process that recorded holding a dataset's lock; it may have ended without removing the record."""
     try:
         return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

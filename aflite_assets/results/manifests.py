@@ -95,7 +95,7 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
 
 
 def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]) -> str:
-    """The data version of files by their hashes and of parts by their data versions."""
+    """Return the data version of files by their hashes and of parts by their data versions."""
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
 
 
@@ -143,7 +143,7 @@ def _is_below(name: str) -> bool:
 
 
 def without_nan(value: Any) -> Any:
-    """The value with null for NaN and infinity, which JSON cannot hold."""
+    """Return the value with null for NaN and infinity, which JSON cannot hold."""
     if isinstance(value, Mapping):
         return {name: without_nan(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

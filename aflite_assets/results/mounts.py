@@ -44,7 +44,7 @@ def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
 
 
 def _mount_of(folder: Path, mounts: Path) -> Mount | None:
-    """The mount that a folder lies on; None where the system has no list of mounts."""
+    """Return the mount that a folder lies on; None where the system has no list of mounts."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -63,5 +63,5 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
 
 
 def _unescaped(field: str) -> str:
-    """A path as it is, from a list of mounts, in which spaces and the like are octal numbers."""
+    """Return a path as it is, from a list of mounts, in which spaces and the like are octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

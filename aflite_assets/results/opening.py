@@ -12,7 +12,7 @@ STORE = "AFLITE_STORE"
 
 
 def open_store(home: Path | None = None, *, address: str | None = None, endpoint_url: str | None = None) -> ResultStore:
-    """The store: at `address` (default: what `AFLITE_STORE` holds), or in the folder `results` of the home.
+    """Return the store: at `address` (default: what `AFLITE_STORE` holds), or in the folder `results` of the home.
 
     `home`: default `aflite_home()`; beside an object store it has this machine's copies. `endpoint_url`: the object
     store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, AWS's own). Nothing is asked of a server yet.

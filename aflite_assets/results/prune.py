@@ -82,11 +82,11 @@ def prune(
     caches: Iterable[Path] = (),
     deleted: Collection[str] = (),
 ) -> Pruned:
-    """Remove what nothing needs. Needed are, per dataset:
+    """Remove the results that nothing needs.
 
-    what is current; what the `keep` newest refreshes used, those that used the same counted once; what is pinned; what
-    a process reads, and everything of an asset that a process writes; what any of these was made from, but for pins,
-    which protect a folder and its parts alone; and what was published within `older_than`.
+    Needed are, per dataset: what is current; what the `keep` newest refreshes used, those that used the same counted
+    once; what is pinned; what a process reads, and everything of an asset that a process writes; what any of these was
+    made from, but for pins, which protect a folder and its parts alone; and what was published within `older_than`.
 
     `caches`: folders outside the store of which nothing is lost; those untouched for `older_than` go too. `deleted`:
     datasets whose file was deleted; of these only what is pinned, used now or younger than `older_than` stays.
@@ -338,7 +338,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """The assets among a result's inputs of whose content no result is needed so far."""
+    """Return the assets among a result's inputs of whose content no result is needed so far."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

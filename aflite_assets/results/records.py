@@ -81,7 +81,7 @@ class PublishedResult:
         return self.parts[name]
 
     def file(self, name: str) -> Path:
-        """A published file's path.
+        """Return a published file's path.
 
         Raises:
             StoreError: the result holds no such file.

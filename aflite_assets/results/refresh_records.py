@@ -83,13 +83,13 @@ def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
 
 
 def recorded_partitions(store: ResultStore) -> list[str]:
-    """The datasets that have a record."""
+    """Return the datasets that have a record."""
     folder = store.root / FOLDER
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
-    """The first `most` groups of records that used the same results, in the order of their newest.
+    """Return the first `most` groups of records that used the same results, in the order of their newest.
 
     Refreshes that used the same results count as one: a month without changes would push out all older states.
     """

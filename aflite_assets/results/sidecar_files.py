@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def kept_beside(result: PublishedResult, name: str, *, version: str, make: Callable[[], Any]) -> Any:
-    """The JSON value that `make` returns, cached for this result's data version and this `version` of the code.
+    """Return the JSON value that `make` returns, cached for this result's data version and this `version` of the code.
 
     A missing or damaged file, or one of another version, is made again. If it cannot be written, that is logged, and it
     is made again the next time.

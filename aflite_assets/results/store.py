@@ -154,7 +154,7 @@ class ResultStore:
         write_json(path, fields)
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published result of a key, or None; a damaged one counts as absent, see `damage`."""
+        """Return the published result of a key, or None; a damaged one counts as absent, see `damage`."""
         return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
@@ -162,7 +162,7 @@ class ResultStore:
         return find_damage(PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest))
 
     def current(self, asset: str, partition: str) -> PublishedResult:
-        """The version of an asset's partition that downstream reads.
+        """Return the version of an asset's partition that downstream reads.
 
         Raises:
             StoreError: nothing was published yet, or the folder named is gone.
@@ -178,7 +178,7 @@ class ResultStore:
         return PublishedResult(asset, partition, key, home / key)
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """The key of the version that downstream reads, None where nothing was published; its folder may be gone.
+        """Return the key of the version that downstream reads, None without one; its folder may be gone.
 
         Raises:
             StoreError: the mark cannot be read.
@@ -194,7 +194,7 @@ class ResultStore:
     def get_or_create(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
-        """The result of a key: found, or made by `write` and published; current from then on.
+        """Return the result of a key: found, or made by `write` and published; current from then on.
 
         A second process for the same asset and partition waits for the first. A damaged result
         is set aside and made again, with a line to `log`.
@@ -220,13 +220,13 @@ class ResultStore:
         return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
 
     def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published part of a key, or None; a damaged one counts as absent."""
+        """Return the published part of a key, or None; a damaged one counts as absent."""
         return self._whole(asset, partition, key, self._part_folder(asset, partition, key))
 
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
     ) -> PublishedResult | None:
-        """The published part of a key with the content it was published with, or None; a damaged one is set aside.
+        """Return the published part of a key with its published content, or None; a damaged one is set aside.
 
         Only for a writer of the asset, which holds its lock.
         """
@@ -314,7 +314,7 @@ class ResultStore:
             yield from ((asset.name, home.name, home) for home in homes if NAME.fullmatch(home.name))
 
     def datasets(self) -> set[str]:
-        """The names of the datasets that have results, or folders for them."""
+        """Return the names of the datasets that have results, or folders for them."""
         return {partition for _, partition, _ in self.partitions()}
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
@@ -348,7 +348,7 @@ class ResultStore:
             yield
 
     def _format_body(self) -> bytes | None:
-        """The content of `format.json`, or None if there is no such file.
+        """Return the content of `format.json`, or None if there is no such file.
 
         Raises:
             OSError: it cannot be read.
@@ -371,7 +371,7 @@ class ResultStore:
     def _found(
         self, asset: str, partition: str, key: ResultKey, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
-        """The published result of a key, and the damage for which one was set aside."""
+        """Return the published result of a key, and the damage for which one was set aside."""
         there = PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest)
         damage = find_damage(there)
         if damage is not None:

@@ -111,7 +111,7 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
 
 
 def _strata(sizes: np.ndarray) -> np.ndarray:
-    """Number ascending sizes so that those of one number are at most `_RATIO` apart."""
+    """Return the number ascending sizes so that those of one number are at most `_RATIO` apart."""
     strata, first, number = np.zeros(len(sizes), dtype=np.int64), 1, 0
     for place, size in enumerate(sizes.tolist()):
         if size > _RATIO * first:

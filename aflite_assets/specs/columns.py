@@ -55,7 +55,7 @@ class ColumnsSpec(StrictSpec):
         return self
 
     def _check_label_copies(self) -> None:
-        """A name that is no input would allow nothing, which nobody would see."""
+        """Refuse a name that is no input: it would allow nothing, which nobody would see."""
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
@@ -75,7 +75,7 @@ class ColumnsSpec(StrictSpec):
                 )
 
     def _check_inputs_differ(self) -> None:
-        """A label among the inputs would be learnt from itself, and a column given twice says nothing new."""
+        """Refuse a label among the inputs, which would be learnt from itself, and a column given twice."""
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")

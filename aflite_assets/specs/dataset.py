@@ -86,7 +86,7 @@ class AnnotationsSpec(TableFormat):
     )
 
     def paths(self) -> list[Path]:
-        """The files, in their order."""
+        """Return the files, in their order."""
         return [Path(name) for name in as_tuple(self.files)]
 
 

@@ -250,7 +250,7 @@ class FilterSpec(StrictSpec):
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """The same filter by one ranking alone."""
+        """Return the same filter by one ranking alone."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")

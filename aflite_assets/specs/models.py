@@ -93,7 +93,7 @@ class TrainingSpec(StrictSpec):
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """The settings with which so many rows are trained on: what depends on their number is filled in."""
+        """Return the settings with which so many rows are trained on: what depends on their number is filled in."""
         return self
 
     @model_validator(mode="after")
@@ -407,6 +407,6 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Splits that an evaluator stops by, which therefore no table reports."""
+    """Return splits that an evaluator stops by, which therefore no table reports."""
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
     return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

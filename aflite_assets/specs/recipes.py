@@ -47,7 +47,7 @@ class Recipe:
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
-    """The evaluators of several stages by name; the spec has checked that they fit together."""
+    """Return the evaluators of several stages by name; the spec has checked that they fit together."""
     recipes = {}
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
@@ -74,7 +74,7 @@ def set_name(take: str, share: float | None = None) -> str:
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
-    """The start's settings with what the stage says otherwise; a stage trains all its epochs.
+    """Return the start's settings with what the stage says otherwise; a stage trains all its epochs.
 
     The start stops by rows of the dataset, which say nothing of another set's.
     """

@@ -40,7 +40,7 @@ class RefreshSpec(StrictSpec):
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """The last time at or before `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        """Return the last time at or before `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
         if self.cron is None:
             return None
         from croniter import croniter
@@ -52,7 +52,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """The first time after `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        """Return the first time after `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
         if self.cron is None:
             return None
         from croniter import croniter

@@ -65,7 +65,7 @@ class Registry:
 
 
 def spec_folders() -> list[Path]:
-    """The folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
+    """Return the folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
 
     Raises:
         InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
@@ -125,7 +125,7 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
 
 
 def load_spec(path: Path) -> DatasetSpec:
-    """The dataset that one YAML file describes; relative paths in it are taken from the file's folder.
+    """Return the dataset that one YAML file describes; relative paths in it are taken from the file's folder.
 
     Variables (`${NAME}`) are those of the process.
 
@@ -164,7 +164,7 @@ def _load(path: Path) -> DatasetSpec:
 
 
 def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> DatasetSpec:
-    """A spec from plain values; paths in it are taken as they are, and a token is a `pydantic.SecretStr`.
+    """Return a spec from plain values; paths in it are taken as they are, and a token is a `pydantic.SecretStr`.
 
     Raises:
         SpecError: names every refused field with its value, and for an unknown key or kind the nearest known one.
@@ -183,7 +183,7 @@ def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> Dataset
 
 
 def _joined(messages: Sequence[str], where: str) -> str:
-    """A line per message, as many as a person would read; how many are left out stands at the end."""
+    """Return a line per message, as many as a person would read; how many are left out stands at the end."""
     lines = [f"{where}: {message}" for message in messages]
     lengths = accumulate(len(line) + 1 for line in lines)
     shown = max(1, sum(length <= _LONGEST for length in lengths))

@@ -227,7 +227,7 @@ class HubSource(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _under_its_old_name(cls, values: object) -> object:
-        """A dataset's own `refresh` is another thing, but files that were written before keep their meaning."""
+        """Accept `refresh`, which is another thing in a dataset, for files that were written before `newest`."""
         if isinstance(values, dict) and "refresh" in values:
             if "newest" in values:
                 raise ValueError("newest and refresh are two names of one key; keep newest")
@@ -282,11 +282,11 @@ class ImageFolderSource(StrictSpec):
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """The label files; the images are found by `image_folders.image_paths`."""
+        """Return the label files; the images are found by `image_folders.image_paths`."""
         return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
 
     def folders(self) -> list[Path]:
-        """The splits' folders."""
+        """Return the splits' folders."""
         return [Path(place.folder if isinstance(place, LabelledFolder) else place) for place in self.splits.values()]
 
 

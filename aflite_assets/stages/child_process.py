@@ -190,7 +190,7 @@ def _listen(
 
 
 def serve(connection: Connection) -> None:
-    """The child's side: make the stages that come, tell what happens, and end when none comes any more."""
+    """Be the child's side: make the stages that come, tell what happens, and end when none comes any more."""
     parent = _Parent(connection)
     while True:
         try:

@@ -25,7 +25,7 @@ _HERE = (Path(__file__), Path(report_inputs.__file__))
 
 
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
-    """The pictures of a result by name, PNGs under 50 kB: none for assets without any.
+    """Return the pictures of a result by name, PNGs under 50 kB: none for assets without any.
 
     Of `train_sample` "sample_curve" where a sample was asked for; of `warmup_split` "learning_curve" where encoders
     chose the warm-up rows; of `filtered_sets` "curve_<name>" and "scores_<name>" per representation; of `bias_evidence`

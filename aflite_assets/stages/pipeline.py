@@ -90,7 +90,7 @@ def stage_key(
 
 
 def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
-    """The inputs' data versions; a result that holds nothing, since the file asks for nothing, is no input."""
+    """Return the inputs' data versions; a result that holds nothing, since the file asks for nothing, is no input."""
     return {name: result.data_version for name, result in inputs.items() if not result.summary.get("nothing_asked")}
 
 
@@ -127,7 +127,7 @@ def run_stage(
     cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
-    """The result of one stage for one dataset: found by its key, or made, tracked and published.
+    """Return the result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
     `cells`: those of the grid of evaluators that are trained now. `cluster`: where stages that can be spread do their
@@ -189,7 +189,8 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
-    """The result of one stage for one dataset if it was made before, current from now on; None if it is to be made.
+    """Return the result of one stage for one dataset if it was made before, current from now on; None if it is to be
+    made.
 
     Raises:
         StoreError: an input was never materialised.
@@ -278,7 +279,7 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
 
 
 def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]:
-    """The numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
+    """Return the numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
     flat: dict[str, float] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
@@ -310,14 +311,18 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 
 
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
-    """The current result; one that holds nothing is made on the way, so that a new stage costs older stores no run."""
+    """Return the current result; one that holds nothing is made on the way, so that a new stage costs older stores no
+    run.
+    """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result
     return store.current(name, spec.name)
 
 
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
-    """The key itself, or after results of it that lack what failed the key of another attempt, not yet published."""
+    """Return the key itself, or after results of it that lack what failed the key of another attempt, not yet
+    published.
+    """
     attempt = 0
     tried = key
     while (earlier := store.find(name, partition, tried)) is not None and earlier.summary.get("incomplete"):

@@ -105,18 +105,20 @@ class StageSettings(BaseModel):
 
     @classmethod
     def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
-        """The values of a dataset's file, which was checked when it was read, or of settings that have these fields."""
+        """Return the values of a dataset's file, which was checked when it was read, or of settings that have these
+        fields.
+        """
         values = {name: getattr(spec, name) for name in cls.model_fields}
         return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """The JSON values that go into a key: `DatasetSpec` decides their order, and which are left out."""
+        """Return the JSON values that go into a key: `DatasetSpec` decides their order, and which are left out."""
         return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """The fields of one dataset's file that its result depends on; fewer where it asks for nothing."""
+        """Return the fields of one dataset's file that its result depends on; fewer where it asks for nothing."""
         return tuple(cls.model_fields)
 
     @classmethod
@@ -131,7 +133,7 @@ class StageInputs:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The stages whose results these are."""
+        """Return the stages whose results these are."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod

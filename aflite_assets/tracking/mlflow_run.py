@@ -143,7 +143,7 @@ class MlflowRun:
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> Iterator["MlflowRun"]:
-        """A run within this one, shown as `title` (default: the name), with its name as the tag `aflite.name`.
+        """Yield a run within this one, shown as `title` (default: the name), with its name as the tag `aflite.name`.
 
         The same name under the same parent continues the same child.
         """
@@ -157,7 +157,7 @@ class MlflowRun:
 def open_run(
     session: MlflowSession, experiment_id: str, name: str, *, identity: str, tags: Mapping[str, str]
 ) -> Iterator[MlflowRun]:
-    """The run that carries `identity`, RUNNING while the block runs.
+    """Yield the run that carries `identity`, RUNNING while the block runs.
 
     It ends FINISHED; FAILED after an exception, KILLED after an interruption (KeyboardInterrupt, SystemExit),
     both with the error's text as the tag `aflite.error`. The exception always goes on to the caller.

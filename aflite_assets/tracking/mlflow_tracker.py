@@ -66,7 +66,7 @@ class MlflowTracker:
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
-        """The run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
+        """Yield the run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
 
         The name begins with what differs within an experiment, because MLflow's lists cut names. A second call, also
         from another process, continues the first one's run: a retry after a failure shows as one run. It ends FINISHED,
@@ -108,7 +108,7 @@ class MlflowTracker:
     def _refresh_run(
         self, experiment_id: str, partition: str, identity: str
     ) -> AbstractContextManager[Mapping[str, str]]:
-        """The tags that put the stage's run of this identity below its refresh; none if there is no refresh."""
+        """Return the tags that put the stage's run of this identity below its refresh; none if there is no refresh."""
         if self.refresh is None:
             return nullcontext({})
         return RefreshRun(self.session, experiment_id, partition, self.refresh).above(identity, tags=self.tags)

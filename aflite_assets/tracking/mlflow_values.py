@@ -70,7 +70,7 @@ def digest_of(*parts: str) -> str:
 
 
 def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str, str]:
-    """Accepted names and texts of nested settings: {"a": {"b": 1}} gives {"a.b": "1"}."""
+    """Return accepted names and texts of nested settings: {"a": {"b": 1}} gives {"a.b": "1"}."""
     flat: dict[str, str] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping) and value:
@@ -81,7 +81,7 @@ def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str
 
 
 def split_json(table: pa.Table) -> str:
-    """A table as JSON text, {"columns": [...], "data": [row, ...]}; NaN and infinite values become null."""
+    """Return a table as JSON text, {"columns": [...], "data": [row, ...]}; NaN and infinite values become null."""
     rows = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
     return json.dumps({"columns": table.column_names, "data": rows}, allow_nan=False, default=str)
 

@@ -77,14 +77,14 @@ class TrackedRun(Protocol):
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> AbstractContextManager["TrackedRun"]:
-        """A run within this one, shown as `title` (default: the name); the same name continues the same child."""
+        """Begin a run within this one, shown as `title` (default: the name); the same name continues the same child."""
 
 
 class Tracker(Protocol):
     """Something that keeps runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
-        """The run of one asset, partition and result key; a second call continues the first one's run."""
+        """Return the run of one asset, partition and result key; a second call continues the first one's run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
         """Note on the run which data version came out, and on its children that of the parts named like them."""
@@ -131,7 +131,7 @@ class NullTracker:
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:
-        """A run of which nothing is kept."""
+        """Yield a run of which nothing is kept."""
         yield NullRun()
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ _NULL = "none"
 
 
 def table_name(title: str) -> str:
-    """A table's name, from its title: "Words over the line" gives words_over_the_line."""
+    """Return a table's name, from its title: "Words over the line" gives words_over_the_line."""
     return accepted_part(title.lower().replace(" ", "_"))
 
 
@@ -51,7 +51,7 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
 
 
 def _row_names(table: pa.Table) -> tuple[list[str], list[str]]:
-    """The columns that name a row, and a name per row, all different."""
+    """Return the columns that name a row, and a name per row, all different."""
     kinds = {field.name: field.type for field in table.schema}
     names = list(kinds)
     texts = list(takewhile(lambda name: _is_text(kinds[name]), names))

@@ -61,7 +61,7 @@ def scored_rows(
 
 
 def draw_moved(rng: np.random.Generator) -> Draw:
-    """A challenge set with weaker classes at another place."""
+    """Return a challenge set with weaker classes at another place."""
     centres = place_centres(2, 1.2)
     moved = gaussian_rows(rng, 0.6 * centres + 0.5)
     return make_draw(gaussian_rows(rng, centres), {"moved": Challenge(moved(TEST), None)})
@@ -76,12 +76,12 @@ def draw_unequal_difficulty(rng: np.random.Generator) -> Draw:
 
 
 def draw_covariate_shift(rng: np.random.Generator) -> Draw:
-    """A challenge set of other inputs whose labels depend on them as in the train rows."""
+    """Return a challenge set of other inputs whose labels depend on them as in the train rows."""
     return make_draw(scored_rows(rng), {"elsewhere": Challenge(scored_rows(rng, shift=1.0)(TEST), "constructed")})
 
 
 def draw_other_shares(rng: np.random.Generator) -> Draw:
-    """A challenge set with classes of 80 and 20 % in place of 50 and 50 %."""
+    """Return a challenge set with classes of 80 and 20 % in place of 50 and 50 %."""
     centres = place_centres(2, 1.2)
     other = gaussian_rows(rng, centres, (0.8, 0.2))
     return make_draw(gaussian_rows(rng, centres), {"other_shares": Challenge(other(TEST), "constructed")})
@@ -90,7 +90,8 @@ def draw_other_shares(rng: np.random.Generator) -> Draw:
 def draw_kinds_of_rows(
     rng: np.random.Generator, *, named: bool, conflicting: bool = False, challenge_share: float = 0.5
 ) -> Draw:
-    """A dialect on 15 % of the rows whose label shows in other columns or, if conflicting, in the same ones reversed.
+    """Return a dialect on 15 % of the rows whose label shows in other columns or, if conflicting, in the same ones
+    reversed.
 
     `challenge_share`: share of the dialect in the challenge set.
     """
@@ -113,7 +114,7 @@ def draw_kinds_of_rows(
 
 
 def draw_adversarial(rng: np.random.Generator, collected: Collected | None, *, against_full: bool) -> Draw:
-    """A challenge set of natural rows that a model gets wrong: the full model, or a tree trained on other rows."""
+    """Return a challenge set of natural rows that a model gets wrong: the full one, or a tree of other rows."""
     rows = gaussian_rows(rng, place_centres(2, 1.2))
     draw = make_draw(rows)
     model = fit_linear(draw.train) if against_full else fit_tree(rows(TRAIN))
@@ -122,13 +123,13 @@ def draw_adversarial(rng: np.random.Generator, collected: Collected | None, *, a
 
 
 def draw_near_border(rng: np.random.Generator) -> Draw:
-    """A challenge set of rows near the true border, chosen without a model."""
+    """Return a challenge set of rows near the true border, chosen without a model."""
     near = scored_rows(rng, keep=lambda score, labels: np.abs(score) < AMBIGUOUS)
     return make_draw(scored_rows(rng), {"contrast": Challenge(near(TEST), "constructed")})
 
 
 def draw_re_annotated(rng: np.random.Generator) -> Draw:
-    """A challenge set of natural rows whose annotators set the border elsewhere."""
+    """Return a challenge set of natural rows whose annotators set the border elsewhere."""
     other = scored_rows(rng, border=1.2)
     return make_draw(scored_rows(rng), {"re_annotated": Challenge(other(TEST), None)})
 

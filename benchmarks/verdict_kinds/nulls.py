@@ -176,7 +176,7 @@ def draw_copies(rng: np.random.Generator, *, declared: bool) -> Draw:
 
 
 def draw_unequal_groups(rng: np.random.Generator) -> Draw:
-    """Groups of 1 to about 100 rows that share noise, one random label each, and one source."""
+    """Return groups of 1 to about 100 rows that share noise, one random label each, and one source."""
 
     def rows(count: int) -> Rows:
         sizes = rng.geometric(0.06, count)

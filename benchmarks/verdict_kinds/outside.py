@@ -26,7 +26,7 @@ from benchmarks.verdict_kinds.shortcuts import shortcut
 
 
 def draw_rating(rng: np.random.Generator) -> Draw:
-    """A rating in no feature that is a noisy copy of the task's own signal.
+    """Return a rating in no feature that is a noisy copy of the task's own signal.
 
     In the challenge set, with weaker classes, raters used the scale the other way round.
     """
@@ -46,7 +46,7 @@ def draw_rating(rng: np.random.Generator) -> Draw:
 
 
 def draw_clinic(rng: np.random.Generator) -> Draw:
-    """Findings that are large in 80 % of one class and 20 % of the other, as the task has it.
+    """Return findings that are large in 80 % of one class and 20 % of the other, as the task has it.
 
     Four in five large findings and one in five small ones go to a clinic, which is in no feature and is declared
     irrelevant.
@@ -90,7 +90,7 @@ def draw_crowd(rng: np.random.Generator) -> Draw:
 
 
 def draw_stamp(rng: np.random.Generator) -> Draw:
-    """A stamp on half of the rows; of those from an old scanner, a third of all, it goes with the class."""
+    """Return a stamp on half of the rows; of those from an old scanner, a third of all, it goes with the class."""
     centres = place_centres(2, 0.6)
 
     def rows(count: int) -> Rows:

@@ -53,7 +53,7 @@ def draw_hard_mark(rng: np.random.Generator) -> Draw:
 
 
 def draw_causal(rng: np.random.Generator) -> Draw:
-    """A negation, by which the label is decided in 85 % of the rows, in a column of its own."""
+    """Return a negation, by which the label is decided in 85 % of the rows, in a column of its own."""
     centres = place_centres(2, 0.8)
 
     def rows(count: int) -> Rows:
@@ -68,7 +68,7 @@ def draw_causal(rng: np.random.Generator) -> Draw:
 
 
 def draw_proxy(rng: np.random.Generator, name: str, *, irrelevant: bool = False, artefact: bool = False) -> Draw:
-    """A property on 65 % of one class and 35 % of the other that is in no feature."""
+    """Return a property on 65 % of one class and 35 % of the other that is in no feature."""
 
     def name_rows(labels: np.ndarray) -> Sequence[Named]:
         return [mark(name, rng.random(len(labels)) < np.array([0.35, 0.65])[labels])]
@@ -78,7 +78,9 @@ def draw_proxy(rng: np.random.Generator, name: str, *, irrelevant: bool = False,
 
 
 def draw_proxy_reversed(rng: np.random.Generator) -> Draw:
-    """A region as in `draw_proxy`, and a challenge set with weaker classes in which it goes with the other class."""
+    """Return a region as in `draw_proxy`, and a challenge set with weaker classes in which it goes with the other
+    class.
+    """
     centres = place_centres(2, 1.2)
 
     def with_rates(rates: tuple[float, float], strength: float) -> Callable[[int], Rows]:
@@ -92,7 +94,9 @@ def draw_proxy_reversed(rng: np.random.Generator) -> Draw:
 
 
 def draw_proxy_of_truth(rng: np.random.Generator) -> Draw:
-    """A region on 70 % of one true class and 30 % of the other that is in no feature; 8 % of the labels are wrong."""
+    """Return a region on 70 % of one true class and 30 % of the other that is in no feature; 8 % of the labels are
+    wrong.
+    """
     centres = place_centres(2, 1.6)
 
     def rows(count: int) -> Rows:
@@ -130,7 +134,7 @@ def draw_many_classes(rng: np.random.Generator) -> Draw:
 
 
 def draw_one_class_only(rng: np.random.Generator, *, visible: bool) -> Draw:
-    """A breed that 40 % of one class belong to and no row of the other; if visible, it has a look of its own."""
+    """Return a breed that 40 % of one class belong to and no row of the other; if visible, it has a look of its own."""
     centres = place_centres(2, 1.2)
 
     def rows(count: int) -> Rows:

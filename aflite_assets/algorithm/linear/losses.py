@@ -55,7 +55,7 @@ class Objective:
     strength: float
 
     def strengths(self, seen: np.ndarray) -> np.ndarray:
-        """The L2 strength of every training set (float64), by the classes it has: `seen`, sets x classes."""
+        """Return the L2 strength of every training set (float64), by the classes it has: `seen`, sets x classes."""
         mirrored = (seen.sum(axis=1) == 2) & (self.loss == SOFTMAX)
         return np.where(mirrored, 2.0, 1.0) * self.strength
 
@@ -103,12 +103,12 @@ class Curvature:
     mixing: torch.Tensor
 
     def mixed(self, mixing: torch.Tensor) -> "Curvature":
-        """The same over other combinations of the outputs."""
+        """Return the same over other combinations of the outputs."""
         return Curvature(self.diagonal, self.coupling, mixing)
 
     @property
     def own(self) -> torch.Tensor:
-        """n x mixed outputs: the second derivative along every mixed output, at least 0."""
+        """Return n x mixed outputs: the second derivative along every mixed output, at least 0."""
         own = self.diagonal @ self.mixing**2
         return own if self.coupling is None else (own - (self.coupling @ self.mixing) ** 2).clamp(min=0)
 
@@ -128,7 +128,7 @@ class Curvature:
 
 
 def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvature:
-    """The curvature of rows with some scores (n x outputs) and classes, over the outputs as they are; float64."""
+    """Return curvature of rows with some scores (n x outputs) and classes, over the outputs as they are, float64."""
     scores = scores.double()
     mixing = torch.eye(scores.shape[1], dtype=scores.dtype, device=scores.device)
     if loss == HINGE:

@@ -30,7 +30,7 @@ class Threads:
 
     @classmethod
     def started(cls, count: int) -> "Threads":
-        """New threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
+        """Return new threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
         return cls(ThreadPoolExecutor(count, initializer=_set_torch_threads, initargs=(1,)), count)
 
     def share(self, kernel: Callable[[np.ndarray], None], work: np.ndarray) -> None:

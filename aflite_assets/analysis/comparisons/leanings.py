@@ -130,7 +130,7 @@ def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) ->
 
 
 def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
-    """Groups of rows of several sets, each with groups of its own; None if no set has any."""
+    """Return groups of rows of several sets, each with groups of its own; None if no set has any."""
     if all(one.groups is None for one in tests):
         return None
     codes, start = [], 0

@@ -92,7 +92,7 @@ def brief_place(place: Mapping[str, object]) -> str:
 
 
 def _answer(place: Mapping[str, object]) -> str:
-    """The end of an answer's place, ", answer 2"; empty for a row that is no answer."""
+    """Return the end of an answer's place, ", answer 2"; empty for a row that is no answer."""
     return "" if place.get("source_answer") is None else f", answer {place['source_answer']}"
 
 

@@ -116,7 +116,8 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
 
 
 def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, Any]:
-    """The column schema of a result's table and, where it has parents, its column lineage, as metadata of Dagster.
+    """Return the column schema of a result's table and, where it has parents, its column lineage, as metadata of
+    Dagster.
 
     Empty for a result without a table. Only Parquet and npy headers are read.
     """
@@ -173,7 +174,7 @@ def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
 
 
 def _plain_name(result: PublishedResult, column: str) -> str:
-    """The name by which a column's meaning is known: the published folder has the source's names."""
+    """Return the name by which a column's meaning is known: the published folder has the source's names."""
     summary = result.summary if result.asset == "published_dataset" else {}
     if column in ("id", "source_row", "content_hash"):
         return column
@@ -203,7 +204,7 @@ def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
 
 
 def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
-    """The schemas of a file that parts hold; a part that is not a table of rows (weights shared) is left out."""
+    """Return the schemas of a file that parts hold; a part that is not a table of rows (weights shared) is left out."""
     return lambda result: [
         pq.read_schema(part.path / file) for part in result.parts.values() if file in part.manifest["files"]
     ]

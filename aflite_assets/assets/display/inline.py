@@ -45,7 +45,8 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 
 
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
-    """The report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not set.
+    """Return the report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not
+    set.
 
     `names` are those of metadata, with "_" for ".".
     """
@@ -62,7 +63,7 @@ def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[
 
 
 def _path(points: Sequence[tuple[int, float]], last: int) -> str:
-    """The line through points (step, value), with `last` the step at the right border."""
+    """Return the line through points (step, value), with `last` the step at the right border."""
     end = len(points) - 1
     few = points if end < _POINTS else [points[round(at * end / (_POINTS - 1))] for at in range(_POINTS)]
     placed = [

@@ -13,14 +13,14 @@ _REPORT_KINDS = ("overview", "falls", "filtering_curves", "examples", "scatter_b
 
 
 def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
-    """A PNG under 50 kB as Markdown metadata; `alt` is literal text."""
+    """Return a PNG under 50 kB as Markdown metadata; `alt` is literal text."""
     from aflite_assets.reports.page.markdown import escape_markdown
 
     return dg.MetadataValue.md(f"![{escape_markdown(alt)}](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
 def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """The pictures of a result that `stages.display` draws, by name; each is drawn once and kept."""
+    """Return the pictures of a result that `stages.display` draws, by name; each is drawn once and kept."""
     return {name: markdown_picture(picture.png, picture.alt) for name, picture in small_pictures(result).items()}
 
 

@@ -15,7 +15,7 @@ _KEY = "dagster/code_references"
 
 
 def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
-    """The same definitions; where `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
+    """Return the same definitions; where `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
 
     Dagster's own `link_code_references_to_git` knows two hosts and no function behind a decorator; this takes the
     folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.

@@ -38,7 +38,7 @@ def found_or_made(
     compute_device: ComputeDevice,
     worker: StageWorker,
 ) -> StoredResult:
-    """The result of a stage: found in this process, or made in `worker` on a device that is leased for it.
+    """Return the result of a stage: found in this process, or made in `worker` on a device that is leased for it.
 
     What holds nothing, since the dataset's file asks for nothing, is made here.
 
@@ -94,7 +94,7 @@ def _obtained(
 
 @contextmanager
 def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
-    """The card that a stage works on, with a slot of the pool `gpu`, held for the block; else an empty lease.
+    """Yield the card that a stage works on, with a slot of the pool `gpu`, held for the block; else an empty lease.
 
     `evaluator_models` takes every card that is free, since it trains a cell on each; it keeps them until it has ended.
     On a cluster of Ray cards are Ray's to give.

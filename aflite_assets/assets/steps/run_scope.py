@@ -60,7 +60,7 @@ def run_scope(scope: RunScope) -> Iterator[RunScope]:
 def dataset_held(
     run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
 ) -> Iterator[RunScope]:
-    """The dataset's lock for one step, where its run does not hold it; yields the run's scope, or the step's own.
+    """Hold the dataset's lock for one step where its run does not; yields the run's scope, or the step's own.
 
     Under an executor that opens no scope, runs of one dataset take turns step by step.
     """

@@ -68,7 +68,9 @@ class WebSettings:
         return LOOPBACK | {name.lower().strip("[]") for name in (*self.allowed_hosts, *bound, *shown)}
 
     def origins(self) -> frozenset[str]:
-        """The origin of a proxy in front, from AFLITE_DAGSTER_URL; on the loopback the Host header alone decides."""
+        """Return the origin of a proxy in front, from AFLITE_DAGSTER_URL; on the loopback the Host header alone
+        decides.
+        """
         parts = urlsplit(base_address(DAGSTER) or "")
         if not parts.hostname or parts.hostname in LOOPBACK:
             return frozenset()

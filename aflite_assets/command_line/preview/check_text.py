@@ -169,7 +169,7 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
-    """The findings that failed, with what was found (in words where there are some) and what to do."""
+    """Yield the findings that failed, with what was found (in words where there are some) and what to do."""
     for result in findings:
         if result.passed:
             continue
@@ -180,7 +180,7 @@ def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """A line per stage and model, the total, and how reliable it is."""
+    """Yield a line per stage and model, the total, and how reliable it is."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.work), _seconds(line.seconds)) for line in estimate.lines]
@@ -224,7 +224,7 @@ def _how_read(data: DataPreview) -> str:
 
 
 def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
-    """A row per split; undecodable images have a column where there are any."""
+    """Return a row per split; undecodable images have a column where there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
     rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
@@ -279,7 +279,9 @@ def _input(examples: Examples) -> str:
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
-    """The first rows, several lines each: place and label, the input, then group, annotators and attributes if any."""
+    """Yield the first rows, several lines each: place and label, the input, then group, annotators and attributes if
+    any.
+    """
     examples = raw.examples
     for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
         row = Examples(examples.table.slice(position, 1), examples.label_names)

@@ -241,7 +241,7 @@ class TimingCache:
         return few_rows_seconds()
 
     def scan(self) -> ScanTiming:
-        """The scan for cues."""
+        """Return the scan for cues."""
         return self._once(("the scan for cues", None), lambda: measure_scan(self._train))
 
     def neural(self, settings: NeuralModelSpec) -> NeuralTiming | None:
@@ -258,7 +258,7 @@ class TimingCache:
         return self._once(key, lambda: measure_classical(settings, self._train, self._tests))
 
     def filter(self, encoder: EncoderSpec) -> FilterTiming:
-        """The filter's classifiers on features as this encoder's, or on the dataset's own."""
+        """Return the filter's classifiers on features as this encoder's, or on the dataset's own."""
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
         return self._once(("the filter's classifiers", width), lambda: self._measure_filter(width))
 
@@ -291,14 +291,14 @@ class TimingCache:
 
 
 def _scan_line(raw: Examples, plan: RunPlan, timings: TimingCache) -> CostLine:
-    """The scan of the train split, and what its properties are in all other sets."""
+    """Return the scan of the train split, and what its properties are in all other sets."""
     most, timing = most_scanned(raw.modality), timings.scan()
     rows = sum(min(count, most) for count in (plan.rows["train"], *plan.test_rows.values()))
     return CostLine("cue_scan", "all properties", (Work(1, "start", timing.start), Work(rows, "row", timing.row)))
 
 
 def _sample_lines(sample: SampleSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
-    """The trainings on every sample and their answers about the held-back rows."""
+    """Yield the trainings on every sample and their answers about the held-back rows."""
     if sample is None or plan.sample is None:
         return
     sizes, held_back, model = plan.sample.samples, plan.sample.held_back, sample.model
@@ -413,7 +413,7 @@ def _leaning_line(spec: DatasetSpec, plan: RunPlan, timings: TimingCache) -> Cos
 
 
 def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache) -> CostLine:
-    """The later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
+    """Return the later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
     stages = [(stage.settings, rows) for stage in recipe.stages if (rows := _stage_rows(stage, plan)) is not None]
     steps = models * sum(_steps(settings, rows) for settings, rows in stages)
@@ -453,7 +453,7 @@ def _weak_model_line(weak_model: PlannedWeakModel, plan: RunPlan, timings: Timin
 
 
 def _work(timing: NeuralTiming | None, **counts: int) -> tuple[Work, ...]:
-    """Counts by unit, each unit a field of the timing."""
+    """Return counts by unit, each unit a field of the timing."""
     return tuple(Work(count, unit, None if timing is None else getattr(timing, unit)) for unit, count in counts.items())
 
 

@@ -116,7 +116,7 @@ def measure_neural(
 
 
 def encoder_width(settings: NeuralModelSpec, train: Examples, *, device: DeviceSettings) -> int:
-    """The width of an encoder's features, from an untrained one and a few rows.
+    """Return the width of an encoder's features, from an untrained one and a few rows.
 
     Raises:
         ModelError: the model has no representation.

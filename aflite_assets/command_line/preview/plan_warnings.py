@@ -33,7 +33,7 @@ def scan_section(spec: DatasetSpec, store: ResultStore) -> Iterator[str]:
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """The samples after which a run would be refused for its sizes; nothing where every sample fits."""
+    """Yield the samples after which a run would be refused for its sizes; nothing where every sample fits."""
     if plan.sample is None:
         return
     tried = plan.sample.samples

@@ -102,7 +102,8 @@ def plan_run(
     kept: Mapping[str, int] | None = None,
     sampled_rows: int | None = None,
 ) -> RunPlan:
-    """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
+    """Return the plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group
+    removal.
 
     `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`; `sample`: those of
     `sample`, of which the largest, or the one of `sampled_rows`, is taken to be filtered.
@@ -162,7 +163,7 @@ def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int
 def most_iterations(
     settings: FilterSettings, pool_rows: int, *, train_rows: int | None = None, largest_group: int = 1
 ) -> int:
-    """Iterations until the target size is reached, and the last pass, which removes nothing.
+    """Return iterations until the target size is reached, and the last pass, which removes nothing.
 
     Where other rows share the pool with the train rows that the target counts (`train_rows`, all by default), both are
     taken to leave at one rate. A slice of whole groups may stay below its size by all but one row of the largest group
@@ -189,7 +190,7 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
 
 
 def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
-    """Sets that evaluators are trained on by themselves; a set that is known to be empty is none."""
+    """Return the sets that evaluators are trained on by themselves; a set that is known to be empty is none."""
     alone = [one for one in weak_models.values() if one.alone and one.taken]
     names = (("forgettable", False), ("random_forgettable", True))
     return [

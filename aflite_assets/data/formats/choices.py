@@ -181,7 +181,7 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """The place of the right answer: by its column's name, else by its number, letter or text if these agree."""
+    """Return the place of the right answer: by its column's name, else by its number, letter or text if these agree."""
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)

@@ -43,7 +43,7 @@ class Misfit:
 
 
 def codec_of(path: Path, encoding: str) -> str:
-    """The codec that reads a file in an encoding, leaving out the mark (BOM) at its start if there is one."""
+    """Return the codec that reads a file in an encoding, leaving out the mark (BOM) at its start if there is one."""
     if encoding == UTF_8:
         return "utf-8-sig"
     mark = marked_encoding(_start(path))
@@ -144,7 +144,7 @@ class _Undecodable:
         return 0 in self.around or not self.around
 
     def excerpt(self, encoding: str) -> str:
-        """The bytes around the place in another encoding, in quotes."""
+        """Return the bytes around the place in another encoding, in quotes."""
         return quoted(self.around.decode(encoding, errors="replace").strip(), _SHOWN)
 
 
@@ -193,7 +193,7 @@ def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, i
 
 
 def _line_around(near: bytes, place: int) -> bytes:
-    """The bytes of a line beside one of them."""
+    """Return the bytes of a line beside one of them."""
     before, after = near[max(place - _AROUND, 0) : place], near[place : place + _AROUND]
     return before.rsplit(b"\n", 1)[-1] + after.split(b"\n", 1)[0]
 
@@ -211,7 +211,9 @@ def _has_other_letters(path: Path) -> bool:
 
 
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
-    """The encodings beside this one that the whole file fits, the likeliest first; of those of one byte only one."""
+    """Return the encodings beside this one that the whole file fits, the likeliest first; of those of one byte only
+    one.
+    """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:
         return [UTF_8]

@@ -15,7 +15,8 @@ from aflite_assets.wording import did_you_mean
 
 
 def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = None) -> pa.Table:
-    """The images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by path.
+    """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by
+    path.
 
     Files whose name starts with a dot and files without an image's ending are left alone. With `rows`, the first
     images of each class only, `rows` in all or one per class, and without their hashes.
@@ -49,7 +50,7 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
 
 
 def image_paths(folder: Path) -> list[Path]:
-    """The images below a folder, relative to it and sorted; what is hidden is left alone.
+    """Return the images below a folder, relative to it and sorted; what is hidden is left alone.
 
     A Mac leaves a hidden `._name.jpg`, which is no image, beside each `name.jpg`; notebooks leave hidden folders.
 
@@ -107,7 +108,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
 
 
 def _label_lines(split: str, file: Path, *, encoding: str) -> list[list[str]]:
-    """The fields of every line that is not blank."""
+    """Return the fields of every line that is not blank."""
     try:
         why = misfit(file, encoding)
         if why is not None:
@@ -140,7 +141,7 @@ def _is_wordy(parts: list[str]) -> bool:
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
-    """A list of labels alone goes by the order of names, in which some would put img10 before img2."""
+    """Refuse a list of labels alone where the order of names is unclear: some would put img10 before img2."""
     natural = sorted(
         paths,
         key=lambda path: [

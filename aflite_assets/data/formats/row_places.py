@@ -32,12 +32,14 @@ class BadRowError(DataError):
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
-    """The line on which a row (from 0) begins, from 1; None for a format without lines, or a file that is not so."""
+    """Return the line on which a row (from 0) begins, from 1; None for a format without lines, or a file that is not
+    so.
+    """
     return _line({"path": str(path), **_written(form)}, row)
 
 
 def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
-    """The table with a note of the files that its rows are from: each one's path and how many, in their order."""
+    """Return a table with a note of the files that its rows are from: each one's path and rows, in order."""
     files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
     return table.replace_schema_metadata({_FILES: json.dumps(files)})
 
@@ -108,13 +110,15 @@ def places_in_files(table: pa.Table) -> pa.Table | None:
 
 
 def _line(file: Mapping[str, Any], row: int) -> int | None:
-    """The line on which a row begins, from 1; None for a format without lines, or a file that changed meanwhile."""
+    """Return the line on which a row begins, from 1; None for a format without lines, or a changed file."""
     found = _lines(file, row, 1)
     return found[0] if found else None
 
 
 def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
-    """The lines on which `count` rows begin, from `first` on; None for a format without lines or an unreadable file."""
+    """Return the lines on which `count` rows begin, from `first` on; None for a format without lines or an unreadable
+    file.
+    """
     path, form = Path(file["path"]), file["format"]
     if form == "parquet":
         return None
@@ -137,7 +141,7 @@ def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
 
 
 def _record_lines(reader: Any) -> Iterator[int]:
-    """The line on which each record begins; a record may span lines in quotes."""
+    """Yield the line on which each record begins; a record may span lines in quotes."""
     before = 0
     for record in reader:
         if record:

@@ -34,7 +34,7 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
 def read_table_file(form: TableFormat, path: Path) -> pa.Table:
-    """The rows of one file.
+    """Return the rows of one file.
 
     The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null),
     and a column of mixed kinds of values is read as text.
@@ -87,7 +87,9 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 
 
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
-    """The error that names the file, its format and what to do; an encoding that does not fit explains all others."""
+    """Return the error that names the file, its format and what to do; an encoding that does not fit explains all
+    others.
+    """
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:
         reason, remedy = "it is empty, without even a line of columns", "write the data into it, or correct the path"
@@ -113,7 +115,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_csv(form: TableFormat, path: Path) -> pa.Table:
-    """The rows of csv or tsv; with `form.names` the first line is a row, without them it names the columns."""
+    """Return the rows of csv or tsv; with `form.names` the first line is a row, without them it names the columns."""
     from pyarrow import csv
 
     tabs, names = form.format == "tsv", form.names
@@ -232,7 +234,7 @@ def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> 
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
-    """The values of the first line. Later lines of other lengths are left to the reading itself."""
+    """Return the values of the first line. Later lines of other lengths are left to the reading itself."""
     from pyarrow import csv
 
     lenient = _lenient(form, lambda row: "skip")

@@ -26,7 +26,7 @@ _FORM = "aflite-2"
 
 
 def cache_root() -> Path:
-    """The folder of all parts, beside what `datasets` keeps."""
+    """Return the folder of all parts, beside what `datasets` keeps."""
     from huggingface_hub import constants
 
     named = os.environ.get("HF_DATASETS_CACHE")
@@ -58,7 +58,7 @@ def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
 
 
 def read_cache(folder: Path) -> pa.Table | None:
-    """The rows of a folder, mapped into memory, or None where it does not exist.
+    """Return the rows of a folder, mapped into memory, or None where it does not exist.
 
     Raises:
         DataError: the folder is damaged, or its files' columns do not fit together.
@@ -102,7 +102,7 @@ def remember_commit(repo_id: str, revision: str, commit: str) -> None:
 
 
 def remembered_commit(repo_id: str, revision: str) -> str | None:
-    """The commit that a tag or branch had at the last request."""
+    """Return the commit that a tag or branch had at the last request."""
     path = _reference(repo_id, revision)
     return path.read_text(encoding="ascii") if path.is_file() else None
 

@@ -42,7 +42,7 @@ def shared_deadline(seconds: float) -> Iterator[Asking]:
 
 
 def asking() -> Asking | None:
-    """The look that is under way, if any."""
+    """Return the look that is under way, if any."""
     return _ASKING.get()
 
 

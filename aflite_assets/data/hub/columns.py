@@ -27,7 +27,7 @@ def rows_at_once(schema: pa.Schema | None) -> int:
 
 
 def plain_table(table: pa.Table, features: Mapping[str, Any], *, form: ColumnForm) -> pa.Table:
-    """The same rows with class numbers as the names of `features`, and images as struct<bytes, path>.
+    """Return the same rows with class numbers as the names of `features`, and images as struct<bytes, path>.
 
     A number without a name is text too ("-1"), null stays null.
     """

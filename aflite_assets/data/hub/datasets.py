@@ -58,7 +58,7 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 
 
 def source_commit(source: HubSource) -> str:
-    """The commit (40 hexadecimal digits) that a source means now.
+    """Return the commit (40 hexadecimal digits) that a source means now.
 
     With `newest` the hub is always called. Without, and where there is no network, the last commit known for a tag or
     branch is returned.
@@ -73,7 +73,7 @@ def source_commit(source: HubSource) -> str:
 def resolve_commit(
     repo_id: str, revision: str | None, *, kind: Literal["dataset", "model"], token: str | None = None
 ) -> str:
-    """The commit (40 hexadecimal digits) that a revision stands for, by default that of the branch main.
+    """Return the commit (40 hexadecimal digits) that a revision stands for, by default that of the branch main.
 
     A full commit hash is returned as it is, without a request. Without a network, a tag or branch resolves to the last
     commit known for it: that of the last request (datasets) or of the last download (models).
@@ -164,7 +164,7 @@ class _Reader:
         return file_tables(files, rows=rows)
 
     def _reach(self) -> None:
-        """Requests that are not repeated, before those that the libraries repeat for minutes."""
+        """Send requests that are not repeated, before those that the libraries repeat for minutes."""
         if not self._reached:
             call_hub(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
             self._reached = True
@@ -172,7 +172,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def model_commit(repo_id: str, revision: str | None) -> str:
-    """The commit of a model, resolved once per process: so a result's key names the one that is loaded.
+    """Return the commit of a model, resolved once per process: so a result's key names the one that is loaded.
 
     Raises:
         ModelError: as `resolve_commit`.

@@ -63,7 +63,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
 
 
 def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
-    """The error to raise for what a library of the hub raised while `doing` something with the repository."""
+    """Return the error to raise for what a library of the hub raised while `doing` something with the repository."""
     known = (translate_error for cause in _chain(error) if (translate_error := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
     if message is None:

@@ -45,7 +45,7 @@ class HubFile:
         return self.path.lower().endswith(".gz")
 
     def tables(self, *, rows: int | None) -> Iterator[pa.Table]:
-        """The file's rows, or its first ones without fetching the rest.
+        """Yield the file's rows, or its first ones without fetching the rest.
 
         Raises:
             DataError: the file is not what its name says.
@@ -102,7 +102,7 @@ class HubFile:
 
 
 def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> HubFile:
-    """A file by its name, whose ending says how it is written.
+    """Return a file by its name, whose ending says how it is written.
 
     Raises:
         DataError: the ending is none that is read here.
@@ -117,12 +117,12 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
 
 
 def form_of(path: str) -> Literal["parquet", "csv", "tsv", "jsonl"] | None:
-    """The format that a file's name says, or None for one that is not read as it is written."""
+    """Return the format that a file's name says, or None for one that is not read as it is written."""
     return _FORMATS.get(PurePosixPath(path.lower().removesuffix(".gz")).suffix)
 
 
 def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Table]:
-    """The rows of several files, one after the other; at most `rows` altogether."""
+    """Yield the rows of several files, one after the other; at most `rows` altogether."""
     left = rows
     for file in files:
         for table in file.tables(rows=left):
@@ -133,7 +133,7 @@ def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Ta
 
 
 def _features(schema: pa.Schema) -> dict[str, Any]:
-    """The column types that `datasets` left in a Parquet file; none where something else wrote it."""
+    """Return the column types that `datasets` left in a Parquet file; none where something else wrote it."""
     if b"huggingface" not in (schema.metadata or {}):
         return {}
     from datasets import Features
@@ -151,7 +151,7 @@ def _write_lines(lines: io.BufferedReader, out: IO[bytes]) -> None:
 
 
 def _first_records(lines: Iterable[bytes], count: int, *, quoted: bool) -> Iterator[bytes]:
-    """The lines of the first records; a record goes on over line breaks between quotes, and is not an empty line."""
+    """Yield the lines of the first records; a record goes on over line breaks between quotes, and is never empty."""
     inside = False
     for line in lines:
         yield line

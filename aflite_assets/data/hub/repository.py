@@ -65,7 +65,7 @@ class HubRepository:
         return any(hasattr(entry, "blob_id") for entry in entries)
 
     def matching(self, pattern: str) -> list[str]:
-        """The files of a name or pattern, sorted.
+        """Return the files of a name or pattern, sorted.
 
         Raises:
             DataError: there is none.
@@ -85,16 +85,16 @@ class HubRepository:
         return files
 
     def download(self, paths: Iterable[str]) -> list[Path]:
-        """The files in the hub's cache, fetched where they are not there yet."""
+        """Return the files in the hub's cache, fetched where they are not there yet."""
         with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
             return list(pool.map(self._download, paths))
 
     def open(self, path: str) -> Any:
-        """A file on the hub opened for reading; only what is read is fetched, and nothing is kept."""
+        """Return a file on the hub opened for reading; only what is read is fetched, and nothing is kept."""
         return self.file_system().open(self.address.removeprefix("hf://") + path, "rb")
 
     def file_system(self) -> Any:
-        """The hub as an fsspec file system."""
+        """Return the hub as an fsspec file system."""
         from huggingface_hub import HfFileSystem
 
         return HfFileSystem(token=self.place.token, skip_instance_cache=True)
@@ -159,7 +159,7 @@ def _is_plain(name: str) -> bool:
 
 
 def commit_on_hub(place: RepoRef, revision: str) -> str:
-    """The commit that a revision stands for now, by one request that is not repeated."""
+    """Return the commit that a revision stands for now, by one request that is not repeated."""
     from huggingface_hub import HfApi
 
     ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info

@@ -37,7 +37,7 @@ class HubSplits:
     class_numbers: bool = False
 
     def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
-        """The rows of one of the hub's splits, or its first ones without fetching the rest.
+        """Yield the rows of one of the hub's splits, or its first ones without fetching the rest.
 
         Raises:
             DataError: the hub has no such split or configuration, or keeps it in a form that is not read here.
@@ -120,7 +120,8 @@ class HubSplits:
         return [name.removeprefix(root) for name in files[split]]
 
     def _as_written(self, paths: list[str]) -> list[HubFile] | None:
-        """The split's files, if they are CSV or JSON: `datasets` would guess types and then cast, so "007" becomes "7".
+        """Return the split's files, if they are CSV or JSON: `datasets` would guess types and then cast, so "007"
+        becomes "7".
 
         None where the card describes another layout of CSV or JSON, or images that rows of text name.
         """
@@ -161,7 +162,7 @@ class HubSplits:
         return ColumnForm(class_numbers=numbered, read=self._read)
 
     def _read(self, address: str) -> bytes | None:
-        """The bytes of a file of this repository; a row of a hostile dataset could name any file."""
+        """Return the bytes of a file of this repository; a row of a hostile dataset could name any file."""
         if not self.repository.holds(address):
             return None
         from datasets import DownloadConfig

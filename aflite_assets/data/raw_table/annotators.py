@@ -97,7 +97,8 @@ def labels_from_files(
     reader: LabelReader,
     complete: bool = True,
 ) -> dict[str, pa.Array]:
-    """The same for every split, from files whose rows are matched to the dataset's by the values of named columns.
+    """Return the same for every split, from files whose rows are matched to the dataset's by the values of named
+    columns.
 
     Several rows of the files with one row's key are several annotators, in the files' order. Rows that match nothing
     are left out, and so are rows with an empty value in their key. Rows of the dataset may share a key if their
@@ -131,7 +132,7 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """The labels of the rows whose owner is not negative, in the order of rows, then of columns."""
+    """Return the labels of the rows whose owner is not negative, in the order of rows, then of columns."""
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]

@@ -98,7 +98,7 @@ def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
 
 
 def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """The one kind of input of each row: `features` list<float32>, `image`, or `text` and perhaps `text_pair`.
+    """Return the one kind of input of each row: `features` list<float32>, `image`, or `text` and perhaps `text_pair`.
 
     Raises:
         DataError: a text or image is missing or too large, or features are ragged, no numbers, or not finite as
@@ -113,7 +113,7 @@ def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str
 
 
 def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
-    """A column that only reports read, as text; a missing value is "(empty)".
+    """Return a column that only reports read, as text; a missing value is "(empty)".
 
     Raises:
         DataError: its values have no form as text.
@@ -125,7 +125,7 @@ def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array
 
 
 def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
-    """The source's own ids as text.
+    """Return the source's own ids as text.
 
     Raises:
         DataError: an id is missing or stands twice in the split.
@@ -149,7 +149,9 @@ def _twice(value: str, first: int, again: int) -> str:
 
 
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """A hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a time."""
+    """Return a hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a
+    time.
+    """
     return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
 
 
@@ -236,7 +238,7 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """The hash where it is known, else the bytes; the path of a file that was not hashed."""
+    """Return the hash where it is known, else the bytes; the path of a file that was not hashed."""
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

@@ -37,7 +37,7 @@ def without_copies(
     between_splits: bool,
     whole_groups: bool = False,
 ) -> tuple[dict[str, np.ndarray], DroppedCopies]:
-    """The labelled rows of each split that stay (positions, ascending int64), and how many left.
+    """Return the labelled rows of each split that stay (positions, ascending int64), and how many left.
 
     `labels` int64 by split, negative for rows without a label; `groups` int64 by split, or empty. With `duplicates`
     of the rows of one split that have the same input and label the first stays; rows with the same input and other
@@ -83,7 +83,7 @@ def without_copies(
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
-    """A number per row, equal over all splits for inputs that are equal byte for byte."""
+    """Return a number per row, equal over all splits for inputs that are equal byte for byte."""
     numbers: dict[bytes, int] = {}
     return {
         split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)

@@ -119,7 +119,7 @@ def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _common_width(split: str, column: pa.ChunkedArray) -> int:
-    """The length that every row's list has; a missing list has none."""
+    """Return the length that every row's list has; a missing list has none."""
     widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
@@ -156,12 +156,12 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
 
 
 def _column(names: str | tuple[str, ...], column: int) -> str:
-    """A feature's column by its name, or its number in the column of lists."""
+    """Return a feature's column by its name, or its number in the column of lists."""
     return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
 
 
 def _value(table: pa.Table, names: str | tuple[str, ...], row: int, column: int) -> object:
-    """The value as the source has it."""
+    """Return the value as the source has it."""
     if isinstance(names, tuple):
         return table[names[column]][row].as_py()
     return table[names][row].as_py()[column]

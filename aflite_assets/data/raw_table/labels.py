@@ -33,7 +33,9 @@ class Labels:
 
 
 def label_text(value: LabelValue | float) -> str | None:
-    """A label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", empty ones None."""
+    """Return a label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", empty ones
+    None.
+    """
     text = as_text(value)
     whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
     return whole[1] if whole else text
@@ -49,7 +51,7 @@ def label_texts(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def class_names(names: LabelNames) -> tuple[str, ...]:
-    """The names alone, in class order."""
+    """Return the names alone, in class order."""
     return tuple(names)
 
 
@@ -69,7 +71,7 @@ def class_of(names: LabelNames) -> dict[str, int]:
 def read_labels(
     columns: Mapping[str, pa.ChunkedArray], *, names: LabelNames | None, unlabelled: tuple[LabelValue, ...]
 ) -> Labels:
-    """Number the label values of all splits.
+    """Return the number the label values of all splits.
 
     Values are compared as `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
     values known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole

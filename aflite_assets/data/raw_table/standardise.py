@@ -49,7 +49,7 @@ class Scale:
         return cls(mean, np.where(constant, 1.0, deviation), tuple(int(column) for column in np.flatnonzero(constant)))
 
     def applied(self, examples: Examples) -> Examples:
-        """The same rows with standardised features, float32.
+        """Return the same rows with standardised features, float32.
 
         Raises:
             DataError: a number leaves the range of float32.

@@ -40,7 +40,7 @@ def save_examples(examples: Examples, folder: Path, *, shard_bytes: int = SHARD_
 
 
 def load_examples(folder: Path) -> Examples:
-    """The rows that `save_examples` wrote, in their order.
+    """Return the rows that `save_examples` wrote, in their order.
 
     Raises:
         DataError: the folder holds no shard.
@@ -55,7 +55,7 @@ def load_examples(folder: Path) -> Examples:
 
 
 def examples_schema(folder: Path) -> pa.Schema:
-    """The columns that `load_examples` would find, in their order; no row is read.
+    """Return the columns that `load_examples` would find, in their order; no row is read.
 
     Raises:
         DataError: the folder holds no shard.

@@ -42,7 +42,7 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """The values of a column, as labels are compared; nothing for lists, and for values that cannot be read."""
+    """Return the values of a column, as labels are compared; nothing for lists, and for values that cannot be read."""
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}

@@ -256,7 +256,7 @@ def _split_rows(
     seed: int,
     complete: bool,
 ) -> dict[str, _Split]:
-    """The rows of every split: those of the source's own that are `labelled`, then those drawn from train."""
+    """Return the rows of every split: those of the source's own that are `labelled`, then those drawn from train."""
     splits = {name: _Split(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
@@ -415,7 +415,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """The group of each row from its value numbers, rows x columns."""
+    """Return the group of each row from its value numbers, rows x columns."""
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array

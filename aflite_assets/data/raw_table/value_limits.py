@@ -77,7 +77,8 @@ def check_sizes(
 
 
 def narrow(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column of texts or bytes without nulls as `kind`, `pa.string()` or `pa.binary()`; contents are not copied.
+    """Return a column of texts or bytes without nulls as `kind`, `pa.string()` or `pa.binary()`; contents are not
+    copied.
 
     Chunks of over 2 GiB, which 64-bit offsets allow, are cut.
     """

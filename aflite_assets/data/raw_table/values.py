@@ -41,7 +41,7 @@ def as_text(value: Any) -> str | None:
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it: control characters escaped, the start of a long one."""
+    """Return a value as an error message shows it: control characters escaped, the start of a long one."""
     if value is None:
         return "null"
     text = value if isinstance(value, str) else str(value)
@@ -49,7 +49,7 @@ def shown(value: object) -> str:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same values without dictionary, run-end or extension encoding."""
+    """Return the same values without dictionary, run-end or extension encoding."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain(pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type))
@@ -61,7 +61,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a dictionary, text and bytes with 64-bit offsets.
+    """Return the values of a dictionary, text and bytes with 64-bit offsets.
 
     With 32-bit ones a chunk whose repeated values come to over 2 GiB would be decoded into garbage.
     """
@@ -102,7 +102,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type all of whose values Python can hold."""
+    """Return the column in a type all of whose values Python can hold."""
     if isinstance(column.type, pa.UuidType):
         return column
     column = plain(column)

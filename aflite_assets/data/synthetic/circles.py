@@ -62,7 +62,7 @@ def _yes_no(flags: np.ndarray) -> pa.Array:
 
 
 def list_column(matrix: np.ndarray) -> pa.Array:
-    """A rows x width matrix as one list<float32> column.
+    """Return a rows x width matrix as one list<float32> column.
 
     Raises:
         DataError: the matrix holds more numbers than one such column can.

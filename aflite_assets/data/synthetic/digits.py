@@ -77,7 +77,7 @@ def _table(split: str, source: DigitsSource, images: np.ndarray, labels: np.ndar
 
 
 def _named_classes(labels: np.ndarray, marks: MarksSpec, rng: np.random.Generator) -> np.ndarray:
-    """The class that each row's mark names, -1 where it has none."""
+    """Return the class that each row's mark names, -1 where it has none."""
     named = np.full(len(labels), -1)
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)

@@ -57,7 +57,7 @@ class Topic:
     kinds: Mapping[str, tuple[str, ...]]
 
     def broad(self, kind: str) -> str:
-        """The hypothesis's wording."""
+        """Return the hypothesis's wording."""
         return f"{self.verb} {self.thing.format(kind)}"
 
 

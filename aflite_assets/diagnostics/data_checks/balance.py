@@ -54,7 +54,7 @@ class SplitBalance:
 
 
 def split_balances(examples: Examples) -> tuple[SplitBalance, ...]:
-    """The balance of every split, in order of appearance."""
+    """Return the balance of every split, in order of appearance."""
     rows = label_balance(examples).to_pylist()
     return tuple(_split_balance(split, list(classes)) for split, classes in groupby(rows, key=itemgetter("split")))
 

@@ -58,17 +58,19 @@ class SourceFacts:
     allowed_label_copies: frozenset[int | str] = frozenset()
 
     def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
-        """The places of the first five rows, and how many more there are; `rows`: of how many `row_ids` are some."""
+        """Return the places of the first five rows, and how many more there are; `rows`: of how many `row_ids` are
+        some.
+        """
         shown = self.places(list(row_ids[:_SHOWN_PLACES]))
         more = (len(row_ids) if rows is None else rows) - len(shown)
         return "; ".join(_together(shown)) + (f"; and {more:,} more" if more else "")
 
     def named(self, column: str) -> str:
-        """The source's name of a text column."""
+        """Return the source's name of a text column."""
         return self.column_names.get(column, column)
 
     def columns_text(self, columns: Iterable[int]) -> str:
-        """The names of feature columns, or "column 3" (from 0) where they have none; twenty at most."""
+        """Return the names of feature columns, or "column 3" (from 0) where they have none; twenty at most."""
         names = self.feature_names
         if names is None:
             numbers = list(columns)
@@ -137,25 +139,25 @@ def not_applicable(reason: str) -> CheckOutcome:
 
 
 def rows_of(rows: int, share: float) -> str:
-    """A count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
+    """Return a count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
     return f"{counted(rows)} ({share_text(share)})"
 
 
 def share_text(share: float) -> str:
-    """A share in [0, 1] in per cent: "0.8 %"; a smaller one with two digits that count."""
+    """Return a share in [0, 1] in per cent: "0.8 %"; a smaller one with two digits that count."""
     return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.2g} %"
 
 
 def by_split_text(rows: Mapping[str, int]) -> str:
-    """Counts by split, those of none left out: "10 of train, 2 of test"."""
+    """Return counts by split, those of none left out: "10 of train, 2 of test"."""
     return ", ".join(f"{number:,} of {split}" for split, number in rows.items() if number)
 
 
 def quoted_text(text: str) -> str:
-    """The beginning of a text from the data, in quotes, with what does not print written out."""
+    """Return the beginning of a text from the data, in quotes, with what does not print written out."""
     return quoted(text, _SHOWN_CHARACTERS)
 
 
 def listed(values: Iterable[object]) -> str:
-    """The first twenty values in a line, and how many more there are."""
+    """Return the first twenty values in a line, and how many more there are."""
     return quoted_list(values, most=_SHOWN_ENTRIES, length=_SHOWN_CHARACTERS)

@@ -45,7 +45,7 @@ def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
 
 
 def blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """The rows of a matrix where `rows` (bool) is true, some at a time, in order."""
+    """Yield the rows of a matrix where `rows` (bool) is true, some at a time, in order."""
     for start in range(0, len(features), _ROWS_AT_ONCE):
         inside = rows[start : start + _ROWS_AT_ONCE]
         if inside.any():

@@ -29,12 +29,12 @@ class OddCells:
 
 
 def nul_cells(examples: Examples) -> tuple[OddCells, ...]:
-    """The columns of text with cells that hold a NUL byte."""
+    """Return the columns of text with cells that hold a NUL byte."""
     return tuple(_odd_cells(examples, lambda texts: pc.match_substring(texts, "\0")))
 
 
 def huge_cells(examples: Examples) -> tuple[OddCells, ...]:
-    """The columns of text with cells of `HUGE_BYTES` or more in UTF-8."""
+    """Return the columns of text with cells of `HUGE_BYTES` or more in UTF-8."""
     return tuple(_odd_cells(examples, lambda texts: pc.greater_equal(pc.binary_length(texts), HUGE_BYTES)))
 
 

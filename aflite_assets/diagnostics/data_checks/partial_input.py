@@ -58,7 +58,7 @@ class _Sample:
         return float(np.bincount(self.classes).max() / len(self.rows))
 
     def text_folds(self, rng: np.random.Generator) -> np.ndarray:
-        """A fold per row, that of its text."""
+        """Return a fold per row, that of its text."""
         return _folds(int(self.texts.max()) + 1, rng)[self.texts]
 
 
@@ -86,7 +86,7 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """The same model's answers row by row, with whole texts held out; None as for `text_only_accuracy`."""
+    """Return the same model's answers row by row, with whole texts held out; None as for `text_only_accuracy`."""
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
     if sample is None:

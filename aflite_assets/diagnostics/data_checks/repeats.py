@@ -57,7 +57,7 @@ class SharedGroups:
 
 
 def input_codes(examples: Examples) -> np.ndarray:
-    """A number per row (int64, from 0), equal for inputs that are equal byte for byte.
+    """Return a number per row (int64, from 0), equal for inputs that are equal byte for byte.
 
     An input is the pair of text and text_pair, the bytes of the features, or the image's SHA-256.
     """

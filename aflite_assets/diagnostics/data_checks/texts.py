@@ -67,7 +67,7 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """The text columns in which rows share a text, most shared first; empty when there are none.
+    """Return the text columns in which rows share a text, most shared first; empty when there are none.
 
     Rows that share a premise belong into one group: a random partition would put one into training and the other
     among the held-out rows. Rows without a text are not counted as sharing it.

@@ -171,7 +171,7 @@ def _goes_with(
 
 
 def _signs(marks: Marks, labels: np.ndarray) -> np.ndarray | None:
-    """The classes that each mark goes with (`class_signs`); a planted one may be on rows of all classes alike."""
+    """Return the classes that each mark goes with (`class_signs`); a planted one may be on rows of all classes."""
     if marks.at_chance is not None:
         return None
     signs = class_signs(marks.present, labels)

@@ -19,7 +19,7 @@ DATA_MAP = pa.schema(
 
 
 def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
-    """The coordinates of Swayamdipta et al. 2020 (section 2) for every train row, means over trainings.
+    """Return the coordinates of Swayamdipta et al. 2020 (section 2) for every train row, means over trainings.
 
     Of each training: confidence is the mean over epochs of the probability of the row's label, variability the standard
     deviation over epochs of the same (of the population, as there), correctness the share of epochs in which the label

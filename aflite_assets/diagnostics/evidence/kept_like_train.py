@@ -60,7 +60,9 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 
 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
-    """A sentence for each split that was not kept as the train split was; of the classes the one that differs most."""
+    """Return a sentence for each split that was not kept as the train split was; of the classes the one that differs
+    most.
+    """
     sentences = []
     for split in dict.fromkeys(share.split for share in shares):
         unlike = [share for share in shares if share.split == split and not share.alike]

@@ -25,7 +25,7 @@ _SUSPECTS = [
 
 
 def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
-    """The rows of lowest label probability in the first iteration, lowest first, ties by row id.
+    """Return the rows of lowest label probability in the first iteration, lowest first, ties by row id.
 
     A classifier's probability of the given label, from partitions that did not train on the row, is what confident
     learning starts from (Northcutt et al., JAIR 2021). It is low for a wrong label and for a hard row alike.

@@ -79,7 +79,7 @@ def suspected_rows(
     *,
     quarantine: Collection[str],
 ) -> pa.Table:
-    """The suspected rows, those of the least likely labels first, ties by row id; schema `SUSPECTS`.
+    """Return the suspected rows, those of the least likely labels first, ties by row id; schema `SUSPECTS`.
 
     `suggested_label` is the most probable class, `label_probability` and `suggested_probability` are the mean held-out
     probabilities of the given label and of that class. `quarantined`: rows of the splits `quarantine`.
@@ -149,5 +149,5 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
 
 
 def quarantined_ids(suspects: pa.Table) -> np.ndarray:
-    """The ids of the quarantined rows, int64 ascending."""
+    """Return the ids of the quarantined rows, int64 ascending."""
     return np.sort(pc.filter(suspects["row_id"], suspects["quarantined"]).to_numpy())

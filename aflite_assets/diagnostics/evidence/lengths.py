@@ -15,7 +15,7 @@ _COLUMNS = ("text", "text_pair")
 
 
 def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Marks of the rows by length: (name, value) of each, and which rows have it, bool of shape (rows, marks).
+    """Mark the rows by length: (name, value) of each, and which rows have it, bool of shape (rows, marks).
 
     A length is a text's number of words or of characters, and for pairs how many more the second text has than the
     first. The marks are its shortest quarter and half and its longest half and quarter, each row in as many as apply;

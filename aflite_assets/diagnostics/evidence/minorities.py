@@ -21,7 +21,7 @@ _ATTRIBUTE = "attribute."
 
 
 def words(text: str) -> frozenset[str]:
-    """The distinct words of a text in small letters, with plain apostrophes."""
+    """Return the distinct words of a text in small letters, with plain apostrophes."""
     return frozenset(WORD.findall(text.lower().replace("\u2019", "'")))
 
 

@@ -32,7 +32,7 @@ def nearest_kept(
     sample: int = SAMPLE,
     memory_limit: int = MEMORY_LIMIT,
 ) -> pa.Table:
-    """The nearest of all kept rows of another class, by cosine of the features; exact, whatever the blocks.
+    """Return the nearest of all kept rows of another class, by cosine of the features; exact, whatever the blocks.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
@@ -75,7 +75,7 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The place of the nearest row of `choice` of each row asked about, -1 for none, and their cosine, float32."""
+    """Return the place of the nearest row of `choice` for each `wanted` row, -1 for none, and their cosine, float32."""
     width = features.shape[1]
     # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)

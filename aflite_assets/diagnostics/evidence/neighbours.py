@@ -119,7 +119,8 @@ def neighbour_distances(
 
 
 def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa.Table:
-    """The same as sums of cosine similarities to the k nearest train rows, in the layout of the source's Table 3.
+    """Return the same as sums of cosine similarities to the k nearest train rows, in the layout of the source's Table
+    3.
 
     Columns label_name, side ("within" the class, "vs others"), when, queries, train_rows, and top1, top5, top10, top50:
     means over the queries of the sum over their k nearest rows, or over what is there. "before" is taken from `before`,
@@ -194,7 +195,7 @@ class _Sums:
 
 
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
-    """The mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
+    """Return the mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
 
     `distances`: queries x rows float32 with at least one row. Infinite ones count as absent; over fewer than k the mean
     is over what is there, over none NaN.
@@ -255,7 +256,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Queries in blocks with their distances to all train rows, float32; a row's distance to itself is infinite."""
+    """Yield queries in blocks with their distances to all train rows, float32; that to itself is infinite."""
     reference = unit_rows(features, train)
     # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
@@ -271,7 +272,7 @@ def _blocks(
 
 
 def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """These rows at length 1, float32; rows of zeros stay so."""
+    """Scale rows to length 1, float32; rows of zeros stay so."""
     units = np.empty((len(positions), features.shape[1]), np.float32)
     for start in range(0, len(positions), _ROWS_AT_ONCE):
         inside = slice(start, start + _ROWS_AT_ONCE)

@@ -57,7 +57,7 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
 
 
 def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
-    """The same for what each iteration removed of the train rows that had entered it.
+    """Return the same for what each iteration removed of the train rows that had entered it.
 
     Returns:
         Columns attribute, iteration, then the counts and shares of `planted_removed`, where rows and planted_rows are

@@ -48,7 +48,7 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def expected_jaccard(rows: int, first: int, second: int) -> float | None:
-    """The mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
+    """Return the mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
 
     The rows in both, i, are hypergeometric, and a pair that shares i overlaps by i / (first + second - i): the mean of
     that is summed over every possible i, without approximation. None where both sets are empty.

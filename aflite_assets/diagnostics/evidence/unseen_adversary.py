@@ -1,4 +1,4 @@
-"""A simple model that the filter never used, before and after: did filtering remove more than its own shortcut?"""
+"""A simple model that the filter never used, before and after: whether filtering removed more than its own shortcut."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -60,7 +60,7 @@ class UnseenAdversary:
     accuracies: pa.Table
 
     def of(self, name: str, representation: str | None = None) -> Mapping[str, Any]:
-        """The row of one set."""
+        """Return the row of one set."""
         wanted = (name, representation)
         return next(row for row in self.accuracies.to_pylist() if (row["set"], row["representation"]) == wanted)
 
@@ -141,7 +141,7 @@ def _measured(
 
 
 def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray | None:
-    """The fold of every row; None where the largest class has fewer rows, or the rows fewer groups, than folds."""
+    """Return the fold of every row; None where the largest class has fewer rows than folds, or groups are fewer."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if np.bincount(labels).max() < FOLDS or (groups is not None and len(np.unique(groups)) < FOLDS):
@@ -179,7 +179,9 @@ def _new_model(modality: str, rows: int) -> Any:
 
 
 def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
-    """The function that makes the model's inputs of rows at some positions, all of them among `used`; None: no word."""
+    """Return the function that makes the model's inputs of rows at some positions, all of them among `used`; None: no
+    word.
+    """
     if train.modality == "features":
         features = train.features
         return lambda rows: features[rows].astype(np.float64)

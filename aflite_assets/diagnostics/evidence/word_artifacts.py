@@ -158,7 +158,7 @@ class _Listed:
     places: np.ndarray
 
     def z(self, tested: WordScores) -> np.ndarray:
-        """z of each; 0 for a word without rows, NaN where p0 is 0 or 1."""
+        """Return z of each; 0 for a word without rows, NaN where p0 is 0 or 1."""
         words, labels, _ = self.places.T
         gone = ~tested.counts[words].any(axis=1)
         defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
@@ -328,7 +328,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -> pa.Table:
-    """A row per class, then the classes together."""
+    """Return a row per class, then the classes together."""
     keys = [*enumerate(label_names), (None, None)]
     records = [
         (*key, count.full, count.mean, count.deviation, min(count.random), max(count.random), count.kept, count.drop)
@@ -385,7 +385,7 @@ def occurrences(examples: Examples) -> Occurrences:
 
 
 def word_scores(present: Occurrences, examples: Examples, mask: np.ndarray) -> WordScores:
-    """The numbers of the rows in `mask` (bool, one per row of `examples`)."""
+    """Return the numbers of the rows in `mask` (bool, one per row of `examples`)."""
     classes = len(examples.label_names)
     inside = mask[present.rows]
     cells = present.words[inside] * classes + examples.labels[present.rows[inside]]

@@ -31,7 +31,7 @@ def fit_inputs(
     inputs: Sequence[TextColumn] | None,
     features: Sequence[int] | None = None,
 ) -> MakeMatrix:
-    """The function that makes rows x width of examples.
+    """Return the function that makes rows x width of examples.
 
     Features: as they are, of some columns in the given order where `features` names them.
 

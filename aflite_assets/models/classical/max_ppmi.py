@@ -24,7 +24,8 @@ def fit_word_information(
     smoothing: float,
     row_weights: np.ndarray | None = None,
 ) -> Callable[[Examples], np.ndarray]:
-    """The function that makes rows x classes float64 of examples: each class's largest PPMI with a word of the row.
+    """Return the function that makes rows x classes float64 of examples: each class's largest PPMI with a word of the
+    row.
 
     Words are lower-cased runs of letters, digits and underscores; in two columns they are two words. A row without
     words of the train rows is all zeros. Classes are those among the train rows, ascending. `row_weights` (rows,): what
@@ -52,7 +53,7 @@ def fit_word_information(
 
 
 def word_counts(words: sparse.csr_matrix, labels: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
-    """words x classes float64: rows of the class that hold the word, each counted with its weight.
+    """Count words x classes, float64: rows of the class that hold the word, each counted with its weight.
 
     `words`: rows x words, 1 where one is held.
     """
@@ -81,7 +82,9 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
 
 
 def largest_information(words: sparse.csr_matrix, information: np.ndarray) -> np.ndarray:
-    """rows x classes float64: the largest of `information` (words x classes) among each row's words, else zero."""
+    """Take, rows x classes in float64, the largest of `information` (words x classes) among each row's words, else
+    zero.
+    """
     largest = np.zeros((words.shape[0], information.shape[1]))
     filled = np.flatnonzero(np.diff(words.indptr))
     if len(filled):

@@ -191,7 +191,7 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
 
 
 def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[ContextualVectors, PieceReader]:
-    """The encoder in float32 and its reader.
+    """Return the encoder in float32 and its reader.
 
     Raises:
         ModelError: the checkpoint cannot be loaded, or is not all of an encoder.

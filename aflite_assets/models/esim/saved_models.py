@@ -20,7 +20,7 @@ from aflite_assets.specs.models import EsimSpec
 
 
 def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
-    """A model with random weights from torch's global generator, and the reader of its words or word pieces.
+    """Return a model with random weights from torch's global generator, and the reader of its words or word pieces.
 
     The vocabulary is the most frequent words of the train texts; where it has room left, and there is a file of
     vectors, also the first other words of that file, so that words which the train texts lack are known by their
@@ -45,7 +45,7 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
 
 
 def saved_esim(folder: Path) -> TextModel:
-    """The model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+    """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
 
     Raises:
         ModelError: the folder does not hold one.
@@ -79,7 +79,7 @@ def _read_configuration(folder: Path) -> EsimConfiguration:
 
 
 def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: str | None = None) -> Esim:
-    """The model with these weights; those whose names begin with `apart` it has already."""
+    """Return the model with these weights; those whose names begin with `apart` it has already."""
     report = model.load_state_dict(dict(weights), strict=False)
     missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]
     if missing or report.unexpected_keys:

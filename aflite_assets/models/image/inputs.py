@@ -16,7 +16,7 @@ CACHE_BYTES = 2**30
 
 
 def open_image(examples: Examples, position: int) -> Image.Image:
-    """The image at `position` as Pillow opens it: size known, pixels not yet decoded.
+    """Return the image at `position` as Pillow opens it: size known, pixels not yet decoded.
 
     Raises:
         DataError: the bytes are no image of a kind that is read (`data.images`).
@@ -45,7 +45,7 @@ def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | N
 
 
 def rgb_image(examples: Examples, position: int) -> Image.Image:
-    """The image at `position`, decoded, in RGB; transparency is dropped.
+    """Return the image at `position`, decoded, in RGB; transparency is dropped.
 
     Raises:
         DataError: the image cannot be decoded; the message names its row id.

@@ -59,7 +59,7 @@ def new_image_model(
     dropout: float = 0.0,
     drop_path: float = 0.0,
 ) -> Any:
-    """The architecture for square RGB images; new weights are drawn from torch's generator.
+    """Return the architecture for square RGB images; new weights are drawn from torch's generator.
 
     `dropout` before the last layer and `drop_path`, stochastic depth, are timm's drop_rate and drop_path_rate.
 
@@ -92,7 +92,7 @@ def new_image_model(
 
 
 def saved_image_model(folder: Path) -> Any:
-    """A model that `save_pretrained` wrote.
+    """Return a model that `save_pretrained` wrote.
 
     Raises:
         ModelError: the folder does not hold one.

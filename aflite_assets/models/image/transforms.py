@@ -99,7 +99,7 @@ class LargeEnough:
     pixels: float
 
     def __call__(self, image: Image.Image) -> Image.Image:
-        """The image, in its shape."""
+        """Return the image, in its shape."""
         times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
         return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
@@ -124,7 +124,7 @@ class RandomChanges:
 
 
 def _crop_and_flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """A rectangle of 3:4 to 4:3 anywhere in the image, resized to the square, and half of them flipped."""
+    """Return a rectangle of 3:4 to 4:3 anywhere in the image, resized to the square, and half of them flipped."""
     return _first_changes(settings, scale=(settings.crop_area, 1.0))
 
 

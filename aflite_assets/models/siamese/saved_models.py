@@ -19,7 +19,7 @@ from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
 
 
 def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
-    """A model with random weights from torch's global generator, and the reader of its words.
+    """Return a model with random weights from torch's global generator, and the reader of its words.
 
     The vocabulary is the most frequent words of the train texts, and where there is a file of vectors and room, the
     file's first other words, whose vectors do not learn. A word of the train texts without a vector gets normally
@@ -40,7 +40,7 @@ def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log
 
 
 def saved_siamese(folder: Path) -> TextModel:
-    """The model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+    """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
 
     Raises:
         ModelError: the folder does not hold one.

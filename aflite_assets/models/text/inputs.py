@@ -15,7 +15,7 @@ TOKENIZED_AT_ONCE = 4096
 
 
 def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> list[TextColumn]:
-    """The columns a model sees, in the dataset's order; `inputs=None` means all there are."""
+    """Return the columns a model sees, in the dataset's order; `inputs=None` means all there are."""
     present: list[TextColumn] = ["text"]
     if "text_pair" in examples.table.column_names:
         present.append("text_pair")

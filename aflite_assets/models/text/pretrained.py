@@ -58,7 +58,7 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> TextModel:
-    """The checkpoint in float32 with an output layer for these labels; draws new weights from torch's generator.
+    """Return the checkpoint in float32 with an output layer for these labels; draws new weights from torch's generator.
 
     Weights that the checkpoint lacks, or has for another number of labels, are new and named in the log.
 
@@ -127,7 +127,7 @@ def _commit(checkpoint: str, revision: str | None) -> str:
 
 
 def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
-    """The tokenizer of a folder or hub id.
+    """Return the tokenizer of a folder or hub id.
 
     Raises:
         ModelError: there is none, or it knows no words.
@@ -186,7 +186,9 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
 
 
 def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
-    """The error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be loaded."""
+    """Return the error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be
+    loaded.
+    """
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):

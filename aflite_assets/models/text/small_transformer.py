@@ -23,7 +23,7 @@ LONGEST_WORD = 100
 
 
 def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> TextModel:
-    """A BERT with random weights from torch's global generator and a tokenizer of the columns that it sees.
+    """Return a BERT with random weights from torch's global generator and a tokenizer of the columns that it sees.
 
     Texts are read as uncased BERT models read them: control characters are dropped, letters lower-cased and stripped
     of their accents (NFD), punctuation and CJK characters stand alone. There is no dropout, the feed-forward layers are

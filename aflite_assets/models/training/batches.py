@@ -111,7 +111,7 @@ class Collator:
     items: np.ndarray | None = None
 
     def __call__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
-        """The model's arguments for these rows, with `labels` and `positions` int64 (rows,)."""
+        """Return the model's arguments for these rows, with `labels` and `positions` int64 (rows,)."""
         positions = self.positions([item for _, item in keys])
         if self.augmentation is not None:
             entropy = [library_seed(self.seed), _AUGMENTATION, *keys[0]]
@@ -150,7 +150,7 @@ class TrainBatches:
         return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
 
     def sampler(self, *, batch_size: int) -> EpochSampler:
-        """The order of items when `batch_size` of them make an optimiser step."""
+        """Return the order of items when `batch_size` of them make an optimiser step."""
         return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
 
     def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
@@ -167,7 +167,7 @@ class TrainBatches:
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
-    """The rows as this classifier is trained on them, augmented and bucketed as its settings say.
+    """Return the rows as this classifier is trained on them, augmented and bucketed as its settings say.
 
     Raises:
         DataError: an image cannot be decoded.
@@ -187,7 +187,9 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
 
 
 def loader_workers(*, images: bool, device: torch.device) -> int:
-    """Processes that decode and augment while the GPU computes; 0 for texts, on the CPU and where none can be had."""
+    """Return processes that decode and augment while the GPU computes; 0 for texts, on the CPU and where none can be
+    had.
+    """
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
         return 0

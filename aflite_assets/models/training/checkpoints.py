@@ -61,7 +61,7 @@ class CheckpointStore:
         write_json(folder / "fingerprint.json", {"fingerprint": fingerprint})
 
     def load(self) -> TrainingState | None:
-        """The state of the last finished epoch, tensors in main memory; None if there is none that can be read."""
+        """Return the state of the last finished epoch, tensors in main memory; None if none can be read."""
         path = self.folder / "state.pt"
         if not path.is_file():
             return None
@@ -86,7 +86,7 @@ class CheckpointStore:
         self._write(f"best-{epoch}.pt", dict(weights))
 
     def best(self, epoch: int) -> Weights:
-        """The weights that were kept of this epoch, in main memory.
+        """Return the weights that were kept of this epoch, in main memory.
 
         Raises:
             ModelError: their file is damaged or missing.
@@ -157,12 +157,12 @@ def _weights_digest(weights: Weights) -> str:
 
 
 def copied_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """The model's weights as they are now, in main memory."""
+    """Return the model's weights as they are now, in main memory."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
 
 
 def generator_states() -> dict[str, Any]:
-    """The global generators of Python, numpy and torch (main memory and the current GPU), as plain values."""
+    """Return the global generators of Python, numpy and torch (main memory and the current GPU), as plain values."""
     version, words, gauss = random.getstate()
     name, keys, *rest = np.random.get_state(legacy=True)
     return {

@@ -62,7 +62,7 @@ class DynamicsRecorder:
         self.epochs[-1].correct[positions] = detached.argmax(dim=1) == labels
 
     def end_epoch(self) -> EpochDynamics:
-        """The epoch that has just ended, now in main memory."""
+        """Return the epoch that has just ended, now in main memory."""
         last = self.epochs[-1]
         self.epochs[-1] = EpochDynamics(last.log_probability.cpu(), last.correct.cpu())
         return self.epochs[-1]

@@ -43,7 +43,7 @@ def fine_tune(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, dict[str, float]]:
-    """The classifier, trained in place on each stage's rows in turn, and what every stage's training said.
+    """Return the classifier, trained in place on each stage's rows in turn, and what every stage's training said.
 
     The metrics of `train_classifier` are named stage_1.train_loss and so on. Every stage starts from `seed`, so that it
     gives the same bits whether the stage before it was trained by this process or found finished below `scratch`.

@@ -57,6 +57,6 @@ def forgetting(correct: np.ndarray) -> Forgetting:
 
 
 def epochs_by_rows(column: pa.ChunkedArray, epochs: int) -> np.ndarray:
-    """A column of `DynamicsRecorder.table`, whose rows are sorted by epoch and then by row, as epochs x rows."""
+    """Return a column of `DynamicsRecorder.table`, whose rows are sorted by epoch and then by row, as epochs x rows."""
     values: np.ndarray = column.to_numpy()
     return values.reshape(epochs, -1)

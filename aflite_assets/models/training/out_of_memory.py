@@ -28,7 +28,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def more_parts(parts: int, *, batch_size: int) -> int | None:
-    """The fewest parts that are at least twice as many and divide `batch_size`; None when they are single rows."""
+    """Return the fewest parts that are at least twice as many and divide `batch_size`; None for single rows."""
     return next((more for more in range(2 * parts, batch_size + 1) if batch_size % more == 0), None)
 
 

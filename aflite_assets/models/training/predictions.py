@@ -39,7 +39,7 @@ def no_log(_: str) -> None:
 
 
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
-    """The same arguments on the device; from pinned memory the copy goes on while the program does."""
+    """Return the same arguments on the device; from pinned memory the copy goes on while the program does."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 

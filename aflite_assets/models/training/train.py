@@ -75,7 +75,7 @@ class TrainingSteps:
 
 
 def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
-    """An epoch's last batch may have fewer rows than the others."""
+    """Count the steps of a training; the last batch of an epoch may have fewer rows than the others."""
     settings = settings.for_rows(n_rows)
     per_epoch = math.ceil(n_rows / settings.batch_size)
     total = settings.epochs * per_epoch
@@ -408,7 +408,7 @@ def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
 
 
 def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[MicroBatch]]:
-    """An epoch's batches, each as its `parts` micro-batches; the last one may have fewer."""
+    """Yield an epoch's batches, each as its `parts` micro-batches; the last one may have fewer."""
     left = iter(micro_batches)
     while batch := list(itertools.islice(left, parts)):
         yield batch

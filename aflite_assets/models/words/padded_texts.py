@@ -12,7 +12,8 @@ def stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Te
 
 
 def run_lstm(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Outputs of both directions, zero beyond a text's end; float32, as not every device has half-precision LSTMs.
+    """Return outputs of both directions, zero beyond a text's end; float32, as not every device has half-precision
+    LSTMs.
 
     `inputs` texts x words x width; `present` texts x words bool.
     """

@@ -49,7 +49,7 @@ _SPLITTER = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text by `WORD_PATTERN`, in order, in small letters and with plain apostrophes."""
+    """Return the words of a text by `WORD_PATTERN`, in order, in small letters and with plain apostrophes."""
     return [word for word, _ in _SPLITTER.pre_tokenize_str(text.lower().replace(CURLY_APOSTROPHE, "'"))]
 
 
@@ -85,7 +85,7 @@ class PairInputs:
         return np.sum([part.lengths for part in self.parts], axis=0)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """The model's arguments for these rows, each rows x longest row int64."""
+        """Return the model's arguments for these rows, each rows x longest row int64."""
         return {name: values for part in self.parts for name, values in part.batch(positions).items()}
 
 
@@ -111,7 +111,9 @@ class WordReader:
         return len(self.words) + 2
 
     def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
-        """The texts of each row, the first `max_length` words of each: `first_words` and, of two, `second_words`."""
+        """Return the texts of each row, the first `max_length` words of each: `first_words` and, of two,
+        `second_words`.
+        """
         return PairInputs(
             [
                 ragged(f"{side}_words", [self.numbers(text)[:max_length] for text in examples.texts(column)])
@@ -120,11 +122,11 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Number of each of its words, never none."""
+        """Return the number of each of its words, never none."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:
-        """Number of a word in small letters."""
+        """Return the number of a word in small letters."""
         return self._numbers.get(word, UNKNOWN_WORD)
 
     def save_pretrained(self, folder: Path) -> None:
@@ -133,7 +135,7 @@ class WordReader:
 
     @classmethod
     def from_pretrained(cls, folder: Path) -> "WordReader":
-        """The reader that `save_pretrained` wrote.
+        """Return the reader that `save_pretrained` wrote.
 
         Raises:
             ModelError: the folder holds none.

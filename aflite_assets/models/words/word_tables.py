@@ -85,7 +85,7 @@ class ReadWords:
 def read_words(
     texts: Iterable[str], *, rows: int, file: str | None, vocabulary: int, log: Callable[[str], None]
 ) -> ReadWords:
-    """The `vocabulary` most frequent words of the train texts, with vectors where there is a file of them.
+    """Return the `vocabulary` most frequent words of the train texts, with vectors where there is a file of them.
 
     Where the vocabulary has room left, the first other words of the file are among the vectors, so that words which
     the train texts lack are known. `rows`: how many train rows the texts are of, for messages.

@@ -30,7 +30,8 @@ class WordVectors:
 def read_word_vectors(
     path: Path, wanted: Collection[str], *, most_others: int = 0, is_word: Callable[[str], bool] = bool
 ) -> WordVectors:
-    """The vectors of the wanted words, and of the first `most_others` other words of the file that `is_word` accepts.
+    """Return the vectors of the wanted words, and of the first `most_others` other words of the file that `is_word`
+    accepts.
 
     Each line is a word and its numbers, with single spaces between (Pennington et al., EMNLP 2014); the last `width`
     fields are the numbers, so that a word may have spaces in it. The width is that of the first line with nothing but
@@ -132,7 +133,7 @@ class _Line:
             ) from error
 
     def vector(self) -> np.ndarray:
-        """The last `width` fields, float32."""
+        """Return the last `width` fields, float32."""
         numbers = self.content.rsplit(b" ", self.width)[1:]
         try:
             with np.errstate(over="ignore"):

@@ -122,13 +122,13 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """The accuracy of guessing in per cent: of an answer, else of always the largest class."""
+    """Return the accuracy of guessing in per cent: of an answer, else of always the largest class."""
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """The size of a test set, its chance, and how the cue is there."""
+    """Return the size of a test set, its chance, and how the cue is there."""
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

@@ -217,7 +217,7 @@ def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
 
 
 def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
-    """The result of `curve_figure` in words; empty without an iteration."""
+    """Return the result of `curve_figure` in words; empty without an iteration."""
     if not rows:
         return ""
     first, last = rows[0], rows[-1]

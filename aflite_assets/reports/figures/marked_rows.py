@@ -98,7 +98,7 @@ def _marked(
 
 
 def _corners(cue: Cue) -> Corners:
-    """The corners that a cue is about, and whether it asks for what is named there or for its absence."""
+    """Return the corners that a cue is about, and whether it asks for what is named there or for its absence."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 
@@ -136,7 +136,7 @@ def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]
 
 
 def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
-    """The first train rows that have the word in the text that it is of."""
+    """Return the first train rows that have the word in the text that it is of."""
     train, found = inputs.examples.in_split("train"), list[int]()
     for column in ("text", "text_pair"):
         if column in train.table.column_names and inputs.source.named(column) == word.source:

@@ -211,7 +211,7 @@ def _table(group: str, table: Table, about: str) -> Attachment:
 def _similarity(
     inputs: ReportInputs, representation: str, blocks: ClassBlocks, pictures: Mapping[str, Picture]
 ) -> Attachment:
-    """The map of one class, with the images of its kept and removed rows."""
+    """Return the map of one class, with the images of its kept and removed rows."""
     name = f"similarity.{representation}.{blocks[0].label}"
     images = []
     if inputs.examples.modality == "image":

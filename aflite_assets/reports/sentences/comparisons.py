@@ -26,7 +26,7 @@ _CHANGES: Mapping[str, str] = {
 
 
 def of_kind(analysis: Analysis, kind: Comparison, representation: str | None = None) -> list[Difference]:
-    """The differences of one kind, of one representation if it is given."""
+    """Return the differences of one kind, of one representation if it is given."""
     return [one for one in analysis.of(DIFFERENCES, representation) if one.comparison == kind]
 
 
@@ -52,7 +52,7 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
+    """Return a sentence per evaluator about the natural test set of the headlines and every challenge set."""
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []
     compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]

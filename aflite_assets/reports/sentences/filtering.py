@@ -99,7 +99,7 @@ def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
-    """A cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
+    """Return a cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
     most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
@@ -111,7 +111,7 @@ def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def cue_text(cue: Cue) -> str:
-    """A cue with its share of the removed rows, in one sentence or two, without the last full stop."""
+    """Return a cue with its share of the removed rows, in one sentence or two, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:
         verb = "is right for" if cue.kind in ("partial input", "column") else "marks"

@@ -99,7 +99,7 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """The strongest single cue, which the rows of the first screen show; "" without one."""
+        """Return the strongest single cue, which the rows of the first screen show; "" without one."""
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} Whether it belongs to the task is yours to judge."
@@ -167,7 +167,7 @@ class FindingWords:
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:
-        """The property as the rows show it: the cue of the scan, unless it is a whole column or attribute."""
+        """Return the property as the rows show it: the cue of the scan, unless it is a whole column or attribute."""
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
         name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
         return f"{name}{reasons[one.reason]}"
@@ -199,7 +199,7 @@ class FindingWords:
         return f"that costs {signed_points(lost)} points on “{short(where, _LONGEST)}”"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """The accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
+        """Return the accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
@@ -231,7 +231,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """The task is learnt, and no single property that was tested tells a class."""
+        """Say that the task is learnt, and that no single property that was tested tells a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "No cue was looked for by itself."
@@ -264,7 +264,7 @@ class FindingWords:
         return f"Until then, `filtered` ({rows}) is for uses that look like “{where}”: {', '.join(told)}.{mixed}"
 
     def _instead(self, test_set: str, evaluator: str) -> str:
-        """The accuracy after training on filtered instead of on all rows: "27.3 instead of 2.4 %"."""
+        """Return the accuracy after training on filtered instead of on all rows: "27.3 instead of 2.4 %"."""
         found = whole_accuracies(self.analysis, self.representation, evaluator)
         filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
         numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]

@@ -129,7 +129,7 @@ def _about(analysis: Analysis) -> str:
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """The command that does what is to be done, or begins it; "" where there is none."""
+    """Return the command that does what is to be done, or begins it; "" where there is none."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
     fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
@@ -145,7 +145,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """The evaluator of the finding, else one that may judge, else the first."""
+    """Return the evaluator of the finding, else one that may judge, else the first."""
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
     named += [comparison.evaluator for comparison in evidence.comparisons[:1]]
@@ -153,7 +153,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """The test sets of the finding after the natural ones, at most `MOST_SETS`, those of the dataset first."""
+    """Return the test sets of the finding after the natural ones, at most `MOST_SETS`, those of the dataset first."""
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -203,7 +203,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
-    """A check that failed, in words: whom it concerns, the consequence, and what was found."""
+    """Return a check that failed, in words: whom it concerns, the consequence, and what was found."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     lead = _CONSEQUENCES.get(check.name, f"{_ABOUT.get(check.about, 'On the data')}{subject}")
     found = _first_sentences(one_line(check.found or check.what_to_do or check.asks))

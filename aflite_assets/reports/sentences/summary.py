@@ -38,7 +38,7 @@ _FIXED = {
 
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
-    """The verdicts with what they rest on, then what the numbers say, then the cautions."""
+    """Return the verdicts with what they rest on, then what the numbers say, then the cautions."""
     said = ((one.sentence, *(detail.text for detail in one.details)) for one in verdict_texts(analysis))
     return (*chain.from_iterable(said), *findings(analysis), *cautions(analysis))
 
@@ -114,7 +114,7 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Evaluators that are what a representation was made with, those of its architecture, and shares held back."""
+    """Yield evaluators that are what a representation was made with, of its architecture, and shares held back."""
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)

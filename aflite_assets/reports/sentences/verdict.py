@@ -88,7 +88,7 @@ def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
 
 
 def verdict_json(analysis: Analysis) -> JsonValue:
-    """The verdict that says most as `code`, `sentence`, `details` and `evidence`; None if nothing was filtered."""
+    """Return the verdict that says most as `code`, `sentence`, `details` and `evidence`; None without a filter."""
     if not analysis.verdicts:
         return None
     verdict, text = analysis.verdicts[0].verdict, verdict_texts(analysis)[0]
@@ -188,14 +188,14 @@ class VerdictWords:
         self.is_unlearnt = untold and bias is not None and bias.labels_moved  # nothing beyond class shares
 
     def text(self) -> VerdictText:
-        """The verdict and its details."""
+        """Return the verdict and its details."""
         sentence = f"{self.opening()}: {self.because()}"
         uses = Detail(f"Use: {self.use()}", "paired")
         details = (self.beside(), self.cues(), self.removed(), self.cost(), self.gain(), uses)
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def opening(self) -> str:
-        """The verdict in a few words; "no shortcut shown" never stands above a cue that tells a class by itself."""
+        """Say the verdict in a few words; "no shortcut shown" is never above a cue that tells a class by itself."""
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if scan is not None and scan.cues else opening
 
@@ -237,7 +237,7 @@ class VerdictWords:
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
-        """The strongest artefact that the scan found, and whether models were seen to lean on it."""
+        """Return the strongest artefact that the scan found, and whether models were seen to lean on it."""
         scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
@@ -249,7 +249,9 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """The strongest single cues of the scan that the verdict does not name; whose part they are is not decided."""
+        """Return the strongest single cues of the scan that the verdict does not name; whose part they are is not
+        decided.
+        """
         if (scan := self.analysis.scan) is None:
             return None
         leanings, first = self.verdict.evidence.leanings, self.verdict.evidence.artefacts[:1]
@@ -262,7 +264,7 @@ class VerdictWords:
         return Detail(f"{lead}. {' '.join(said)}", "cues") if said else None
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
-        """The surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
+        """Return the surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
         surest: dict[str, str] = {}
         verb = "gains" if which == "gains" else "loses"
         for one in getattr(self.verdict.evidence, which):
@@ -271,7 +273,7 @@ class VerdictWords:
         return listed(list(surest.values()), _MOST_NAMED)
 
     def giveaway(self) -> str:
-        """The hint that stands with one class almost alone, which may be a shortcut as well."""
+        """Return the hint that stands with one class almost alone, which may be a shortcut as well."""
         cue, names = self.one.giveaway, self.fallen_sets()
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
@@ -280,7 +282,9 @@ class VerdictWords:
         return f"{fallen}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def fallen_sets(self) -> str:
-        """The challenge sets on which models fall, which an easy task would not explain; empty if there are none."""
+        """Return the challenge sets on which models fall, which an easy task would not explain; empty if there are
+        none.
+        """
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), _MOST_NAMED)
 
@@ -367,7 +371,7 @@ class VerdictWords:
         return Detail(f"{text}{marks}.", "details")
 
     def marks(self, cues: Sequence[Cue]) -> str:
-        """The marks of removed rows, as the end of a sentence."""
+        """Return the marks of removed rows, as the end of a sentence."""
         if not cues:
             return "; no word, length, attribute or input that was tested marks them"
         named = telling(cues)
@@ -379,7 +383,7 @@ class VerdictWords:
         return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
-        """Filtered against all train rows, on the dataset's own test rows."""
+        """Compare filtered with all train rows, on the dataset's own test rows."""
         stated = self.one.on_natural
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
@@ -388,7 +392,7 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Filtered against its control on the challenge set that is stated first."""
+        """Compare filtered with its control on the challenge set that is stated first."""
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -410,7 +414,7 @@ class VerdictWords:
         return f" Trained on all rows it is at chance there ({right}), so that says little." if over.at_chance else ""
 
     def difference(self, stated: StatedDifference) -> str:
-        """A difference with the models and the test set that it is of."""
+        """Return a difference with the models and the test set that it is of."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = ", whose rows were in the filter's pool" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -418,7 +422,7 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """The difference with its interval; if that says nothing, what there is too little of."""
+        """Return the difference with its interval; if that says nothing, what there is too little of."""
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what

@@ -84,23 +84,23 @@ Bounded = CrossedInterval | Difference | FallTerm
 
 
 def side_text(points: float, none: str = "no difference") -> str:
-    """A difference without its sign: "2.0 points above", or `none` if it rounds to zero."""
+    """Return a difference without its sign: "2.0 points above", or `none` if it rounds to zero."""
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
 
 
 def paired_text(one: Bounded) -> str:
-    """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
+    """Return a paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
     return f"{side_text(one.difference or 0.0)}, {bounds_text(one)}"
 
 
 def bounds_text(one: Bounded) -> str:
-    """The bounds in points, and what they leave out if there is one training: "95 % [0.5, 3.5]"."""
+    """Return the bounds in points, and what they leave out if there is one training: "95 % [0.5, 3.5]"."""
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
 def interval_points(one: Bounded) -> str:
-    """A difference in points with its interval: "2.0 [0.5, 3.5]", or a dash without a result."""
+    """Return a difference in points with its interval: "2.0 [0.5, 3.5]", or a dash without a result."""
     if one.difference is None:
         return DASH
     alone = "" if one.counts_training else ", rows alone"

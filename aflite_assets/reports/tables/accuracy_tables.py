@@ -92,7 +92,7 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """The column of a score. Full has one column, with its score beside the first filtering."""
+    """Return the column of a score. Full has one column, with its score beside the first filtering."""
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
 

@@ -12,7 +12,7 @@ from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """The tables of several specs, those of one name together, names in the order of the first spec."""
+    """Return the tables of several specs, those of one name together, names in the order of the first spec."""
     return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 
@@ -55,5 +55,5 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """The tables by their names, each name's in their order; names with nothing to show are left out."""
+    """Return the tables by their names, each name's in their order; names with nothing to show are left out."""
     return _by_name(make(analysis) for make in SHOWN.values())

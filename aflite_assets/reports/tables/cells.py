@@ -25,12 +25,12 @@ _LONGEST_NAME = 40
 def number(
     given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False, shaded: bool = False
 ) -> TableCell:
-    """A number written by `form`, with what stands `small` below it; a dash for None."""
+    """Return a number written by `form`, with what stands `small` below it; a dash for None."""
     return NOTHING if given is None else TableCell(form(given), small, given, strong=strong, shaded=shaded)
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
-    """A `number` that is one field of its record."""
+    """Return a `number` that is one field of its record."""
     return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
@@ -57,12 +57,12 @@ short_score = partial(score, short=True)
 
 
 def bounds(*ends: float | None) -> str:
-    """The two ends of an interval in points: "[0.5, 3.5]"; a dash for None."""
+    """Return the two ends of an interval in points: "[0.5, 3.5]"; a dash for None."""
     return f"[{', '.join(DASH if end is None else signed_points(end) for end in ends)}]"
 
 
 def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """A difference in points with bounds, shaded if it is a finding, with its verdict if `judged`; or why none."""
+    """Show a difference in points with bounds, shaded if it is a finding, with its verdict if `judged`, or why none."""
     if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small = [bounds(one.low, one.high), *(() if one.counts_training else ("rows alone",))]
@@ -76,7 +76,7 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
+    """Return a verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
@@ -102,7 +102,7 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """The heading of a column about so many test rows; dataset text is cut to one short line."""
+    """Return the heading of a column about so many test rows; dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 
@@ -119,7 +119,7 @@ def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str |
 
 
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
-    """A test set, or a part of it, below the set's name; `whole_split`: the heading of all rows of a split."""
+    """Return a test set, or a part of it, below the set's name; `whole_split`: the heading of all rows of a split."""
     text = whole_split if one.tested_on == "full" else part_text(*part_name(one))
     return Column(rows_heading(text, one.test_rows or 0), Heading(one.test_set), key=part_name(one))
 

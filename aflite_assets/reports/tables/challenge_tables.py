@@ -41,14 +41,16 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """The category columns of the test set that have a table each; none if there are fewer than two."""
+    """Return the category columns of the test set that have a table each; none if there are fewer than two."""
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
     return columns if len(columns) > 1 else []
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """The tables that a score stands in: one, or of several category columns one each after that of the gold labels."""
+    """Yield the tables that a score stands in: one, or of several category columns one each after that of the gold
+    labels.
+    """
     columns = _columns_apart(facts, one)
     for column in (None, *columns) if one.whole else (one.column if columns else None,):
         yield {"column": column, "of": one.test_set if column is None else f"{one.test_set}, by {short(column)}"}
@@ -66,7 +68,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """The notes of the test set, above the first of its tables."""
+    """Return the notes of the test set, above the first of its tables."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
@@ -151,7 +153,9 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """The evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their start."""
+    """Return the evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their
+    start.
+    """
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
     return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]

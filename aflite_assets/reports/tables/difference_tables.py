@@ -31,7 +31,7 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
-    """The accuracy at an end, or the change that a step makes: what falls is below zero."""
+    """Return the accuracy at an end, or the change that a step makes: what falls is below zero."""
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
@@ -107,7 +107,7 @@ def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
 
 
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
-    """The ranking on whose side the whole interval lies; None where it holds zero, or there is none."""
+    """Return the ranking on whose side the whole interval lies; None where it holds zero, or there is none."""
     if one.low is None or one.high is None or one.low <= 0 <= one.high:
         return None
     return facts.rankings[str(one.representation)].rankings[0 if one.low > 0 else 1]
@@ -141,7 +141,7 @@ def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """The pair that a record stands with, and its rankings."""
+    """Return the pair that a record stands with, and its rankings."""
     name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]

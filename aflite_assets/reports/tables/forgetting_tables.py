@@ -13,7 +13,7 @@ from aflite_assets.text import count, percent
 
 
 def _share_of_rows(name: str) -> cells.CellMaker:
-    """A cell with a count of train rows, and its share of them."""
+    """Return a cell with a count of train rows, and its share of them."""
     return lambda facts, one: cells.number(vars(one)[name], count, f"{percent(vars(one)[name] / max(one.rows, 1))} %")
 
 
@@ -111,7 +111,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
-    """The evaluators that phases start from, of such an evaluator and of its phases."""
+    """Yield the evaluators that phases start from, of such an evaluator and of its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
     if one.evaluator in facts.phases:
@@ -123,7 +123,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """The later stages with their rows, where these are known, epochs and rates."""
+    """Return the later stages with their rows, where these are known, epochs and rates."""
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     model = facts.weak_models.get(phase.weak_model)

@@ -86,7 +86,7 @@ _LEFT_OUT = {"p_value", "class_share"}
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
-    """A table of statistics, its rows by file and line if `source` knows them."""
+    """Return a table of statistics, its rows by file and line if `source` knows them."""
     table, caption = evidence.table, evidence.caption
     marks = set(table.column_names) >= _MARKS
     shown = table.select([name for name in table.column_names if not (marks and name in _LEFT_OUT)])

@@ -56,19 +56,19 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """The tables by dataset, those of one dataset by paper."""
+    """Return the tables by dataset, those of one dataset by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """The papers' tables of one dataset; none for None."""
+    """Return the papers' tables of one dataset; none for None."""
     return () if name is None else every_table()[name]
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """A record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
+    """Yield a record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():

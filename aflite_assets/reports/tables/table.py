@@ -179,7 +179,7 @@ class TableSpec:
     when: Callable[[DatasetFacts, Sequence[Any]], bool] = always
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
-        """The tables in the order of their first records; none without a record."""
+        """Return the tables in the order of their first records; none without a record."""
         facts, found = analysis.facts, dict[tuple[object, ...], list[_Placed]]()
         for block in self.cells:
             for one in analysis.of(block.source):
@@ -235,7 +235,7 @@ class _Placed:
 
 
 def _as_column(head: _Head, values: Values | None = None) -> Column:
-    """The column of a heading, with values filled in if they are given."""
+    """Return the column of a heading, with values filled in if they are given."""
     heading = Heading(head) if isinstance(head, str) else head
     column = Column(heading) if isinstance(heading, Heading) else heading
     if values is None:

@@ -43,7 +43,7 @@ class StoreAddress:
 
 
 def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> StoreAddress:
-    """The address that a text gives; `named` is what a message calls the text.
+    """Return the address that a text gives; `named` is what a message calls the text.
 
     The server is `endpoint_url`, or what `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` holds; the region is what
     `AWS_REGION` or `AWS_DEFAULT_REGION` holds.
@@ -79,6 +79,6 @@ def _endpoint(given: str | None) -> str | None:
 
 
 def _first(variables: tuple[str, ...]) -> tuple[str, str | None]:
-    """The first of these variables that is set, and its value."""
+    """Return the first of these variables that is set, and its value."""
     values = {name: os.environ.get(name, "").strip() for name in variables}
     return next(((name, value) for name, value in values.items() if value), (variables[0], None))

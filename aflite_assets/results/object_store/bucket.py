@@ -73,7 +73,7 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """The bucket of an address, one for each process: making a client takes a while."""
+    """Return the bucket of an address, one for each process: making a client takes a while."""
     with _making:
         return _bucket(address)
 
@@ -132,14 +132,14 @@ class Bucket:
         return f"{parts.scheme}://{parts.netloc}"
 
     def now(self) -> datetime:
-        """The server's time, to the second (UTC); this machine's where the server tells none."""
+        """Return the server's time, to the second (UTC); this machine's where the server tells none."""
         with self._explained("asked for the time"):
             answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix, MaxKeys=1)
         told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return parsedate_to_datetime(told).astimezone(UTC) if told else datetime.now(UTC).replace(microsecond=0)
 
     def get(self, name: str) -> Content | None:
-        """A small object, or None where there is none of this name."""
+        """Return a small object, or None where there is none of this name."""
         etag = ""
 
         def whole() -> Content | None:
@@ -205,7 +205,7 @@ class Bucket:
             return self._read(name, stream)
 
     def sha256(self, name: str) -> str:
-        """The hash of an object's content, read from the server.
+        """Return the hash of an object's content, read from the server.
 
         Raises:
             LostObjectsError: there is no such object, or it has other content than was written.
@@ -271,7 +271,7 @@ class Bucket:
             raise
 
     def _read(self, name: str, stream: Any) -> str:
-        """The hash of an object, which is written to a seekable stream where one is given."""
+        """Return the hash of an object, which is written to a seekable stream where one is given."""
         return self._again(name, lambda: self._stream(name, stream))
 
     def _again(self, name: str, read: Callable[[], _Read]) -> _Read:

@@ -83,7 +83,7 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
 
 
 def local_copies(root: Path) -> Iterator[PublishedResult]:
-    """This machine's copies of results and parts."""
+    """Yield this machine's copies of results and parts."""
     for manifest in sorted([*root.glob(f"*/*/*/{MANIFEST}"), *root.glob(f"*/*/parts/*/{MANIFEST}")]):
         folder = manifest.parent
         if is_digest(folder.name):

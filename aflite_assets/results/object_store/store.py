@@ -125,7 +125,7 @@ class ObjectResult(PublishedResult):
         }
 
     def stored_body(self) -> bytes | None:
-        """The manifest's bytes, also of one that cannot be used; None where there is none."""
+        """Return the manifest's bytes, also of one that cannot be used; None where there is none."""
         try:
             return self.body
         except LostObjectsError:
@@ -183,7 +183,8 @@ class ObjectResultStore(ResultStore):
         self.bucket.put(self.name_of(path), _json(fields))
 
     def current(self, asset: str, partition: str) -> PublishedResult:
-        """The version of an asset's partition that downstream reads; its files are fetched when they are asked for.
+        """Return the version of an asset's partition that downstream reads; its files are fetched when they are asked
+        for.
 
         Raises:
             StoreError: nothing was published yet, or the result named is gone.
@@ -203,7 +204,7 @@ class ObjectResultStore(ResultStore):
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
-        """The key of the version that downstream reads, None where nothing was published.
+        """Return the key of the version that downstream reads, None where nothing was published.
 
         Raises:
             StoreError: the mark cannot be read.
@@ -214,7 +215,7 @@ class ObjectResultStore(ResultStore):
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = lambda line: None
     ) -> PublishedResult | None:
-        """The published part of a key whose files the bucket has by their sizes, or None; others are withdrawn.
+        """Return the published part of a key whose files the bucket has by their sizes, or None; others are withdrawn.
 
         The files are compared with their hashes when they are fetched.
 

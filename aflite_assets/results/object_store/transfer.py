@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
-    """A manifest from its bytes; None if it is not that of the place in the bucket; see `manifest_problem`."""
+    """Return a manifest from its bytes; None if it is not that of the place in the bucket; see `manifest_problem`."""
     asset, partition, *_, key = place.split("/")
     try:
         manifest: dict[str, Any] = parse_json(body)

@@ -53,7 +53,7 @@ def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Locatio
 
 
 def members(place: object) -> list[object]:
-    """The alternatives of a union, `None` left out; a type that is no union is its only member."""
+    """Return the alternatives of a union, `None` left out; a type that is no union is its only member."""
     return list(_members(place))
 
 
@@ -82,17 +82,17 @@ def is_model(place: object) -> TypeIs[type[BaseModel]]:
 
 
 def models_of(place: object) -> list[type[BaseModel]]:
-    """The alternatives that are mappings with known keys."""
+    """Return the alternatives that are mappings with known keys."""
     return [member for member in members(place) if is_model(member)]
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
-    """The key that distinguishes several models: the one for which each has a choice of its own."""
+    """Return the key that distinguishes several models: the one for which each has a choice of its own."""
     return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
 
 
 def tags(models: list[type[BaseModel]], key: str) -> list[str]:
-    """The values of `key` that distinguish these models."""
+    """Return the values of `key` that distinguish these models."""
     return [tag for model in models for tag in _choices(model)[key]]
 
 
@@ -110,7 +110,7 @@ def _is_meant(model: type[BaseModel], value: Mapping[str, object]) -> bool:
 
 
 def _alternative(alternatives: list[object], label: int | str) -> object:
-    """The member that pydantic means by `label`: a tag, a model's name, or the description of a type."""
+    """Return the member that pydantic means by `label`: a tag, a model's name, or the description of a type."""
     # The description of a mapping may hold those of the lists that are its values.
     container = dict if str(label).startswith("dict[") else tuple
     for member in alternatives:

@@ -67,7 +67,7 @@ def _above(location: Location) -> list[Location]:
 
 
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
-    """False for errors of alternatives that were not meant, or that follow from entries already refused.
+    """Return False for errors of alternatives that were not meant, or that follow from entries already refused.
 
     `told` are the locations with a more precise error, there or further down, than that the kind is wrong.
     """
@@ -90,7 +90,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
 
 
 def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
-    """The whole message for the kinds of mistake that have one of their own."""
+    """Return the whole message for the kinds of mistake that have one of their own."""
     match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"

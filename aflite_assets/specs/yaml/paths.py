@@ -14,7 +14,8 @@ def absolute_path(name: str, folder: Path) -> Path:
 
 
 def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """The same content with the files of sources, annotations and word vectors and the local checkpoints made absolute.
+    """Return the same content with the files of sources, annotations and word vectors and the local checkpoints made
+    absolute.
 
     A checkpoint is a path if it begins with `.` or `~`, or something of that name or the folder it would be in is
     there; the splits of a hub source never are. What has no path's form, or cannot be one, stays as it is for the
@@ -57,7 +58,7 @@ def _changed(value: object, changes: Mapping[str, _Change]) -> object:
 
 
 def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
-    """The mapping with some of its keys' values changed, in its own order."""
+    """Return the mapping with some of its keys' values changed, in its own order."""
     return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
 
 

@@ -96,7 +96,7 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """The beginning of the file: one byte more than may be read. A pipe would be waited for without end."""
+    """Return the beginning of the file: one byte more than may be read. A pipe would be waited for without end."""
     try:
         if stat.S_ISREG(path.stat().st_mode):
             with path.open("rb") as file:
@@ -174,7 +174,7 @@ class _Composer(_Guarded, yaml.SafeLoader):
 
 @cache
 def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
-    """The same with libyaml's parser, in C, below PyYAML's own steps from events to nodes."""
+    """Return the same with libyaml's parser, in C, below PyYAML's own steps from events to nodes."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class QuickComposer(_Guarded, yaml.composer.Composer, CParser, yaml.resolver.Resolver):
@@ -213,7 +213,7 @@ class _Reader:
         return self._sizes[id(node)]
 
     def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
-        """The plain value of a node; `place` are the keys that lead to it."""
+        """Return the plain value of a node; `place` are the keys that lead to it."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
@@ -237,7 +237,7 @@ class _Reader:
         return {**(merged or {}), **own}
 
     def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
-        """The keys that `<<` brings in; of several mappings the first has precedence."""
+        """Return the keys that `<<` brings in; of several mappings the first has precedence."""
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, object] = {}
         for mapping in reversed(mappings):

@@ -15,7 +15,7 @@ _MOST = 5
 
 
 def shown_path(path: Path) -> str:
-    """The path; quoted and escaped where it holds line breaks or bytes that are no text."""
+    """Return the path; quoted and escaped where it holds line breaks or bytes that are no text."""
     return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
@@ -44,7 +44,7 @@ def received_text(value: object, keys: Iterable[object] = ()) -> str:
 
 
 def shown_value(value: object) -> str:
-    """A value as YAML has it, text in quotes; of mappings and lists no content."""
+    """Return a value as YAML has it, text in quotes; of mappings and lists no content."""
     match value:
         case None:
             return "null"
@@ -64,7 +64,7 @@ def shown_value(value: object) -> str:
 
 
 def shown_key(key: object) -> str:
-    """A key alone: as it is where it is printable text."""
+    """Return a key alone: as it is where it is printable text."""
     return truncate(key, _LONGEST) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
 
 

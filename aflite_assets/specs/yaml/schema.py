@@ -20,7 +20,7 @@ _BOOLEANS = ("n", "y", "f", "t", "no", "yes", "off", "on", "false", "true")
 
 
 def dataset_schema() -> JsonSchemaValue:
-    """A JSON schema (draft 2020-12) of what a dataset's YAML file may hold before variables are filled in."""
+    """Return a JSON schema (draft 2020-12) of what a dataset's YAML file may hold before variables are filled in."""
     schema = DatasetSpec.model_json_schema(schema_generator=_EditorSchema)
     hub = schema["$defs"][HubSource.__name__]["properties"]
     hub["token"]["anyOf"] = [{"type": "string", "pattern": _SECRET}, {"type": "null"}]
@@ -31,7 +31,7 @@ def dataset_schema() -> JsonSchemaValue:
 
 
 def schema_text() -> str:
-    """The schema as `aflite schema` writes it."""
+    """Return the schema as `aflite schema` writes it."""
     return json.dumps(dataset_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -77,5 +77,5 @@ class _EditorSchema(GenerateJsonSchema):
 
 
 def _or_text(value: JsonSchemaValue, *patterns: str) -> JsonSchemaValue:
-    """The value, or a text that holds a variable or fits one of the patterns."""
+    """Return the value, or a text that holds a variable or fits one of the patterns."""
     return {"anyOf": [value, {"type": "string", "pattern": "|".join([_VARIABLE, *patterns])}]}

@@ -40,7 +40,7 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """The value itself is never part of the message."""
+    """Return what is wrong with a token, a message without the value itself; None where nothing is."""
     if value is None or isinstance(value, SecretStr):
         return None
     return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
@@ -75,7 +75,7 @@ def _text_problem(location: Location, value: str, types: list[object]) -> str | 
 
 
 def _as_number(text: str) -> float:
-    """The number that pydantic would read in a text; 0 for what it will refuse."""
+    """Return the number that pydantic would read in a text; 0 for what it will refuse."""
     try:
         return float(text)
     except ValueError:

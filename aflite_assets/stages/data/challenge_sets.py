@@ -145,7 +145,7 @@ def _save_fine_tune(
 
 
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
-    """The source's tables of one challenge set; of a large source only the first rows, if asked for.
+    """Return the source's tables of one challenge set; of a large source only the first rows, if asked for.
 
     Raises:
         MissingDataError: the files are not there.
@@ -227,7 +227,7 @@ def decodable_challenge(
     complete: bool = True,
     log: Callable[[str], None] = lambda line: None,
 ) -> DecodableExamples:
-    """The rows of a set whose image decodes; rows of other inputs are left as they are.
+    """Return the rows of a set whose image decodes; rows of other inputs are left as they are.
 
     Raises:
         DataError: over `largest_share` of the images do not.
@@ -255,7 +255,7 @@ def _describe(
 
 
 def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
-    """The examples with their category columns under the names that reports look for, null for no value."""
+    """Return the examples with their category columns under the names that reports look for, null for no value."""
     table = examples.table
     for category in categories:
         place = table.column_names.index(f"attribute.{category}")

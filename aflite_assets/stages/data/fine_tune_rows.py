@@ -37,7 +37,7 @@ def build_fine_tune(
     scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
-    """The rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
+    """Return the rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
 
     `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified.
     `scale` is what the dataset's features were standardised by. `complete=False` says that `tables` hold the first rows
@@ -78,7 +78,7 @@ def build_fine_tune(
 def in_dataset_classes(
     name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]
 ) -> Examples:
-    """The same rows with the dataset's classes in place of the set's, by the spec's `map` read backwards.
+    """Return the same rows with the dataset's classes in place of the set's, by the spec's `map` read backwards.
 
     Raises:
         DataError: not exactly one label of the dataset counts as a label that rows have.

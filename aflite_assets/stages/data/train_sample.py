@@ -146,7 +146,9 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
 
 
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
-    """Samples of `rest`, each with the one before; those that groups leave no larger, or of one class, are left out."""
+    """Yield samples of `rest`, each with the one before; those that groups leave no larger, or of one class, are left
+    out.
+    """
     places, before = np.zeros(0, np.int64), 0
     for number, size in enumerate(sizes, start=1):
         others = np.delete(np.arange(len(rest)), places)

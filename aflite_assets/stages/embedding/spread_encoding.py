@@ -101,7 +101,7 @@ def encode_spread(
 
 
 def missing_shards(folder: Path, rows: int) -> list[Shard]:
-    """The shards without a file, in order; where memory was short, files of a shard's parts count too."""
+    """Return the shards without a file, in order; where memory was short, files of a shard's parts count too."""
     ends = {int(path.stem[:12]): int(path.stem[13:]) for path in folder.glob("*.npz")}
     left, at = list[Shard](), 0
     while at < rows:
@@ -115,7 +115,7 @@ def missing_shards(folder: Path, rows: int) -> list[Shard]:
 
 
 def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray | float:
-    """The encoder's probability of each row's own label; NaN without an output layer."""
+    """Return the encoder's probability of each row's own label; NaN without an output layer."""
     if encoded.probabilities is None:
         return np.nan
     own: np.ndarray = encoded.probabilities[np.arange(len(labels)), labels]

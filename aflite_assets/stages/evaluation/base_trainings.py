@@ -67,7 +67,7 @@ class StageRows:
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
     def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-        """The train rows of the recipe's stages on weak models' sets, by what the stages call them."""
+        """Return the train rows of the recipe's stages on weak models' sets, by what the stages call them."""
         return {
             stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
         }

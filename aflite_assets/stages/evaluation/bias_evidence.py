@@ -125,7 +125,7 @@ def _file(representation: str, what: str) -> str:
 
 
 def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
-    """The tables of one representation; similarities, marks and nearest kept rows are written whole beside them."""
+    """Yield the tables of one representation; similarities, marks and nearest kept rows are written beside them."""
     name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
     names, planted = raw.label_names, work.planted
     embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))

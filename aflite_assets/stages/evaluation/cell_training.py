@@ -139,7 +139,7 @@ def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
 
 
 def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
-    """The evaluation of trained weights, after further stages if there are any."""
+    """Return the evaluation of trained weights, after further stages if there are any."""
     from aflite_assets.models.evaluators import evaluate_saved
     from aflite_assets.models.training.fine_tuning import FineTuning
 

@@ -159,7 +159,7 @@ class _Training:
     failed_bases: dict[str, str] = field(default_factory=dict)
 
     def wanted(self, grid: Sequence[GridCell]) -> list[GridCell]:
-        """The cells to train now."""
+        """Return the cells to train now."""
         return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:

@@ -43,7 +43,7 @@ def neighbour_tables(
 def paper_neighbour_tables(
     representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """The same in features of a model trained on all train rows, and as the numbers of the source may be meant."""
+    """Yield the same in features of a model trained on all train rows, and as the source may mean its numbers."""
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
     distances = _neighbours(rows, features, label_names, seed=seed, compared=True)
@@ -138,7 +138,7 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
 
 
 def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.Table:
-    """The nearest kept train row of another class of each removed one; see `diagnostics.evidence.nearest_kept`."""
+    """Return the nearest kept row of another class of each removed row; see `diagnostics.evidence.nearest_kept`."""
     from aflite_assets.diagnostics.evidence.nearest_kept import nearest_kept
 
     places, train = read_rows(embedded), rows.filter(_in_train(rows))
@@ -152,7 +152,7 @@ def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
-    """The mean similarities of `similarities`, without the pairs; nothing where no class lost and kept two rows."""
+    """Yield the mean similarities of `similarities`, without the pairs; nothing if no class lost and kept two rows."""
     if not alike.num_rows:
         return
     whole = alike["rows"].equals(alike["used_rows"])
@@ -236,7 +236,7 @@ def _share(share: float | None) -> str:
 
 
 def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """The rows of lowest label probability; nothing where no row has one."""
+    """Yield the rows of lowest label probability; nothing where no row has one."""
     from aflite_assets.diagnostics.evidence.label_errors import suspects
 
     table = suspects(rows, raw)
@@ -259,7 +259,7 @@ def removal_marks(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str
 
 
 def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
-    """The marks most telling of removal; nothing where none could be tested."""
+    """Yield the marks most telling of removal; nothing where none could be tested."""
     if not marks.num_rows:
         return
     read = read_cues(marks)
@@ -281,7 +281,7 @@ def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...
 
 
 def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Table | None) -> Iterator[EvidenceTable]:
-    """The share of suspected label errors among kept and removed rows; nothing where no list could be made."""
+    """Yield the share of suspected label errors among kept and removed rows; nothing where no list could be made."""
     from aflite_assets.diagnostics.evidence.label_noise import suspect_shares
 
     if label_errors is None:
@@ -355,7 +355,7 @@ def planted_tables(
 
 
 def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """A simple model that no filter used, on all train rows, on the kept ones, and on as many at random."""
+    """Yield a simple model that no filter used, on all train rows, on the kept ones, and on as many at random."""
     from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
 
     trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}

@@ -343,7 +343,7 @@ def count_rows(
 
 
 def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
-    """The rows, or with `balance` as many of each class as of the smallest; one without such rows leaves none."""
+    """Return the rows, or with `balance` as many of each class as of the smallest; one without any leaves none."""
     if not balance:
         return np.sort(row_ids)
     smallest = min(int((labels == label).sum()) for label in classes)

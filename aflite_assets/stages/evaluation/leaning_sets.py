@@ -237,7 +237,7 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """The class that each row's value points to; nothing of a test set that lacks the property."""
+    """Return the class that each row's value points to; nothing of a test set that lacks the property."""
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

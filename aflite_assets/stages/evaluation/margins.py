@@ -25,7 +25,7 @@ def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSe
 
 
 def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[TestSet]:
-    """The dataset's splits but those left out, with what judging by them needs."""
+    """Return the dataset's splits but those left out, with what judging by them needs."""
     rows = without_inputs(everything)
     return [
         TestSet(
@@ -44,7 +44,7 @@ def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[Tes
 
 
 def without_inputs(everything: Examples) -> Examples:
-    """The same rows without texts, images or features: rows of a split are copied, whatever they hold."""
+    """Return the same rows without texts, images or features: rows of a split are copied, whatever they hold."""
     known = ("row_id", "split", "label", "group", "question")
     needed = [name for name in known if name in everything.table.column_names]
     return Examples(everything.table.select(needed), everything.label_names)

@@ -56,7 +56,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
 
 
 def _first_term(overall: pa.Table, kept: int) -> str:
-    """The term that the source ranks by, in words."""
+    """Return the term that the source ranks by, in words."""
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:

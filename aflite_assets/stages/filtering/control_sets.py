@@ -139,7 +139,7 @@ def _floats(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The values of the wanted rows, NaN for those that have none."""
+    """Return the values of the wanted rows, NaN for those that have none."""
     order = np.argsort(row_ids, kind="stable")
     places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
     nearest = order[places]

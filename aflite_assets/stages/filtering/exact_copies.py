@@ -10,7 +10,7 @@ _INPUTS = ("text", "text_pair", "image", "features")
 
 
 def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
-    """A number per row of `row_ids`, int64: equal for rows whose whole input and label are equal, byte for byte.
+    """Return a number per row of `row_ids`, int64: equal for rows whose whole input and label are equal, byte for byte.
 
     None where no two of these rows are copies. An image's input is its encoded bytes, or its file's hash.
     """

@@ -118,7 +118,7 @@ class FilterInputs:
         return few and self.settings.classifier != "linear_svm"
 
     def suspects(self, probabilities: np.ndarray, quarantine: frozenset[str]) -> pa.Table:
-        """The rows whose labels are suspected, by the first iteration's probabilities of every class."""
+        """Return the rows whose labels are suspected, by the first iteration's probabilities of every class."""
         classes = np.unique(self.labels)
         return suspected_rows(self.row_ids, self.split, self.labels, probabilities, classes, quarantine=quarantine)
 

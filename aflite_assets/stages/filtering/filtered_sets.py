@@ -165,7 +165,7 @@ def _filter(
 
 
 def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
-    """The state that the checkpoint holds; its iterations are shown again."""
+    """Return the state that the checkpoint holds; its iterations are shown again."""
     state = checkpoint.load()
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
@@ -258,7 +258,7 @@ class Checkpoint:
         aside.replace(self._state)
 
     def load(self) -> FilterState | None:
-        """The state after the last finished iteration, or None at the start.
+        """Return the state after the last finished iteration, or None at the start.
 
         Raises:
             StoreError: the file is damaged.
@@ -310,7 +310,7 @@ def _metrics(record: IterationRecord) -> dict[str, float]:
 
 
 def _published(record: IterationRecord) -> dict[str, object]:
-    """The record's fields under the names that tables and metrics have."""
+    """Return the record's fields under the names that tables and metrics have."""
     named = {
         "train_rows_in": record.counted_rows_in,
         "train_removed": record.counted_removed,

@@ -120,6 +120,6 @@ def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple
 
 
 def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """A float32 column per feature, as the source has them."""
+    """Return a float32 column per feature, as the source has them."""
     matrix = raw.features
     return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

@@ -56,11 +56,11 @@ class Content:
     sample: TrainSample | None = None
 
     def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
-        """The rows with these ids by split."""
+        """Return the rows with these ids by split."""
         return self.by_split(self.table, np.isin(self.raw.row_ids, row_ids))
 
     def by_split(self, table: pa.Table, chosen: np.ndarray) -> dict[str, pa.Table]:
-        """The chosen rows (bool, one per row) of a table in this order, by split; none of splits without any."""
+        """Return the chosen rows (bool, one per row) of a table in this order, by split; none of splits without any."""
         splits = np.array(self.raw.table["split"].to_pylist(), object)
         return {
             split: rows_at(table, np.flatnonzero(chosen & (splits == split)))

@@ -56,7 +56,7 @@ class FieldContents:
         return contents
 
     def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
-        """The files that the content of these fields consists of; of fields that `of` was asked for."""
+        """Return the files that the content of these fields consists of; of fields that `of` was asked for."""
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
@@ -140,7 +140,7 @@ def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | No
 
 
 def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """The content of a challenge set's source; `MISSING` where it need not be there and is not.
+    """Return the content of a challenge set's source; `MISSING` where it need not be there and is not.
 
     Raises:
         MissingDataError: a required set's file is missing, or its dataset cannot be had from the hub.
@@ -170,7 +170,7 @@ def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None)
 
 
 def named_models(settings: BaseModel) -> list[str]:
-    """The checkpoints and files of vectors that a model's settings name: paths, or ids of the hub."""
+    """Return the checkpoints and files of vectors that a model's settings name: paths, or ids of the hub."""
     named = (getattr(settings, field, None) for field in ("checkpoint", "contextual", "vectors"))
     return [name for name in named if name is not None]
 

@@ -20,18 +20,18 @@ def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageS
 
 
 def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
-    """The evaluators that are given one text of a pair only."""
+    """Return the evaluators that are given one text of a pair only."""
     return tuple(name for name, stage in first_stages(evaluators).items() if getattr(stage, "inputs", None) is not None)
 
 
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
-    """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
+    """Return the evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
     recipes = recipes_of(evaluators).items()
     return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
 
 
 def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
-    """The evaluators that go on with rows of weak models, in their order."""
+    """Return the evaluators that go on with rows of weak models, in their order."""
     return {
         name: SecondPhase(
             recipe.start,

@@ -13,7 +13,7 @@ _MOST_NAMED = 10
 
 
 def class_map(name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]) -> np.ndarray:
-    """The class of the set `name` that each class of the dataset counts as, int64, -1 for none.
+    """Return the class of the set `name` that each class of the dataset counts as, int64, -1 for none.
 
     Raises:
         DataError: as `label_mapping`.
@@ -31,7 +31,8 @@ def label_mapping(
     *,
     complete: bool = True,
 ) -> dict[str, str | None]:
-    """The label of the set `name` that each label of the dataset counts as, None for none; in the dataset's order.
+    """Return the label of the set `name` that each label of the dataset counts as, None for none; in the dataset's
+    order.
 
     By the spec's `map`; without one labels of the same name correspond, in whatever order, and labels of the dataset
     that the set lacks count as none (ImageNet-A has 200 of ImageNet's 1,000 classes). `complete=False` says that only

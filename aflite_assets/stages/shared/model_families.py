@@ -73,7 +73,9 @@ def _models(
 def _make(
     settings: EncoderSpec | OneStageSpec, image: Callable[[str], str] = str, text: Callable[[str], str] = str
 ) -> str:
-    """The kind, of image models with `image` of their architecture, of text models with `text` of their checkpoint."""
+    """Return the kind, of image models with `image` of their architecture, of text models with `text` of their
+    checkpoint.
+    """
     if isinstance(settings, IdentityEncoderSpec):
         return "linear"
     if isinstance(settings, ImageModelSpec):

@@ -35,7 +35,7 @@ class NestedSamples:
         return CurveSizes(tuple(map(len, self.samples)), len(self.held_back))
 
     def spent(self, sample: np.ndarray) -> np.ndarray:
-        """A sample and the held-back rows, which chose it."""
+        """Return a sample and the held-back rows, which chose it."""
         return np.union1d(self.held_back, sample)
 
 
@@ -79,7 +79,8 @@ class CurvePoints:
     context: StageContext
 
     def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
-        """The point of one sample (row ids); its summary has `right`, the number of held-back rows predicted right.
+        """Return the point of one sample (row ids); its summary has `right`, the number of held-back rows predicted
+        right.
 
         Raises:
             ModelError, DataError: the training failed; the message names the model's place and the size.
@@ -119,12 +120,12 @@ def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """The examples without those in these places."""
+    """Return the examples without those in these places."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 
 def rows_of(examples: Examples, places: np.ndarray) -> Examples:
-    """The examples in these places."""
+    """Return the examples in these places."""
     return Examples(rows_at(examples.table, places), examples.label_names)
 
 
@@ -134,5 +135,5 @@ def has_two_classes(sample: Examples) -> bool:
 
 
 def digest(row_ids: np.ndarray) -> str:
-    """A hash of row ids, for keys."""
+    """Return a hash of row ids, for keys."""
     return hashlib.sha256(np.ascontiguousarray(row_ids, np.int64).tobytes()).hexdigest()[:20]

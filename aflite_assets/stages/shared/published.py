@@ -146,17 +146,19 @@ class TrainSample:
 
 @functools.lru_cache(maxsize=1)
 def examples_of(raw: PublishedResult) -> Examples:
-    """The rows of a raw dataset; those of the last one are kept, for a process that does one training after another."""
+    """Return the rows of a raw dataset; those of the last one are kept, for a process that does one training after
+    another.
+    """
     return load_examples(raw.path)
 
 
 def category_column(name: str) -> str:
-    """The column of a challenge set's table that holds the categories of its source's column `name`."""
+    """Return the column of a challenge set's table that holds the categories of its source's column `name`."""
     return f"{_CATEGORY}{name}"
 
 
 def category_columns(examples: Examples) -> dict[str, np.ndarray]:
-    """A challenge set's category columns by the source's names: a text per row, None for none (object arrays)."""
+    """Return a challenge set's category columns by the source's names: a text or None per row (object arrays)."""
     return {
         column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
         for column in examples.table.column_names
@@ -165,13 +167,13 @@ def category_columns(examples: Examples) -> dict[str, np.ndarray]:
 
 
 def read_warmup_rows(result: PublishedResult) -> np.ndarray:
-    """The ids of the warm-up rows, int64, ascending."""
+    """Return the ids of the warm-up rows, int64, ascending."""
     row_ids: np.ndarray = pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
     return row_ids
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """The curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
+    """Return the curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
@@ -180,7 +182,7 @@ def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
 
 
 def read_train_sample(result: PublishedResult) -> TrainSample | None:
-    """The sample, or None where the dataset's file asks for none and all train rows are filtered."""
+    """Return the sample, or None where the dataset's file asks for none and all train rows are filtered."""
     if result.summary.get("nothing_asked"):
         return None
     rows = pq.read_table(result.file("rows.parquet"))
@@ -189,7 +191,7 @@ def read_train_sample(result: PublishedResult) -> TrainSample | None:
 
 
 def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
-    """The curve that chose the sample; None where the dataset's file asks for none."""
+    """Return the curve that chose the sample; None where the dataset's file asks for none."""
     if result.summary.get("nothing_asked"):
         return None
     recorded = result.summary["sample_curve"]
@@ -198,7 +200,7 @@ def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
 
 
 def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
-    """The rows that warm-up and filter may take: of train the sample, of other splits all; all rows without one."""
+    """Return the rows that warm-up and filter may take: of train the sample, of other splits all; all without one."""
     if sample is None:
         return raw
     train = raw.table["split"].to_numpy(zero_copy_only=False) == "train"
@@ -206,7 +208,7 @@ def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
-    """The examples whose ids are not among `row_ids`, in order."""
+    """Return the examples whose ids are not among `row_ids`, in order."""
     return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
@@ -253,7 +255,7 @@ def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def open_features(part: PublishedResult) -> np.ndarray:
-    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`.
+    """Return a representation's features, rows x width float32, memory-mapped; rows as in `read_rows`.
 
     Raises:
         StoreError: the file is damaged.
@@ -268,18 +270,20 @@ def open_features(part: PublishedResult) -> np.ndarray:
 
 
 def read_rows(part: PublishedResult) -> pa.Table:
-    """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
+    """Return the rows embedded: row_id, split, label, group (if any), warmup_label_probability (null: no model)."""
     return pq.read_table(part.file("rows.parquet"))
 
 
 def representation_of(filtered: PublishedResult, name: str) -> str:
-    """The representation that one of the filtered sets is of: its name, but for sets that compare rankings."""
+    """Return the representation that one of the filtered sets is of: its name, but for sets that compare rankings."""
     representation: str = filtered.summary.get(name, {}).get("representation", name)
     return representation
 
 
 def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
-    """The ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published one."""
+    """Return the ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published
+    one.
+    """
     if run:
         rows = pq.read_table(part.file(FILTER_RUNS), filters=[("filter_run", "=", run)])
     else:
@@ -289,12 +293,12 @@ def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
 
 
 def first_scores(part: PublishedResult) -> pa.Table:
-    """The scores of a filtered set's first iteration: row_id, predictability."""
+    """Return the scores of a filtered set's first iteration: row_id, predictability."""
     return pq.read_table(part.file("scores/000.parquet"))
 
 
 def predicted_instead(part: PublishedResult) -> pa.Table | None:
-    """The labels given most often in place of each row's own in the last iteration that scored it.
+    """Return the labels given most often in place of each row's own in the last iteration that scored it.
 
     row_id, then label_1, share_1, label_2, share_2, label_3, share_3 (share of the row's held-out predictions; null
     where there are no more). None where there were too many rows and classes to count, and in results of earlier
@@ -305,7 +309,8 @@ def predicted_instead(part: PublishedResult) -> pa.Table | None:
 
 
 def label_errors(part: PublishedResult) -> pa.Table | None:
-    """The suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely first.
+    """Return the suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely
+    first.
 
     Those that are `quarantined` are in no other file of the set. None where no list could be made, and in results of
     earlier versions.
@@ -326,7 +331,7 @@ def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | N
 
 
 def quarantined_rows(part: PublishedResult) -> np.ndarray:
-    """The ids of the rows that were taken out before the filter's first iteration, int64."""
+    """Return the ids of the rows that were taken out before the filter's first iteration, int64."""
     suspects = label_errors(part)
     return np.empty(0, np.int64) if suspects is None else quarantined_ids(suspects)
 
@@ -349,7 +354,7 @@ def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
 
 
 def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
-    """The rows of a challenge set that evaluators may be trained on, with the dataset's classes.
+    """Return the rows of a challenge set that evaluators may be trained on, with the dataset's classes.
 
     Raises:
         DataError: the set was published without such rows, or is missing.
@@ -364,5 +369,5 @@ def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examp
 
 
 def challenge_examples(challenges: PublishedResult) -> dict[str, Examples]:
-    """The published challenge sets by name."""
+    """Return the published challenge sets by name."""
     return {name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets}

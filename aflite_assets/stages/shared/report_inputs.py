@@ -221,14 +221,16 @@ _TEXT = re.compile(r"\b(?:text_pair|text)$|\b(?:text_pair|text)(?= less )|(?<= l
 
 
 def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """The name of a mark with columns as the source calls them; attributes have the source's names already."""
+    """Return the name of a mark with columns as the source calls them; attributes have the source's names already."""
     if kind == "attribute":
         return name
     return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
 
 
 def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
-    """A table of statistics whose `column` (or, of marks that are no attributes, `name`) holds the source's names."""
+    """Return a table of statistics whose `column` (or, of marks that are no attributes, `name`) holds the source's
+    names.
+    """
     names = table.column_names
     if "column" in names:
         values = [None if value is None else named(value) for value in table["column"].to_pylist()]

@@ -30,7 +30,7 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
 
 
 def weight_summary(weights: pa.Array) -> dict[str, float | None]:
-    """The mean weight and the shares of weighted rows at either bound; None of each where no row has a weight."""
+    """Return the mean weight and the shares of weighted rows at either bound; None each without weights."""
     least, most = WEIGHT_BOUNDS
     return {
         "mean": pc.mean(weights).as_py(),

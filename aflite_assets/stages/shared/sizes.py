@@ -157,7 +157,8 @@ def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
 
 
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
-    """The algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` (all by default) are train rows.
+    """Return the algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` (all by default) are train
+    rows.
 
     The target is in train rows, the other sizes are about the whole pool. `train_size` defaults to the
     number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.

@@ -83,7 +83,7 @@ def facts_of(
 
 
 def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
-    """The columns of `allow_label_copies` as checks name them: features by number, texts by their place."""
+    """Return the columns of `allow_label_copies` as checks name them: features by number, texts by their place."""
     names: dict[int | str | None, int | str] = {columns.text: "text", columns.text_pair: "text_pair"}
     if isinstance(columns.features, tuple):
         names |= {name: number for number, name in enumerate(columns.features)}
@@ -110,7 +110,7 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
 
 
 def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Mapping[str, pa.Table]) -> pa.Table:
-    """The places of these rows (int64), with the columns `SOURCE_PLACES`.
+    """Return the places of these rows (int64), with the columns `SOURCE_PLACES`.
 
     A row id counts the source's rows over its splits in their order.
     """

@@ -76,7 +76,7 @@ class FilterRun:
         return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
 
     def splits_treated(self, policy: str) -> list[str]:
-        """The splits other than train that were treated so."""
+        """Return the splits other than train that were treated so."""
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
@@ -175,7 +175,7 @@ def _sliced_again(
 
 
 def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
-    """The counts with which the `removed` rows left, nothing of the others."""
+    """Return the counts with which the `removed` rows left, nothing of the others."""
     from aflite_assets.algorithm.tally import Tally
 
     held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)

@@ -140,7 +140,7 @@ class LocalWorkers:
             self._free.put(worker)
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
-        """`function`, which calls `train`, for every item, in as many threads as there are workers; in order.
+        """Call `function`, which calls `train`, for every item, in as many threads as there are workers; in order.
 
         An interruption ends the processes, so that nobody waits for the trainings that are under way.
         """
@@ -273,7 +273,7 @@ class _Worker:
             child.end(interrupt=interrupt)
 
     def close(self, *, interrupt: bool) -> None:
-        """The same for good: a thread that still waits for its turn starts no process any more."""
+        """Close for good: a thread that still waits for its turn starts no process any more."""
         with self._changing:
             self._closed = True
         self.stop(interrupt=interrupt)

@@ -31,7 +31,8 @@ class TextLengths:
 def measure_text_lengths(
     models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
 ) -> dict[str, TextLengths]:
-    """The lengths for each of the models, on at most `most_rows` rows that `seed` draws; each tokenizer runs once.
+    """Return the lengths for each of the models, on at most `most_rows` rows that `seed` draws; each tokenizer runs
+    once.
 
     The checkpoints are ones that `check_model` found fit.
     """

@@ -119,7 +119,7 @@ def run(
 
 
 def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
-    """The rows that the curves choose, and what the summary says of the curves (not in a file either)."""
+    """Return the rows that the curves choose, and what the summary says of the curves (not in a file either)."""
     curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])

@@ -106,7 +106,7 @@ class _Task:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The losses' gradients of entries of `numbers`."""
+        """Return the losses' gradients of entries of `numbers`."""
         return self.passes.gradients(weights, intercepts, self.numbers[problems])
 
     @property
@@ -161,7 +161,7 @@ def pooled_start(
     train_size: float,
     memory_limit: int,
 ) -> Point:
-    """The optimum on one large training set, with the L2 strength that `train_size` of its rows would feel."""
+    """Return the optimum on one large training set, with the L2 strength that `train_size` of its rows would feel."""
     shape, like = (objective.outputs, sample.features.shape[1]), sample.features
     zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
     rows = float(sets.sizes[0])
@@ -176,7 +176,7 @@ def pooled_start(
 def tolerance_at(
     point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
 ) -> float:
-    """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
+    """Return the tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
 
     The curvature of a training set of t rows in d columns is along some direction only (1 - sqrt(d / t))^2 of the
     pool's (Marchenko and Pastur 1967), which makes the error along it so much larger. The norm sums the errors of all

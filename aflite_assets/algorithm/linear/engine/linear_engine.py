@@ -84,7 +84,7 @@ class SummedClassifiers:
                 self._add_waiting()
 
     def mean(self) -> np.ndarray:
-        """Outputs x (padded width + 1), float64."""
+        """Return outputs x (padded width + 1), float64."""
         self._add_waiting()
         return self._total / self._n_sets
 
@@ -214,7 +214,9 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
-        """The same for some of an iteration's subsets: the bits do not depend on which of them are counted together."""
+        """Return the same for some of an iteration's subsets: the bits do not depend on which of them are counted
+        together.
+        """
         counts, evaluations, classifiers = self._count(
             KeptClassifiers,
             subsets,
@@ -237,7 +239,9 @@ class LinearEngine:
         keep_probabilities: bool,
         unpredicted: Sequence[np.ndarray] | None,
     ) -> tuple[Counts, np.ndarray, list[_Collecting]]:
-        """The counts of the pool's rows; kinds x sets, the gradients taken; and per kind what got the classifiers."""
+        """Return the counts of the pool's rows; kinds x sets, the gradients taken; and per kind what got the
+        classifiers.
+        """
         self._pool.keep(pool)
         n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
         slots = [self._pool.slots_of(subset) for subset in subsets]
@@ -277,7 +281,7 @@ class LinearEngine:
         return _Problem(objective, point, preconditioner, tolerance, min(whole.n_sets, most))
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
-        """The shared start of a run's first iteration."""
+        """Return the shared start of a run's first iteration."""
         trainable = pool[~self._inputs.score_only[pool]]
         drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
         codes, n_classes = self._codes[self._pool.rows], len(self._inputs.classes)
@@ -395,7 +399,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """The reverse of `_packed`."""
+        """Return the reverse of `_packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -435,7 +439,7 @@ def tally_of(
 
 
 def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> np.ndarray:
-    """Outputs x (padded width + 1) without padding and rotation: `EngineTally.start`."""
+    """Return outputs x (padded width + 1) without padding and rotation: `EngineTally.start`."""
     weights, rotation = mean[:, :-1], standardization.rotation
     if rotation is not None:
         weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
@@ -443,7 +447,7 @@ def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> n
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Sums by slot as float32 means by input row; NaN where a row was never held out."""
+    """Return sums by slot as float32 means by input row; NaN where a row was never held out."""
     means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
     counted = held_out[rows] > 0
     divisors = held_out[rows[counted]]

@@ -52,7 +52,7 @@ class Counts:
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
-        """The same predictions, shared, and no sums of probabilities."""
+        """Return the same predictions, shared, and no sums of probabilities."""
         return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 

@@ -110,7 +110,7 @@ class PoolFeatures:
         self._fixed = True
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
-        """The slots of some of the rows, given in ascending order."""
+        """Return the slots of some of the rows, given in ascending order."""
         return np.searchsorted(self.rows, rows)
 
     def _sliced(self) -> list[slice]:
@@ -158,7 +158,7 @@ def working_memory(device: torch.device, memory_limit: int) -> int:
 
 
 def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
-    """The whole pool as a tensor on a GPU; None on the CPU, and where the card has too little memory."""
+    """Return the whole pool as a tensor on a GPU; None on the CPU, and where the card has too little memory."""
     if device.type == "cpu":
         return None
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
@@ -169,7 +169,7 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
 
 
 def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
-    """The whole pool as a tensor, whose rows are the pool's slots for good."""
+    """Return the whole pool as a tensor, whose rows are the pool's slots for good."""
     dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
     resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
     for block in pool.blocks():

@@ -30,11 +30,11 @@ class TrainingSets:
         return cls(np.concatenate(sets).astype(np.int64), bounds, codes, seen, tuple(left_out))
 
     def __len__(self) -> int:
-        """Number of sets."""
+        """Return the number of sets."""
         return len(self.seen)
 
     def __getitem__(self, number: int) -> np.ndarray:
-        """The slots of one set."""
+        """Return the slots of one set."""
         return self.slots[self.bounds[number] : self.bounds[number + 1]]
 
     @property
@@ -43,7 +43,7 @@ class TrainingSets:
         return np.diff(self.bounds)
 
     def part(self, start: int, stop: int) -> "TrainingSets":
-        """Sets `start` to `stop`."""
+        """Return the sets `start` to `stop`."""
         first, last = self.bounds[start], self.bounds[stop]
         return TrainingSets(
             self.slots[first:last],

@@ -199,7 +199,7 @@ def _codes(builder: Builder, codes: Value) -> Value:
 
 
 def _number(builder: Builder, output: Value, first: Value) -> Value:
-    """The class of a line, for every row."""
+    """Return the class of a line, for every row."""
     return broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
 
 
@@ -221,12 +221,12 @@ def _flag(builder: Builder, flags: Value, number: Value) -> Value:
 
 
 def _higher(builder: Builder, first: Value, second: Value) -> Value:
-    """The higher number of each lane; `first` where it is not a number, so that it stays visible."""
+    """Return the higher number of each lane; `first` where it is not a number, so that it stays visible."""
     return builder.select(builder.fcmp_ordered("<", first, second), second, first)
 
 
 def _exponential(builder: Builder, value: Value) -> Value:
-    """e ** value for values of at most 0, to float32 precision; what is not a number stays so."""
+    """Emit e ** value for values of at most 0, to float32 precision; what is not a number stays so."""
     value = _higher(builder, value, constant(_SMALLEST_EXPONENT, _LINE))
     shifted = fused(builder, value, constant(_LOG2_E, _LINE), constant(_ROUNDING, _LINE))
     power = builder.fsub(shifted, constant(_ROUNDING, _LINE))

@@ -131,7 +131,7 @@ def _spaced(builder: Builder, address: Value, stride: Value, count: int) -> list
 
 
 def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
-    """The sums over each of four vectors, as a vector of four."""
+    """Return the sums over each of four vectors, as a vector of four."""
     first, second, third, fourth = vectors
     pairs = _interleaved_sum(builder, first, second, step=1), _interleaved_sum(builder, third, fourth, step=1)
     total = _interleaved_sum(builder, *pairs, step=2)
@@ -173,7 +173,7 @@ def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) 
 
 @njit(nogil=True, cache=True, inline="always")
 def _at_once(left: int) -> int:
-    """Outputs of the next tile: one of the sizes that are compiled."""
+    """Return outputs of the next tile: one of the sizes that are compiled."""
     return 6 if left >= 6 else min(left, 4)
 
 

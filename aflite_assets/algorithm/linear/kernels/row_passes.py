@@ -127,7 +127,7 @@ def count_predictions(
 
 @njit(nogil=True, cache=True, inline="always")
 def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen: np.ndarray) -> None:
-    """The seen class of the highest score, the first of equal ones."""
+    """Choose the seen class of the highest score, the first of equal ones."""
     first, zero = _before(scores, seen)
     highest_class(
         scores.ctypes.data,
@@ -181,20 +181,22 @@ def _residuals(
 
 @njit(nogil=True, cache=True, inline="always")
 def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
-    """The class of the first output, and whether a seen class of score 0 precedes it: two classes have one output."""
+    """Return the class of the first output, and whether a seen class of score 0 precedes it: two classes have one
+    output.
+    """
     first = 1 if len(scores) == 1 else 0
     return first, first == 1 and bool(seen[0])
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _rounded(probability: float) -> float:
-    """A multiple of 2^-40; see `PROBABILITY_ROUNDING`."""
+    """Return a multiple of 2^-40; see `PROBABILITY_ROUNDING`."""
     return (np.float64(probability) + PROBABILITY_ROUNDING) - PROBABILITY_ROUNDING
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _share(probabilities: np.ndarray, number: int, row: int) -> float:
-    """A class's probability; that of class 0 is what one output leaves."""
+    """Return a class's probability; that of class 0 is what one output leaves."""
     if len(probabilities) > 1:
         return probabilities[number, row]
     return probabilities[0, row] if number == 1 else np.float32(1.0) - probabilities[0, row]

@@ -51,7 +51,7 @@ def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
 
 
 def _vector_pointer(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
-    """The vector that begins `position` numbers behind a pointer."""
+    """Return the vector that begins `position` numbers behind a pointer."""
     return builder.bitcast(builder.gep(start, [position]), vector.as_pointer())
 
 
@@ -66,24 +66,24 @@ def store(builder: Builder, value: Value, start: Value, position: Value) -> None
 
 
 def constant(value: float, vector: ir.VectorType) -> Value:
-    """The same number in every lane."""
+    """Return the same number in every lane."""
     return ir.Constant(vector, [value] * vector.count)
 
 
 def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
-    """A vector of one number."""
+    """Return a vector of one number."""
     empty = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
     first = builder.insert_element(empty, number, INT32(0))
     return shuffled(builder, first, first, [0] * lanes)
 
 
 def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """A vector of the given lanes of two vectors, those of the second counted on from the first's."""
+    """Return a vector of the given lanes of two vectors, those of the second counted on from the first's."""
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
 
 
 def fused(builder: Builder, left: Value, right: Value, addend: Value) -> Value:
-    """left x right + addend, rounded once."""
+    """Emit left x right + addend, rounded once."""
     kind = ir.FunctionType(left.type, [left.type] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.type.count}f32")
     return builder.call(function, [left, right, addend])

@@ -159,7 +159,7 @@ def _gradient(
     row: np.ndarray,
     new_gradient: np.ndarray,
 ) -> None:
-    """The gradient with respect to z, penalty included. `top` and `row` are overwritten."""
+    """Compute the gradient with respect to z, penalty included. `top` and `row` are overwritten."""
     outputs, width = weights.shape
     first = len(arrays.dense)
     directions = width - arrays.scales.shape[1]
@@ -210,7 +210,7 @@ def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _set_direction(problem: int, state: State, alphas: np.ndarray) -> None:
-    """The direction by the two loops of Nocedal (1980), from a multiple of the identity."""
+    """Set the direction by the two loops of Nocedal (1980), from a multiple of the identity."""
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
     products, stored, memory = state.products[problem], state.stored[problem], state.pairs.shape[1]
     oldest = max(0, stored - memory)
@@ -299,7 +299,9 @@ class CompiledProblems:
         return weights, intercepts
 
     def _trial_weights(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The classifiers at the end of the next step: weights in the basis, in the features' columns, intercepts."""
+        """Return the classifiers at the end of the next step: weights in the basis, in the features' columns,
+        intercepts.
+        """
         in_basis = torch.empty(len(problems), *self._arrays.start.shape)
         intercepts = torch.empty(len(problems), len(self._arrays.start))
         write = partial(

@@ -166,7 +166,7 @@ class _History:
         self._products[:, new, :used] = products.mT
 
     def directions(self, moved: slice | torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
-        """New directions of the problems `moved`, from all problems' gradients.
+        """Return new directions of the problems `moved`, from all problems' gradients.
 
         The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, from a multiple of the identity.
         """

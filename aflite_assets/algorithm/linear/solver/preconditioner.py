@@ -44,7 +44,7 @@ class Sample:
         return cls(features, basis, product(features, basis))
 
     def rotated(self) -> "Sample":
-        """The same rows in the basis."""
+        """Return the same rows in the basis."""
         return Sample(self.projected, None, self.projected)
 
 
@@ -84,7 +84,7 @@ class Preconditioner:
         return weights if self.basis is None else weights @ self.basis.T, intercepts @ self.mixing.T
 
     def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
-        """The gradient with respect to z, from those with respect to weights and intercepts."""
+        """Return the gradient with respect to z, from those with respect to weights and intercepts."""
         along = self._unmixed(weights if self.basis is None else weights @ self.basis)
         intercepts = intercepts @ self.mixing
         along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
@@ -93,7 +93,7 @@ class Preconditioner:
         return torch.cat([top, (self.scales * along[:, :, directions:]).flatten(1)], dim=1)
 
     def double(self) -> "Preconditioner":
-        """The same in float64."""
+        """Return the same in float64."""
         basis = None if self.basis is None else self.basis.double()
         return Preconditioner(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
 
@@ -114,7 +114,7 @@ def preconditioner_at(
     train_size: float,
     strength: float,
 ) -> Preconditioner:
-    """The preconditioner for the curvature of the objective over `train_size` rows like the sample's.
+    """Return the preconditioner for the curvature of the objective over `train_size` rows like the sample's.
 
     `codes`: classes of the sample's rows; `weights` (outputs x width) and `intercepts` (outputs): the point at which
     the curvature is taken, near the optima looked for; `loss` and `strength`: as in `losses.Objective`.

@@ -47,7 +47,7 @@ class TextItems:
 
 
 def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
-    """Number the items of the rows' texts, in one pass over their words.
+    """Return the number the items of the rows' texts, in one pass over their words.
 
     Words are those of `data.words.WORD`, in small letters; the same word in either text is one item. Runs of two and
     three words lie within one text. Sentences are the same where their words are.
@@ -115,7 +115,7 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Runs of `length` words, and at each place the number of the one that begins there.
+    """Return runs of `length` words, and at each place the number of the one that begins there.
 
     `shorter`: the same of runs one word shorter; `left`: words of the text from each place on.
     """

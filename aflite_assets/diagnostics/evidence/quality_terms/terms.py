@@ -12,7 +12,7 @@ SHORTEST, LONGEST = 3, 30
 
 
 def vocabulary_term(distinct_words: int, rows: int) -> float:
-    """The first term of c1, and the only one that the paper of 2020 ranks by: t1 = V / X.
+    """Return the first term of c1, and the only one that the paper of 2020 ranks by: t1 = V / X.
 
     V distinct words of X rows, of which a pair is one. It falls as rows are added, whatever they are.
     """
@@ -20,12 +20,14 @@ def vocabulary_term(distinct_words: int, rows: int) -> float:
 
 
 def length_term(lengths: np.ndarray) -> float:
-    """The second term of c1: t2 = sd(l), `lengths` l being the words of each sentence."""
+    """Return the second term of c1: t2 = sd(l), `lengths` l being the words of each sentence."""
     return _deviation(lengths)
 
 
 def length_range_term(lengths: np.ndarray) -> float:
-    """The third term of c1: t3 = mean of sgn((l - 3)(30 - l)), in [-1, 1]; a length of just 3 or 30 counts as -1."""
+    """Return the third term of c1: t3 = mean of sgn((l - 3)(30 - l)), in [-1, 1]; a length of just 3 or 30 counts as
+    -1.
+    """
     inside = (lengths - SHORTEST) * (LONGEST - lengths) > 0
     return float(np.where(inside, 1, -1).mean()) if len(lengths) else np.nan
 

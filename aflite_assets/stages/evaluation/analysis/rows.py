@@ -71,7 +71,7 @@ def row_facts(
 
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
-    """A list per row, as long as the iterations that it entered; null if no scores are stored."""
+    """Return a list per row, as long as the iterations that it entered; null if no scores are stored."""
     if not scores:
         return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
@@ -86,7 +86,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Lists of the labels predicted instead and of their shares; null for rows that the table lacks."""
+    """Return lists of the labels predicted instead and of their shares; null for rows that the table lacks."""
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -235,7 +235,7 @@ def given_map(raw: Examples) -> pa.Table | None:
 
 
 def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Table:
-    """A data map with the columns `DATA_MAP_COLUMNS`."""
+    """Return a data map with the columns `DATA_MAP_COLUMNS`."""
     row_ids = table["row_id"].to_numpy()
     guid = lines_of(raw.table.select(["row_id", "source_id"]), row_ids)["source_id"]
     kept = lines_of(filtered.rows.select(["row_id", "kept"]), row_ids)["kept"]
@@ -245,7 +245,7 @@ def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Tabl
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:
-    """The finished cells of the train set full, by evaluator, a part per seed."""
+    """Return the finished cells of the train set full, by evaluator, a part per seed."""
     parts: dict[str, list[PublishedResult]] = {}
     done = [("train_set", "=", "full"), ("status", "=", "done")]
     for row in pq.read_table(models.file("cells.parquet"), filters=done).to_pylist():

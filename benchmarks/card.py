@@ -53,7 +53,7 @@ from aflite_assets.models.devices import DeviceName, DeviceSettings, Precision
 from aflite_assets.models.encoders import NeuralEncoder
 from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.specs.models import ImageModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec
 from aflite_assets.stages.embedding.embeddings import encode_all
 from aflite_assets.stages.stage import no_progress
 from benchmarks import training as texts

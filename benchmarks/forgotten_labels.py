@@ -28,7 +28,7 @@ from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 from aflite_assets.models.training.predictions import no_log
 from aflite_assets.paths import configure_libraries
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import SiameseBagSpec, SmallTransformerSpec
+from aflite_assets.specs.models.settings import SiameseBagSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.sources import TemplateNliSource
 

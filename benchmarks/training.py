@@ -45,7 +45,7 @@ from aflite_assets.models.global_state import isolated_random_state, quiet_libra
 from aflite_assets.models.representations import final_layer
 from aflite_assets.models.training.batches import epoch_order
 from aflite_assets.models.training.train import train_classifier, training_steps
-from aflite_assets.specs.models import SmallTransformerSpec, TextModelSpec
+from aflite_assets.specs.models.settings import SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.sources import TemplateNliSource
 from aflite_assets.stages.embedding.embeddings import encode_all
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS

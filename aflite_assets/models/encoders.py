@@ -20,13 +20,8 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.models.training.predictions import no_log, on_device, predict
 from aflite_assets.models.training.prefetch import prefetch
-from aflite_assets.specs.models import (
-    EncoderSpec,
-    IdentityEncoderSpec,
-    ImageModelSpec,
-    SurfaceEncoderSpec,
-    UntrainedSpec,
-)
+from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEncoderSpec, UntrainedSpec
 
 
 @dataclass(frozen=True)
@@ -123,8 +118,7 @@ class NeuralEncoder:
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
         """`encode` of each, in order; beside a GPU, images of the next ones are decoded meanwhile."""
         # Texts are not: a tokenizer must not be used by two threads at once.
-        images = isinstance(self._classifier.settings, ImageModelSpec)
-        threads = reading_threads(images=images, device=self._device.resolve())
+        threads = reading_threads(images=self._classifier.reads_images, device=self._device.resolve())
         return map(self._encoded, prefetch(self._classifier.inputs, batches, threads=threads))
 
     def _encoded(self, inputs: ModelInputs) -> EncodedBatch:

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError, ModelError
-from aflite_assets.models.classical.evaluators import evaluate_classical
+from aflite_assets.models.classical_evaluators import evaluate_classical
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_inputs
 from aflite_assets.models.training.predictions import Predictions, predict
-from aflite_assets.specs.models import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 
 if TYPE_CHECKING:
     from aflite_assets.models.training.fine_tuning import FineTuning

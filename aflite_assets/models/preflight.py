@@ -1,35 +1,11 @@
 """Whether a model fits the data and can be downloaded, checked before anything expensive. Loads no weights."""
 
-from pathlib import Path
-
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs
 from aflite_assets.errors import ModelError
-from aflite_assets.specs.models import (
-    EncoderSpec,
-    EsimSpec,
-    EvaluatorSpec,
-    IdentityEncoderSpec,
-    ImageModelSpec,
-    MaxPpmiSpec,
-    SiameseBagSpec,
-    SiameseLstmSpec,
-    SiameseSpec,
-    SmallTransformerSpec,
-    TextModelSpec,
-)
-
-MODALITY_OF = {
-    TextModelSpec: "text",
-    SmallTransformerSpec: "text",
-    EsimSpec: "text",
-    SiameseBagSpec: "text",
-    SiameseLstmSpec: "text",
-    MaxPpmiSpec: "text",
-    ImageModelSpec: "image",
-    IdentityEncoderSpec: "features",
-}
-"""The input that each kind of model needs; the others take any."""
+from aflite_assets.models.families import family_of, kinds_for
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import IdentityEncoderSpec
 
 
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
@@ -46,21 +22,9 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
             "loss is bradley_terry, but the dataset's rows are no right and wrong answers of questions; leave loss "
             "out, or read the dataset with source.format preference or multiple_choice"
         )
-    # The libraries of texts and images take seconds to import, which datasets of features need not wait for.
-    if isinstance(settings, TextModelSpec):
-        from aflite_assets.models.text.pretrained import check_text_checkpoint
-
-        check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
-    if isinstance(settings, EsimSpec | SiameseSpec):
-        _check_vectors(settings.vectors)
-    if isinstance(settings, EsimSpec) and settings.contextual is not None:
-        from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
-
-        check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
-    if isinstance(settings, ImageModelSpec):
-        from aflite_assets.models.image.timm_models import check_image_model
-
-        check_image_model(settings.architecture, checkpoint=settings.checkpoint)
+    family = family_of(settings)
+    if family is not None:
+        family.check(settings)
 
 
 def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
@@ -70,17 +34,15 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
         ModelError: another kind of input, `inputs` or `features` names a column that the data lack, or texts without
             a second one for a model of pairs.
     """
-    needed = MODALITY_OF.get(type(settings))
+    family = family_of(settings)
+    needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality
     if needed is not None and examples.modality != needed:
         raise ModelError(
             f"a model of kind {settings.kind!r} reads {needed}, but the dataset's rows are {examples.modality}; "
-            f"choose {_fitting(examples.modality)}"
+            f"choose {kinds_for(examples.modality)}"
         )
-    if isinstance(settings, EsimSpec) and "text_pair" not in examples.table.column_names:
-        raise ModelError(
-            "a model of kind 'esim' compares two texts, but the dataset's rows have one (text, no text_pair); choose "
-            "'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
-        )
+    if family is not None:
+        family.check_rows(settings, examples)
     wanted = getattr(settings, "inputs", None)
     missing = [column for column in wanted or () if column not in examples.table.column_names]
     if missing:
@@ -105,22 +67,3 @@ def _check_features(columns: tuple[int, ...] | None, examples: Examples) -> None
         raise ModelError(
             f"features names column {max(columns)}, but the rows have {width} features; choose from 0 to {width - 1}"
         )
-
-
-def _check_vectors(file: str | None) -> None:
-    if file is not None and not Path(file).is_file():
-        raise ModelError(
-            f"vectors {file!r} is no file; give the path of a text file of word vectors such as GloVe's, "
-            "or leave vectors out to learn them from the train texts"
-        )
-
-
-def _fitting(modality: str) -> str:
-    if modality == "features":
-        return "'identity' as encoder, 'linear' or 'rbf_svm' as evaluator"
-    if modality == "image":
-        return "'timm_image', or 'linear' or 'rbf_svm' as evaluator"
-    return (
-        "'huggingface_text', 'small_transformer', 'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim', "
-        "or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator"
-    )

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from aflite_assets.specs.models import StrictSpec
+from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, PreferenceSource, SourceSpec, as_tuple
 from aflite_assets.wording import did_you_mean, quoted_list
 

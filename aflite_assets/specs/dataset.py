@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.filter import Count, FilterSpec, compared_name
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec, check_forgettables
-from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
 from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
@@ -21,7 +22,6 @@ from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
 Seed = Annotated[int, Field(ge=0)]
-RowCount = Annotated[int, Field(ge=1)]
 
 LONGEST_SET_NAME = 64
 """Characters of a representation's name, and of the sets that are named after it."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
-from aflite_assets.specs.models import Name, SplitName, StrictSpec
+from aflite_assets.specs.models.settings import Name, SplitName, StrictSpec
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""

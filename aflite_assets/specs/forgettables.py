@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, StrictSpec
+from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
+from aflite_assets.specs.models.settings import Name, StrictSpec
 from aflite_assets.wording import did_you_mean
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")

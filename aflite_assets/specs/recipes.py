@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, FineTuneStage, NeuralModelSpec
+from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
+from aflite_assets.specs.models.settings import FineTunedSpec, FineTuneStage
 from aflite_assets.wording import did_you_mean
 
 

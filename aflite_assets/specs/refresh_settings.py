@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, model_validator
 
-from aflite_assets.specs.models import StrictSpec
+from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.wording import did_you_mean
 
 _RANDOM = re.compile(r"\b[rR]\b")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from aflite_assets.specs.models import Name, StrictSpec
+from aflite_assets.specs.models.settings import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):

@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.filter import FilterSpec
-from aflite_assets.specs.models import ClassicalModelSpec, OneStageSpec, StrictSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, OneStageSpec
+from aflite_assets.specs.models.settings import StrictSpec
 
 StopRule = Literal["flat", "falls"]
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from aflite_assets.specs.models import StrictSpec
+from aflite_assets.specs.models.settings import StrictSpec
 
 
 class ScanSpec(StrictSpec):

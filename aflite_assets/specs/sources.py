@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from aflite_assets.specs.encodings import UTF_8, Encoding
-from aflite_assets.specs.models import SplitName, StrictSpec
+from aflite_assets.specs.models.settings import SplitName, StrictSpec
 
 DIGIT_SIZE = 8
 """Side of scikit-learn's images of digits, in pixels."""

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.filter import Count
-from aflite_assets.specs.models import StrictSpec
+from aflite_assets.specs.models.settings import StrictSpec
 
 
 class WarmupSpec(StrictSpec):

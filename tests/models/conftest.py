@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
-from aflite_assets.specs.models import ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, TextModelSpec
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "park", "house", "not", "red", "big", "and"]
 CPU = DeviceSettings(device="cpu")

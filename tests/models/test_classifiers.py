@@ -9,7 +9,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.classifiers import new_classifier, saved_classifier
 from aflite_assets.models.global_state import isolated_random_state
-from aflite_assets.specs.models import ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, TextModelSpec
 
 LABELS = ("agrees", "contradicts")
 

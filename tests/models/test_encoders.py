@@ -13,7 +13,7 @@ from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.training.epochs import read_epochs
-from aflite_assets.specs.models import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
 
 LABELS = ("agrees", "contradicts")
 IMAGES = ImageModelSpec(

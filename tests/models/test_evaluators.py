@@ -9,12 +9,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError, ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
-from aflite_assets.specs.models import (
+from aflite_assets.specs.models.kinds import OneStageSpec
+from aflite_assets.specs.models.settings import (
     EarlyStoppingSpec,
     ImageModelSpec,
     LinearModelSpec,
     MaxPpmiSpec,
-    OneStageSpec,
     RbfSvmSpec,
     TextModelSpec,
 )

@@ -7,10 +7,9 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.specs.models import (
-    EncoderSpec,
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import (
     EsimSpec,
-    EvaluatorSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
     LinearModelSpec,
@@ -51,13 +50,12 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
     ("settings", "kind", "message"),
     [
         ("text", "image", r"'huggingface_text' reads text, but .* are image; choose 'timm_image', or 'linear'"),
-        ("text", "features", r"reads text, but .* are features; choose 'identity' as encoder, 'linear'"),
+        ("text", "features", r"are features; choose 'identity', or 'linear' or 'rbf_svm' as evaluator"),
         (
             IMAGE,
             "text",
             r"'timm_image' reads image, but .* are text; choose 'huggingface_text', 'small_transformer', "
-            r"'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim', or 'linear', 'rbf_svm' or 'max_ppmi' as "
-            r"evaluator",
+            r"'esim', 'siamese_bag' or 'siamese_lstm', or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator",
         ),
         (ESIM, "image", r"kind 'esim' reads text, but the dataset's rows are image; choose 'timm_image', or 'linear'"),
         (ESIM, "features", r"kind 'esim' reads text, but the dataset's rows are features"),

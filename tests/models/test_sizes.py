@@ -6,11 +6,12 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.classifiers import new_classifier
 from aflite_assets.models.devices import SMALL_MODEL
-from aflite_assets.models.sizes import _most_weights, trains_in_one_thread
-from aflite_assets.specs.models import (
+from aflite_assets.models.families import neural_family
+from aflite_assets.models.sizes import trains_in_one_thread
+from aflite_assets.specs.models.kinds import OneStageSpec
+from aflite_assets.specs.models.settings import (
     ImageModelSpec,
     LinearModelSpec,
-    OneStageSpec,
     SiameseBagSpec,
     SmallTransformerSpec,
     TextModelSpec,
@@ -43,7 +44,7 @@ def test_the_bound_is_over_the_weights_that_a_transformer_has(width: int, layers
     table = pa.table({"row_id": range(300), "split": ["train"] * 300, "label": [0, 1] * 150, "text": words})
     classifier = new_classifier(settings, Examples(table, ("a", "b")), lambda line: None)
     made = sum(weights.numel() for weights in classifier.model.parameters())
-    bound = _most_weights(settings)
+    bound = neural_family(settings).most_weights(settings)
     assert bound is not None
     assert made <= bound < 1.5 * made
     assert trains_in_one_thread(settings) is (bound < SMALL_MODEL)

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, ImageModelSpec, RbfSvmSpec, TextModelSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, RbfSvmSpec, TextModelSpec
 
 TEXT = {"kind": "huggingface_text", "checkpoint": "roberta-base"}
 IMAGE = {"kind": "timm_image", "architecture": "resnet18"}

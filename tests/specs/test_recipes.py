@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.models import SiameseSpec, SmallTransformerSpec
+from aflite_assets.specs.models.settings import SiameseSpec, SmallTransformerSpec
 from aflite_assets.specs.recipes import ForgettableRows, recipes_of
 from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 

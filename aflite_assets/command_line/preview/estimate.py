@@ -39,15 +39,8 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.sizes import trains_in_one_thread
 from aflite_assets.processors import processes_at_once
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import (
-    ClassicalModelSpec,
-    EncoderSpec,
-    FineTunedSpec,
-    IdentityEncoderSpec,
-    NeuralModelSpec,
-    SurfaceEncoderSpec,
-    UntrainedSpec,
-)
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec, NeuralModelSpec
+from aflite_assets.specs.models.settings import FineTunedSpec, IdentityEncoderSpec, SurfaceEncoderSpec, UntrainedSpec
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS

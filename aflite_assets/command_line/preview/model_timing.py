@@ -17,15 +17,9 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.specs.models import (
-    ClassicalModelSpec,
-    EsimSpec,
-    LinearModelSpec,
-    MaxPpmiSpec,
-    NeuralModelSpec,
-    RbfSvmSpec,
-    TextModelSpec,
-)
+from aflite_assets.models.families import classical_family
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, NeuralModelSpec
+from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 ENOUGH_SECONDS = 1.5
 """A training is timed with more and more steps until it takes this long, fits until the last takes twice as long."""
@@ -55,8 +49,7 @@ class NeuralTiming:
 class ClassicalTiming:
     """Seconds of a fit on `rows` train rows, growing as their power `growth`; `row` predicted by that fit.
 
-    A prediction of a support vector machine uses all its support vectors, so there `row` grows with the train rows too
-    (`row_grows`).
+    Where a prediction uses train rows, as a support vector machine does, `row` grows with these too (`row_grows`).
     """
 
     rows: int
@@ -79,7 +72,7 @@ def timing_key(settings: NeuralModelSpec) -> str:
 def weights_are_here(settings: Any) -> bool:
     """Whether a text model's weights need no download: a folder, or files in the hub's cache."""
     named = getattr(settings, "contextual", None) or getattr(settings, "checkpoint", None)
-    if not isinstance(settings, TextModelSpec | EsimSpec) or named is None or Path(named).is_dir():
+    if not hasattr(settings, "revision") or named is None or Path(named).is_dir():
         return True
     from huggingface_hub import try_to_load_from_cache
 
@@ -144,7 +137,7 @@ def measure_classical(settings: ClassicalModelSpec, train: Examples, tests: Exam
     tested = sample(tests, rows)
     together = _fit_seconds(settings, sample(train, rows), tested)
     row = max(together - seconds, 0.0) / max(len(tested), 1)
-    return ClassicalTiming(rows, seconds, growth, row, isinstance(settings, RbfSvmSpec))
+    return ClassicalTiming(rows, seconds, growth, row, classical_family(settings).predictions_grow)
 
 
 def sample(examples: Examples, rows: int) -> Examples:

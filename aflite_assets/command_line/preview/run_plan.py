@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.command_line.preview.weak_models import PlannedWeakModel, plan_weak_models
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import ClassicalModelSpec, UntrainedSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aflite_assets.errors import StoreError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import NeuralModelSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec
 from aflite_assets.specs.recipes import ForgettableRows, set_name
 
 ASSUMED_SHARE = 0.2

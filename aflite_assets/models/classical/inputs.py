@@ -1,7 +1,7 @@
 """Matrices for scikit-learn models: features, pixels, or TF-IDF weights; fitted on train rows only."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -9,14 +9,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+from aflite_assets.models.family import MakeMatrix
 from aflite_assets.models.image.inputs import decode_image, open_image
 from aflite_assets.models.text.inputs import TextColumn, text_columns
-
-Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
-"""Rows x width float64: in single precision the solvers stop short of the optimum."""
-
-MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
-"""Fitted on train rows; gives one row per example."""
 
 _Fitted = TypeVar("_Fitted")
 

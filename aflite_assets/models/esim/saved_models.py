@@ -12,14 +12,14 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.esim.contextual_vectors import ENCODER_FOLDER, pretrained_vectors
 from aflite_assets.models.esim.network import Esim, EsimConfiguration
-from aflite_assets.models.text.pretrained import TextModel
+from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import PAIR, WordReader
 from aflite_assets.models.words.word_tables import LearntVectors, read_words
-from aflite_assets.specs.models import EsimSpec
+from aflite_assets.specs.models.settings import EsimSpec
 
 
-def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
+def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
     """Return a model with random weights from torch's global generator, and the reader of its words or word pieces.
 
     The vocabulary is the most frequent words of the train texts; where it has room left, and there is a file of
@@ -33,7 +33,7 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
     if settings.contextual is not None:
         vectors, pieces = pretrained_vectors(settings.contextual, revision=settings.revision)
         log(f"word vectors: {vectors.layers} layers of {settings.contextual}, {vectors.width} wide, mixed; not trained")
-        return TextModel(Esim(_configuration(settings, train, vectors.width, None), vectors), pieces)
+        return BuiltModel(Esim(_configuration(settings, train, vectors.width, None), vectors), pieces)
     texts = (text for column in PAIR for text in train.texts(column))
     words = read_words(texts, rows=len(train), file=settings.vectors, vocabulary=settings.vocabulary, log=log)
     reader = words.reader()
@@ -41,10 +41,10 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
     if words.vectors is not None:
         table.table.weight.requires_grad_(settings.train_vectors)
         table.fill(reader, words.vectors)
-    return TextModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
+    return BuiltModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
 
 
-def saved_esim(folder: Path) -> TextModel:
+def saved_esim(folder: Path) -> BuiltModel:
     """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
 
     Raises:
@@ -55,12 +55,12 @@ def saved_esim(folder: Path) -> TextModel:
         weights = load_file(folder / WEIGHTS_FILE)
         if configuration.words is None:
             vectors, pieces = pretrained_vectors(str(folder / ENCODER_FOLDER), revision=None)
-            return TextModel(_with_weights(Esim(configuration, vectors), weights, apart="vectors."), pieces)
+            return BuiltModel(_with_weights(Esim(configuration, vectors), weights, apart="vectors."), pieces)
         table = LearntVectors(configuration.words, configuration.vector_width)
         reader = WordReader.from_pretrained(folder)
         if len(reader) != configuration.words:
             raise ValueError(f"vectors of {configuration.words} words and a vocabulary of {len(reader)}")
-        return TextModel(_with_weights(Esim(configuration, table), weights), reader)
+        return BuiltModel(_with_weights(Esim(configuration, table), weights), reader)
     except LOADING_ERRORS as error:
         raise ModelError(
             f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from aflite_assets.models.global_state import isolated_cpu_random_state
-from aflite_assets.specs.models import ImageModelSpec, RandAugmentSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 GREY = 128
 """Half of the range of pixels, which is zero for a model."""

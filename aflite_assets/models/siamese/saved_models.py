@@ -9,16 +9,16 @@ from safetensors.torch import load_file
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
+from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
 from aflite_assets.models.text.inputs import TextColumn, text_columns
-from aflite_assets.models.text.pretrained import TextModel
 from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
 from aflite_assets.models.words.word_tables import ReadWords, read_words
-from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
+from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec
 
 
-def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
+def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
     """Return a model with random weights from torch's global generator, and the reader of its words.
 
     The vocabulary is the most frequent words of the train texts, and where there is a file of vectors and room, the
@@ -36,10 +36,10 @@ def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log
     model.vectors.table.weight.requires_grad_(settings.train_vectors)
     if words.vectors is not None:
         model.vectors.fill(reader, words.vectors)
-    return TextModel(model, reader)
+    return BuiltModel(model, reader)
 
 
-def saved_siamese(folder: Path) -> TextModel:
+def saved_siamese(folder: Path) -> BuiltModel:
     """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
 
     Raises:
@@ -53,7 +53,7 @@ def saved_siamese(folder: Path) -> TextModel:
             raise ValueError(f"vectors of {known} words and a vocabulary of {len(reader)}")
         model = Siamese(configuration)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
-        return TextModel(model, reader)
+        return BuiltModel(model, reader)
     except LOADING_ERRORS as error:
         raise ModelError(
             f"{folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the asset that "

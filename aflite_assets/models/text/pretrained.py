@@ -1,7 +1,6 @@
 """Hugging Face sequence classifiers and their tokenizers: finding, checking and loading them; no training."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,12 @@ from transformers import (
 from aflite_assets.data.hub.datasets import model_commit, resolve_commit
 from aflite_assets.errors import ModelError
 from aflite_assets.models.checkpoint_configuration import ATTENTION, read_configuration
+from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, is_refused_pickle, reading_problem
 
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm")
 """Architectures that number their positions from `pad_token_id + 1`."""
-
-
-@dataclass(frozen=True)
-class TextModel:
-    """A sequence classifier with the tokenizer that belongs to it."""
-
-    model: Any
-    tokenizer: Any
 
 
 def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:
@@ -57,7 +49,7 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
-) -> TextModel:
+) -> BuiltModel:
     """Return the checkpoint in float32 with an output layer for these labels; draws new weights from torch's generator.
 
     Weights that the checkpoint lacks, or has for another number of labels, are new and named in the log.
@@ -91,7 +83,7 @@ def pretrained_text_model(
     if new:
         log(f"not in checkpoint {checkpoint}, drawn at random: {', '.join(new)}")
     _agree_on_padding(checkpoint, model, tokenizer)
-    return TextModel(model, tokenizer)
+    return BuiltModel(model, tokenizer)
 
 
 def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:

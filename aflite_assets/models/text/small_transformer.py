@@ -9,10 +9,10 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.text.inputs import text_columns
-from aflite_assets.models.text.pretrained import TextModel
-from aflite_assets.specs.models import SmallTransformerSpec
+from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHARACTER_COVERAGE = 0.9995
@@ -22,7 +22,7 @@ LONGEST_WORD = 100
 """Characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
 
 
-def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> TextModel:
+def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> BuiltModel:
     """Return a BERT with random weights from torch's global generator and a tokenizer of the columns that it sees.
 
     Texts are read as uncased BERT models read them: control characters are dropped, letters lower-cased and stripped
@@ -57,7 +57,7 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Tex
         label2id={name: number for number, name in names.items()},
     )
     with quiet_libraries():
-        return TextModel(BertForSequenceClassification(config), _tokenizer(vocabulary, settings.max_length))
+        return BuiltModel(BertForSequenceClassification(config), _tokenizer(vocabulary, settings.max_length))
 
 
 def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:

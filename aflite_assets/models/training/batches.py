@@ -15,7 +15,6 @@ from aflite_assets.data.questions import answer_pairs
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.global_state import library_seed
 from aflite_assets.processors import threads_per_step
-from aflite_assets.specs.models import ImageModelSpec
 
 BUCKET_BATCHES = 50
 """Batches among which rows of like length find each other; more would tie an epoch's batches to the lengths."""
@@ -173,7 +172,7 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
         DataError: an image cannot be decoded.
     """
     settings = classifier.settings
-    augmentation = np.random.default_rng(seed) if isinstance(settings, ImageModelSpec) else None
+    augmentation = np.random.default_rng(seed) if classifier.reads_images else None
     inputs = classifier.inputs(examples, augmentation_seed=augmentation or seed)
     bucketed = settings.length_bucketing and examples.modality == "text"
     items = answer_pairs(examples) if settings.loss == "bradley_terry" else None

@@ -22,7 +22,7 @@ from aflite_assets.models.training.dynamics import EpochDynamics
 from aflite_assets.models.training.early_stopping import TrainingRows
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 from aflite_assets.results.files import flush_entry, write_json
-from aflite_assets.specs.models import TrainingSpec
+from aflite_assets.specs.models.settings import TrainingSpec
 
 Weights = Mapping[str, torch.Tensor]
 

@@ -10,7 +10,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.global_state import library_seed
-from aflite_assets.specs.models import EarlyStoppingSpec
+from aflite_assets.specs.models.settings import EarlyStoppingSpec
 
 FEWEST_TRAIN_ROWS = 2
 

@@ -18,7 +18,7 @@ from aflite_assets.models.training.early_stopping import TrainingRows
 from aflite_assets.models.training.epochs import read_epochs, write_epochs
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.models import NeuralModelSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec
 
 _METRICS = "metrics.json"
 _LAST = 0

@@ -12,7 +12,6 @@ from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
-from aflite_assets.specs.models import ImageModelSpec
 
 INFERENCE_BATCH = 128
 """Rows asked about at once, and fewer where memory does not suffice."""
@@ -91,7 +90,7 @@ def _answers(
     target = device.resolve()
     classifier.model.to(target).eval()
     answers = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
-    threads = reading_threads(images=isinstance(classifier.settings, ImageModelSpec), device=target)
+    threads = reading_threads(images=classifier.reads_images, device=target)
 
     def answer(batch: dict[str, torch.Tensor]) -> _Answers:
         # Not inference_mode: tensors that a model keeps from it cannot be trained with afterwards.

@@ -42,7 +42,7 @@ from aflite_assets.models.training.early_stopping import EarlyStopping, training
 from aflite_assets.models.training.epochs import write_epochs
 from aflite_assets.models.training.out_of_memory import is_out_of_memory, more_parts, release_memory
 from aflite_assets.models.training.predictions import accuracy, on_device
-from aflite_assets.specs.models import TrainingSpec
+from aflite_assets.specs.models.settings import TrainingSpec
 
 FOLDER = "training"
 """Below `scratch`; gone when the training ends."""

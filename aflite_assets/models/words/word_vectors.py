@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.errors import DataError, MissingDataError, ModelError
 
 HEAD_LINES = 1_000
 """Among so many lines one must be a word without spaces and its numbers, which says how wide the vectors are."""
@@ -25,6 +25,19 @@ class WordVectors:
     def width(self) -> int:
         """Numbers per word."""
         return int(self.values.shape[1])
+
+
+def check_vectors_file(file: str | None) -> None:
+    """Refuse a path that is no file; None asks for none.
+
+    Raises:
+        ModelError: there is no such file.
+    """
+    if file is not None and not Path(file).is_file():
+        raise ModelError(
+            f"vectors {file!r} is no file; give the path of a text file of word vectors such as GloVe's, "
+            "or leave vectors out to learn them from the train texts"
+        )
 
 
 def read_word_vectors(

@@ -21,7 +21,7 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.scan.blind.selection import chosen_questions
 from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.specs.models import Name
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (
     build_fine_tune,

@@ -19,9 +19,9 @@ from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, data_f
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue, RowCount
+from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue
 from aflite_assets.specs.filter import Count
-from aflite_assets.specs.models import SplitName
+from aflite_assets.specs.models.settings import RowCount, SplitName
 from aflite_assets.specs.sources import SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings

@@ -17,7 +17,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
-from aflite_assets.specs.models import EncoderSpec, Name, UntrainedSpec
+from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import Name, UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
 from aflite_assets.stages.shared.published import read_train_sample, read_warmup_rows, sampled_rows, without_rows

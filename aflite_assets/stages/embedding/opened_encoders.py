@@ -11,7 +11,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import available_cores
 from aflite_assets.scan.surface_features import features_of_rows
-from aflite_assets.specs.models import EncoderSpec, SurfaceEncoderSpec
+from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import SurfaceEncoderSpec
 
 if TYPE_CHECKING:
     from aflite_assets.models.encoders import EncodedBatch, Encoder

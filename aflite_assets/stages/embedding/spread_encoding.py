@@ -21,7 +21,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import threads_per_step
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.models import EncoderSpec
+from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.stages.stage import StageContext
 
 if TYPE_CHECKING:

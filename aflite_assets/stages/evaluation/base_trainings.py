@@ -11,7 +11,8 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult, ResultKey
-from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.settings import FineTunedSpec
 from aflite_assets.specs.recipes import Recipe, recipes_of
 from aflite_assets.stages.evaluation.grid import (
     TRAINING_CODE,

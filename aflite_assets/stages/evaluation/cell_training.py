@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.models import NeuralModelSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.recipes import RecipeStage
 from aflite_assets.stages.shared.published import examples_of, fine_tune_examples, read_challenge_sets, test_examples
 

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy
-from aflite_assets.specs.models import EncoderSpec, UntrainedSpec
+from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.training_workers import log_training

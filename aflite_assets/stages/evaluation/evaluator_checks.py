@@ -17,7 +17,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.stages.evaluation.margins import without_inputs
 from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.evaluator_roles import (

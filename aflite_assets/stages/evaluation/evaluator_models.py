@@ -15,7 +15,8 @@ from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec
-from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of

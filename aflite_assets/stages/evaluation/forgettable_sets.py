@@ -20,7 +20,8 @@ from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
-from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
+from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, validation_splits
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.recipes import set_name
 from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table

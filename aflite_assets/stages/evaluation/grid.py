@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.specs.models import ClassicalModelSpec, EvaluatorSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec, EvaluatorSpec, OneStageSpec
 from aflite_assets.specs.recipes import Recipe
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.train_sets import TrainSet

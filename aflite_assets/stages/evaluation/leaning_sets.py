@@ -23,7 +23,8 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import PlantedValues, Seed
-from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_train_sample, test_examples

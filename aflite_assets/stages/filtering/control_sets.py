@@ -13,8 +13,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import subset_name
-from aflite_assets.specs.dataset import DatasetSpec, RowCount, Seed
-from aflite_assets.specs.models import Name
+from aflite_assets.specs.dataset import DatasetSpec, Seed
+from aflite_assets.specs.models.settings import Name, RowCount
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.random_questions import question_kinds
 from aflite_assets.stages.filtering.row_words import DatasetWords

@@ -12,7 +12,7 @@ from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.errors import AfliteError, MissingDataError, UnsettledDataError
 from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unchanged
 from aflite_assets.specs.dataset import AnnotationsSpec, ChallengeSpec, DatasetSpec
-from aflite_assets.specs.models import EsimSpec, TextModelSpec
+from aflite_assets.specs.models.kinds import INSTALLED
 from aflite_assets.specs.sources import HubSource
 
 MISSING = {"missing": 1}
@@ -160,10 +160,12 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
 def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None) -> dict[str, str]:
     """sha256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from scratch.
 
+    A kind that an installed package adds has that package's name and version.
+
     Raises:
         ModelError: a hub id that neither the hub nor its cache has.
     """
-    contents: dict[str, str] = {}
+    contents = package_content(settings)
     for named in named_models(settings):
         contents |= _named_content(named, settings, hashes or FileHashes())
     return contents
@@ -175,15 +177,21 @@ def named_models(settings: BaseModel) -> list[str]:
     return [name for name in named if name is not None]
 
 
+def package_content(settings: BaseModel) -> dict[str, str]:
+    """Return name and version of the package that adds a kind of model; empty for the project's own kinds."""
+    installed = INSTALLED.get(getattr(settings, "kind", ""))
+    return {} if installed is None else {"package": installed.package}
+
+
 def is_hub_id(named: str, settings: BaseModel) -> bool:
     """Whether what the settings name is a model of the hub and no path."""
-    of_the_hub = isinstance(settings, TextModelSpec | EsimSpec) and named != getattr(settings, "vectors", None)
+    of_the_hub = hasattr(settings, "revision") and named != getattr(settings, "vectors", None)
     return of_the_hub and not Path(named).exists() and not named.startswith(("/", ".", "~"))
 
 
 def _named_content(named: str, settings: BaseModel, hashes: FileHashes) -> dict[str, str]:
-    if isinstance(settings, TextModelSpec | EsimSpec) and is_hub_id(named, settings):
-        return {"commit": model_commit(named, settings.revision)}
+    if is_hub_id(named, settings):
+        return {"commit": model_commit(named, getattr(settings, "revision", None))}
     place = Path(named)
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     root = place.parent if place.is_file() else place

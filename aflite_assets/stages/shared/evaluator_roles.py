@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import Cell, FineTuned
 from aflite_assets.analysis.train_sets import is_forgettable_set, is_leaning_set
-from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import EvaluatorSpec, OneStageSpec
+from aflite_assets.specs.models.settings import FineTunedSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.wording import counted
 

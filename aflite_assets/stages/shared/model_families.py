@@ -1,19 +1,9 @@
 """Which models of a spec are alike: one make, one architecture; and which hold train rows back. No model is built."""
 
-import json
-import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-from aflite_assets.specs.models import (
-    EncoderSpec,
-    EvaluatorSpec,
-    FineTunedSpec,
-    IdentityEncoderSpec,
-    ImageModelSpec,
-    OneStageSpec,
-    TextModelSpec,
-)
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec, OneStageSpec
+from aflite_assets.specs.models.settings import FineTunedSpec, IdentityEncoderSpec
 from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_inputs
 
 
@@ -25,7 +15,7 @@ def model_families(
     A fine-tuned evaluator is of the make of the evaluator it starts from. The adversary on a representation of the
     given features, which has no model, is the linear classifier on them, as is an evaluator of kind linear.
     """
-    return {name: _make(settings) for name, settings in _models(representations, evaluators).items()}
+    return {name: _make(one) for name, one in _models(representations, evaluators).items()}
 
 
 def model_architectures(
@@ -33,13 +23,10 @@ def model_architectures(
 ) -> dict[str, str]:
     """Return the same text for models of one architecture, whatever their size and weights; else as `model_families`.
 
-    Of image models it is the module of timm that defines them (efficientnet_b0 and efficientnet_b7 have one), else the
-    name up to its first digit or underscore. Of Hugging Face models it is the `model_type` in the checkpoint's folder,
-    else the last part of the hub id up to the first hyphen (roberta-large and roberta-base are roberta); a misleading
-    name is taken as it is.
+    `ModelFamily.architecture` says it of each kind; a misleading name of a checkpoint is taken as it is.
     """
     models = _models(representations, evaluators)
-    return {name: _make(one, _image_architecture, _text_architecture) for name, one in models.items()}
+    return {name: _make(one, architecture=True) for name, one in models.items()}
 
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
@@ -70,30 +57,10 @@ def _models(
     return filters | {f"evaluators.{name}": settings for name, settings in first_stages(evaluators).items()}
 
 
-def _make(
-    settings: EncoderSpec | OneStageSpec, image: Callable[[str], str] = str, text: Callable[[str], str] = str
-) -> str:
-    """Return the kind, of image models with `image` of their architecture, of text models with `text` of their
-    checkpoint.
-    """
-    if isinstance(settings, IdentityEncoderSpec):
-        return "linear"
-    if isinstance(settings, ImageModelSpec):
-        return f"{settings.kind} {image(settings.architecture)}"
-    return f"{settings.kind} {text(settings.checkpoint)}" if isinstance(settings, TextModelSpec) else settings.kind
+def _make(settings: EncoderSpec | OneStageSpec, *, architecture: bool = False) -> str:
+    from aflite_assets.models.families import family_of
 
-
-def _image_architecture(name: str) -> str:
-    from timm.models import is_model, model_entrypoint
-
-    if is_model(name):
-        module: str = model_entrypoint(name).__module__
-        return module.rpartition(".")[2]
-    return re.split(r"[\d_]", name.lower())[0]
-
-
-def _text_architecture(checkpoint: str) -> str:
-    config = Path(checkpoint).expanduser() / "config.json"
-    known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
-    name = known if isinstance(known, str) else re.split(r"[/\\]", checkpoint.rstrip("/\\"))[-1]
-    return name.lower().partition("-")[0]
+    family = family_of(settings)
+    if family is None:
+        return "linear" if isinstance(settings, IdentityEncoderSpec) else settings.kind
+    return family.architecture(settings) if architecture else family.make(settings)

@@ -16,7 +16,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.models import EncoderSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, OneStageSpec
 from aflite_assets.stages.shared.sizes import CurveSizes
 from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import StageContext

@@ -11,7 +11,7 @@ from aflite_assets.data.sampling import resolve_count
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
-from aflite_assets.specs.models import UntrainedSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.warmup import WarmupSpec
 

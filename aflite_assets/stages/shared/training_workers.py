@@ -24,7 +24,7 @@ from aflite_assets.models.sizes import trains_in_one_thread
 from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.processes import available_memory
 from aflite_assets.processors import THREADS, processes_at_once, threads_per_step
-from aflite_assets.specs.models import OneStageSpec
+from aflite_assets.specs.models.kinds import OneStageSpec
 from aflite_assets.tracking import TrackedRun
 
 _Item = TypeVar("_Item")

@@ -7,7 +7,7 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
-from aflite_assets.specs.models import TextModelSpec
+from aflite_assets.specs.models.settings import TextModelSpec
 
 MOST_ROWS = 20_000
 

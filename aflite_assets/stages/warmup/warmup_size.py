@@ -16,7 +16,8 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.learning_curves import curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.models import EncoderSpec, NeuralModelSpec, UntrainedSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.nested_samples import (
     Answers,

@@ -18,10 +18,9 @@ from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec
-from aflite_assets.specs.models import (
-    EncoderSpec,
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import (
     EsimSpec,
-    EvaluatorSpec,
     Name,
     SiameseBagSpec,
     SiameseLstmSpec,

@@ -19,7 +19,7 @@ from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import ImageModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_pipeline

@@ -23,7 +23,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.training.predictions import no_log
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.models import ImageModelSpec, LinearModelSpec, RbfSvmSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, LinearModelSpec, RbfSvmSpec, TextModelSpec
 from aflite_assets.specs.sources import DigitsSource
 
 NETWORK = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16, batch_size=16)

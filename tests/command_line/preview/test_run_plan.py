@@ -17,7 +17,7 @@ from aflite_assets.command_line.preview.run_plan import (
     pool_in_iteration,
 )
 from aflite_assets.errors import DataError
-from aflite_assets.specs.models import LinearModelSpec, TrainingSpec
+from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
 from aflite_assets.specs.registry import parse_spec
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.models.classical.inputs import Matrix, fit_inputs
+from aflite_assets.models.classical.inputs import fit_inputs
+from aflite_assets.models.family import Matrix
 from aflite_assets.models.image.inputs import decode_image
 
 

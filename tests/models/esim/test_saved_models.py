@@ -24,7 +24,7 @@ from aflite_assets.models.esim.network import Esim, EsimConfiguration
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.specs.models import EsimSpec
+from aflite_assets.specs.models.settings import EsimSpec
 from aflite_assets.specs.sources import TemplateNliSource
 
 LABELS = ("agrees", "contradicts")

@@ -15,7 +15,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.image import inputs as image_inputs
 from aflite_assets.models.image.inputs import ImageInputs, decode_image
 from aflite_assets.models.image.transforms import ImagePreparation, image_preparation
-from aflite_assets.specs.models import ImageModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec
 
 
 def _preparation(size: int, **settings: Any) -> ImagePreparation:

@@ -12,7 +12,7 @@ from aflite_assets.models.image.transforms import (
     flip_and_crop,
     image_preparation,
 )
-from aflite_assets.specs.models import ImageModelSpec, RandAugmentSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 
 def _preparation(size: int, **settings: Any) -> ImagePreparation:

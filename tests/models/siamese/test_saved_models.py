@@ -15,7 +15,7 @@ from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.siamese.network import Siamese
 from aflite_assets.models.training.train import train_classifier, training_steps
-from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
+from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec
 
 LABELS = ("agrees", "contradicts")
 BAG = SiameseBagSpec(

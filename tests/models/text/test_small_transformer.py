@@ -18,7 +18,7 @@ from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_model
 from aflite_assets.models.text.small_transformer import SPECIAL_TOKENS, train_word_pieces
-from aflite_assets.specs.models import SmallTransformerSpec
+from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 LABELS = ("agrees", "contradicts")
 SMALL = SmallTransformerSpec(

@@ -19,7 +19,7 @@ from aflite_assets.models.training.batches import (
     reading_threads,
     train_batches,
 )
-from aflite_assets.specs.models import ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, TextModelSpec
 
 CPU = torch.device("cpu")
 IMAGES = ImageModelSpec(

@@ -25,7 +25,7 @@ from aflite_assets.models.training.checkpoints import (
 from aflite_assets.models.training.dynamics import EpochDynamics
 from aflite_assets.models.training.early_stopping import EarlyStopping, TrainingRows
 from aflite_assets.models.training.train import FOLDER, TrainingResult, train_classifier
-from aflite_assets.specs.models import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 
 CPU = DeviceSettings("cpu")
 

@@ -16,7 +16,7 @@ from aflite_assets.models.training.checkpoints import copied_weights
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.training.predictions import predict
 from aflite_assets.models.training.train import TrainingResult, train_classifier
-from aflite_assets.specs.models import EarlyStoppingSpec, TextModelSpec
+from aflite_assets.specs.models.settings import EarlyStoppingSpec, TextModelSpec
 
 NAMES = ("a", "b")
 

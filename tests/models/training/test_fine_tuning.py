@@ -12,14 +12,8 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate, evaluate_saved, train_and_save
 from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.models.training.fine_tuning import FineTuning
-from aflite_assets.specs.models import (
-    EsimSpec,
-    ImageModelSpec,
-    NeuralModelSpec,
-    SiameseBagSpec,
-    SiameseLstmSpec,
-    TextModelSpec,
-)
+from aflite_assets.specs.models.kinds import NeuralModelSpec
+from aflite_assets.specs.models.settings import EsimSpec, ImageModelSpec, SiameseBagSpec, SiameseLstmSpec, TextModelSpec
 
 SILENT: Callable[[str], None] = lambda line: None  # noqa: E731
 

@@ -18,7 +18,7 @@ from aflite_assets.models.training import predictions
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize, is_out_of_memory, more_parts
 from aflite_assets.models.training.predictions import predict
 from aflite_assets.models.training.train import TrainingResult, train_classifier
-from aflite_assets.specs.models import TextModelSpec
+from aflite_assets.specs.models.settings import TextModelSpec
 
 CPU = DeviceSettings("cpu")
 SmallCard = Callable[..., list[int]]

@@ -14,7 +14,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.preflight import check_model
-from aflite_assets.specs.models import SmallTransformerSpec
+from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 CPU = DeviceSettings(device="cpu")
 

@@ -13,7 +13,7 @@ from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.image import inputs as image_inputs
 from aflite_assets.models.training import predictions
 from aflite_assets.models.training.predictions import accuracy, predict
-from aflite_assets.specs.models import ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, TextModelSpec
 
 
 def test_rows_come_back_in_order_whatever_the_batches(

@@ -23,7 +23,7 @@ from aflite_assets.models.training.checkpoints import fingerprint
 from aflite_assets.models.training.dynamics import DynamicsRecorder
 from aflite_assets.models.training.early_stopping import TrainingRows, training_rows
 from aflite_assets.models.training.train import TrainingResult, train_classifier
-from aflite_assets.specs.models import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
 
 

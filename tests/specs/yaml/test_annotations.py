@@ -5,7 +5,7 @@ import pytest
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import ClassNames, ClassValues, DatasetSpec
 from aflite_assets.specs.filter import Count, FilterSpec
-from aflite_assets.specs.models import LinearModelSpec, RbfSvmSpec
+from aflite_assets.specs.models.settings import LinearModelSpec, RbfSvmSpec
 from aflite_assets.specs.sources import HubSource, LabelledFolder, TableSource
 from aflite_assets.specs.yaml.annotations import (
     entry_type,

@@ -4,7 +4,8 @@ import pytest
 
 from aflite_assets.specs.dataset import ClassNames
 from aflite_assets.specs.filter import Count
-from aflite_assets.specs.models import EvaluatorSpec, Name
+from aflite_assets.specs.models.kinds import EvaluatorSpec
+from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sources import Files, LabelledFolder
 from aflite_assets.specs.warmup import WarmupSpec

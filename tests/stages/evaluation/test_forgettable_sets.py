@@ -25,7 +25,7 @@ from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
-from aflite_assets.specs.models import SiameseBagSpec
+from aflite_assets.specs.models.settings import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.analysis.special_sets import read_forgettables
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table

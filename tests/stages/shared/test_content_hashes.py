@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.data.hub import datasets as hub
 from aflite_assets.errors import DataError, MissingDataError, ModelError
-from aflite_assets.specs.models import ImageModelSpec, SmallTransformerSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.shared import content_hashes as contents
 from aflite_assets.stages.shared.content_hashes import MISSING, checkpoint_content, content_hashes

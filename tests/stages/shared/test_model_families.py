@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.specs.models import (
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
+from aflite_assets.specs.models.settings import (
     EarlyStoppingSpec,
-    EncoderSpec,
-    EvaluatorSpec,
     FineTunedSpec,
     FineTuneStage,
     IdentityEncoderSpec,

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.specs.models import TextModelSpec
+from aflite_assets.specs.models.settings import TextModelSpec
 from aflite_assets.stages.warmup import text_lengths as module
 from aflite_assets.stages.warmup.text_lengths import TextLengths, measure_text_lengths, token_counts
 

@@ -12,9 +12,10 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
+from aflite_assets.specs.dataset import ChallengeSpec, Seed
 from aflite_assets.specs.forgettables import MinoritiesSpec
-from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec, validation_splits
+from aflite_assets.specs.models.settings import Name, RowCount, SplitName
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS

@@ -1,6 +1,5 @@
-"""Settings of encoders and evaluators as a dataset's YAML writes them; the models are in `aflite_assets.models`."""
+"""Settings of the project's own kinds of encoders and evaluators, and the bases that every kind is derived from."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -10,6 +9,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 
 
 SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
+RowCount = Annotated[int, Field(ge=1)]
 
 
 def _unset(value: object) -> bool:
@@ -305,7 +305,11 @@ class SurfaceEncoderSpec(UntrainedSpec):
     )
 
 
-class LinearModelSpec(StrictSpec):
+class ClassicalSpec(StrictSpec):
+    """Base of models without randomness, which are the same for every seed and see no epochs."""
+
+
+class LinearModelSpec(ClassicalSpec):
     """Multinomial logistic regression on features, pixels, or TF-IDF weights of words and word pairs."""
 
     kind: Literal["linear"]
@@ -314,7 +318,7 @@ class LinearModelSpec(StrictSpec):
     features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
 
 
-class RbfSvmSpec(StrictSpec):
+class RbfSvmSpec(ClassicalSpec):
     """Support vector machine with a radial basis function kernel on the same inputs as the linear model."""
 
     kind: Literal["rbf_svm"]
@@ -324,32 +328,13 @@ class RbfSvmSpec(StrictSpec):
     features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
 
 
-class MaxPpmiSpec(StrictSpec):
+class MaxPpmiSpec(ClassicalSpec):
     """Logistic regression on each class's largest positive pointwise mutual information with a word of the row."""
 
     kind: Literal["max_ppmi"]
     smoothing: float = Field(100.0, ge=0, description="added to every count of a word with a class")
     inverse_regularization: float = Field(1.0, gt=0)
     inputs: TextInputs | None = None
-
-
-EncoderSpec = Annotated[
-    TextModelSpec
-    | SmallTransformerSpec
-    | EsimSpec
-    | SiameseBagSpec
-    | SiameseLstmSpec
-    | ImageModelSpec
-    | IdentityEncoderSpec
-    | SurfaceEncoderSpec,
-    Field(discriminator="kind"),
-]
-ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
-"""Models without randomness: the same for every seed."""
-
-NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec | ImageModelSpec
-OneStageSpec = ClassicalModelSpec | NeuralModelSpec
-"""Evaluators that are trained on a train set and nothing else."""
 
 
 class FineTuneStage(StrictSpec):
@@ -401,12 +386,3 @@ class FineTunedSpec(StrictSpec):
     kind: Literal["fine_tuned"]
     start: Name = Field(description="a neural evaluator of this dataset")
     stages: Annotated[tuple[FineTuneStage, ...], Field(min_length=1)]
-
-
-EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kind")]
-
-
-def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Return splits that an evaluator stops by, which therefore no table reports."""
-    stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
-    return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -8,9 +8,10 @@ from sklearn.svm import SVC
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.models.classical import evaluators as classical
-from aflite_assets.models.classical.evaluators import evaluate_classical
-from aflite_assets.specs.models import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
+from aflite_assets.models import classical_evaluators as classical
+from aflite_assets.models.classical import families
+from aflite_assets.models.classical_evaluators import evaluate_classical
+from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 NAMES = ("a", "b", "c")
 LINEAR = LinearModelSpec(kind="linear", inverse_regularization=0.5)
@@ -83,7 +84,7 @@ def test_one_class_is_always_that_class(
 
 
 def test_stopping_early_is_a_metric(clusters: Callable[..., Examples], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classical, "MOST_ITERATIONS", 1)
+    monkeypatch.setattr(families, "MOST_ITERATIONS", 1)
     result = evaluate_classical(LINEAR, clusters(np.arange(90) % 3), {})
     assert result.metrics["converged"] == 0
 

@@ -1,4 +1,4 @@
-"""Evaluators that scikit-learn fits: logistic regression, also on Max-PPMI, and the RBF support vector machine."""
+"""Fitting an evaluator with scikit-learn's interface on train rows, and its predictions. Its kinds: `families`."""
 
 import time
 import warnings
@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.models.classical.inputs import MakeMatrix, Matrix, fit_inputs
-from aflite_assets.models.classical.max_ppmi import fit_word_information
+from aflite_assets.models.classical.inputs import fit_inputs
+from aflite_assets.models.families import classical_family
+from aflite_assets.models.family import Matrix
 from aflite_assets.models.training.predictions import Predictions
-from aflite_assets.specs.models import ClassicalModelSpec, MaxPpmiSpec, RbfSvmSpec
-
-MOST_ITERATIONS = 5_000
-"""Iterations of the solver for logistic regression; raw pixels take some hundreds."""
+from aflite_assets.specs.models.kinds import ClassicalModelSpec
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,18 @@ def evaluate_classical(
     if not len(train):
         raise DataError("there are no rows to train on; the train set of this evaluator is empty")
     started = time.perf_counter()
-    make_matrix = _matrix_maker(settings, train, tests, row_weights)
+    family = classical_family(settings)
+    make_matrix = family.matrix_maker(settings, train, row_weights=row_weights) or fit_inputs(
+        train,
+        list(tests.values()),
+        inputs=getattr(settings, "inputs", None),
+        features=getattr(settings, "features", None),
+    )
     matrix = make_matrix(train)
-    model = _new_model(settings, train.labels)
+    one_class = len(np.unique(train.labels)) == 1
+    model = DummyClassifier(strategy="most_frequent") if one_class else family.estimator(settings)
     converged = _fit(model, matrix, train.labels, row_weights)
-    with_probabilities = not isinstance(settings, RbfSvmSpec)
+    with_probabilities = family.gives_probabilities
     predictions = {
         name: _predict(
             model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities
@@ -75,24 +78,6 @@ def evaluate_classical(
             "rows": float(len(train)),
         },
     )
-
-
-def _matrix_maker(
-    settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples], row_weights: np.ndarray | None
-) -> MakeMatrix:
-    if isinstance(settings, MaxPpmiSpec):
-        return fit_word_information(
-            train, inputs=settings.inputs, smoothing=settings.smoothing, row_weights=row_weights
-        )
-    return fit_inputs(train, list(tests.values()), inputs=settings.inputs, features=settings.features)
-
-
-def _new_model(settings: ClassicalModelSpec, labels: np.ndarray) -> Any:
-    if len(np.unique(labels)) == 1:
-        return DummyClassifier(strategy="most_frequent")
-    if isinstance(settings, RbfSvmSpec):
-        return SVC(C=settings.inverse_regularization, kernel="rbf", gamma=settings.gamma)
-    return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
 
 
 def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray | None) -> bool:

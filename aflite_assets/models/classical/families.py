@@ -1,0 +1,65 @@
+"""The families of evaluators that scikit-learn fits."""
+
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.family import ClassicalFamily, MakeMatrix
+from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
+
+MOST_ITERATIONS = 5_000
+"""Iterations of the solver for logistic regression; raw pixels take some hundreds."""
+
+
+class Linear(ClassicalFamily[LinearModelSpec]):
+    """Multinomial logistic regression."""
+
+    settings = LinearModelSpec
+
+    def estimator(self, settings: LinearModelSpec) -> Any:
+        """Return a logistic regression of this inverse regularisation."""
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
+
+
+class RbfSvm(ClassicalFamily[RbfSvmSpec]):
+    """A support vector machine, which gives no probabilities."""
+
+    settings = RbfSvmSpec
+    gives_probabilities = False
+    predictions_grow = True
+
+    def estimator(self, settings: RbfSvmSpec) -> Any:
+        """Return a support vector machine with a radial basis function kernel."""
+        from sklearn.svm import SVC
+
+        return SVC(C=settings.inverse_regularization, kernel="rbf", gamma=settings.gamma)
+
+
+class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
+    """Logistic regression on each class's largest positive pointwise mutual information with a word of the row."""
+
+    settings = MaxPpmiSpec
+    modality = "text"
+
+    def estimator(self, settings: MaxPpmiSpec) -> Any:
+        """Return a logistic regression of this inverse regularisation."""
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
+
+    def matrix_maker(
+        self,
+        settings: MaxPpmiSpec,
+        train: Examples,
+        *,
+        row_weights: np.ndarray | None,
+    ) -> MakeMatrix:
+        """Return what turns rows into their largest information, with a row's words counted by its weight."""
+        from aflite_assets.models.classical.max_ppmi import fit_word_information
+
+        return fit_word_information(
+            train, inputs=settings.inputs, smoothing=settings.smoothing, row_weights=row_weights
+        )

@@ -1,0 +1,55 @@
+"""The family of ESIM, which compares two texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
+from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily
+from aflite_assets.specs.models.settings import EsimSpec
+
+
+class EsimFamily(NeuralFamily[EsimSpec]):
+    """ESIM on word vectors, learnt or of a file, or on the mixed layers of a contextual checkpoint."""
+
+    settings = EsimSpec
+    modality = "text"
+
+    def check_rows(self, settings: EsimSpec, examples: Examples) -> None:
+        """Refuse rows of one text."""
+        if "text_pair" not in examples.table.column_names:
+            raise ModelError(
+                "a model of kind 'esim' compares two texts, but the dataset's rows have one (text, no text_pair); "
+                "choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
+            )
+
+    def check(self, settings: EsimSpec) -> None:
+        """Look for the file of vectors, and at the contextual checkpoint."""
+        from aflite_assets.models.words.word_vectors import check_vectors_file
+
+        check_vectors_file(settings.vectors)
+        if settings.contextual is not None:
+            from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
+
+            check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
+
+    def new(self, settings: EsimSpec, train: Examples, log: Log) -> BuiltModel:
+        """Read the words of the train texts and draw the weights."""
+        from aflite_assets.models.esim.saved_models import new_esim
+
+        return new_esim(settings, train, log)
+
+    def load(self, settings: EsimSpec, folder: Path, label_names: Sequence[str]) -> BuiltModel:
+        """Load the network and its vocabulary."""
+        from aflite_assets.models.esim.saved_models import saved_esim
+
+        return saved_esim(folder)
+
+    def inputs(
+        self, settings: EsimSpec, built: BuiltModel, examples: Examples, *, augmentation: np.random.Generator | None
+    ) -> ModelInputs:
+        """Return the words of both texts."""
+        inputs: ModelInputs = built.tokenizer.inputs(examples, max_length=settings.max_length)
+        return inputs

@@ -1,0 +1,94 @@
+"""The family of timm's image classifiers."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily
+from aflite_assets.specs.models.settings import ImageModelSpec
+
+
+class TimmImage(NeuralFamily[ImageModelSpec]):
+    """Any image classifier that timm has."""
+
+    settings = ImageModelSpec
+    modality = "image"
+
+    def check(self, settings: ImageModelSpec) -> None:
+        """Look at the architecture's name and at the checkpoint's table of contents."""
+        from aflite_assets.models.image.timm_models import check_image_model
+
+        check_image_model(settings.architecture, checkpoint=settings.checkpoint)
+
+    def new(self, settings: ImageModelSpec, train: Examples, log: Log) -> BuiltModel:
+        """Build the architecture, with a checkpoint's weights or new ones."""
+        from aflite_assets.models.image.timm_models import new_image_model
+
+        model = new_image_model(
+            settings.architecture,
+            checkpoint=settings.checkpoint,
+            image_size=settings.image_size,
+            label_names=train.label_names,
+            dropout=settings.dropout,
+            drop_path=settings.drop_path,
+        )
+        return BuiltModel(model)
+
+    def load(self, settings: ImageModelSpec, folder: Path, label_names: Sequence[str]) -> BuiltModel:
+        """Load the network in transformers' wrapper."""
+        from aflite_assets.models.image.timm_models import saved_image_model
+
+        return BuiltModel(saved_image_model(folder))
+
+    def inputs(
+        self,
+        settings: ImageModelSpec,
+        built: BuiltModel,
+        examples: Examples,
+        *,
+        augmentation: np.random.Generator | None,
+    ) -> ModelInputs:
+        """Decode, resize and scale the images, and augment train images as the settings say."""
+        from aflite_assets.models.image.inputs import ImageInputs
+        from aflite_assets.models.image.transforms import image_preparation
+
+        return ImageInputs(examples, image_preparation(settings), augmentation=augmentation)
+
+    def most_weights(self, settings: ImageModelSpec) -> int | None:
+        """Return the size of the architecture with 100 classes; None if timm does not know it."""
+        return _weights_of_architecture(settings.architecture)
+
+    def make(self, settings: ImageModelSpec) -> str:
+        """Return the kind with timm's name of the architecture."""
+        return f"{settings.kind} {settings.architecture}"
+
+    def architecture(self, settings: ImageModelSpec) -> str:
+        """Return the module of timm that defines the architecture (efficientnet_b0 and efficientnet_b7 have one).
+
+        Of a name that timm does not have, the part up to its first digit or underscore.
+        """
+        from timm.models import is_model, model_entrypoint
+
+        if is_model(settings.architecture):
+            module: str = model_entrypoint(settings.architecture).__module__
+            return f"{settings.kind} {module.rpartition('.')[2]}"
+        name = re.split(r"[\d_]", settings.architecture.lower())[0]
+        return f"{settings.kind} {name}"
+
+
+@cache
+def _weights_of_architecture(architecture: str) -> int | None:
+    """Return the weights of one of timm's models with 100 classes, without making its numbers; None if unknown."""
+    import timm
+    import torch
+
+    try:
+        with torch.device("meta"):
+            model = timm.create_model(architecture, num_classes=100)
+    except (RuntimeError, ValueError, TypeError):  # the training says what is wrong with it
+        return None
+    return sum(weights.numel() for weights in model.parameters())

@@ -1,0 +1,103 @@
+"""Families of Hugging Face's text classifiers: fine-tuned checkpoints, and small BERTs made from the train texts."""
+
+import inspect
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily, other_labels
+from aflite_assets.specs.models.settings import SmallTransformerSpec, TextModelSpec
+
+TokenizedSettings = TypeVar("TokenizedSettings", TextModelSpec, SmallTransformerSpec)
+
+
+class TokenizedTexts(NeuralFamily[TokenizedSettings]):
+    """Base of both: a sequence classifier of transformers with a tokenizer of word pieces."""
+
+    modality = "text"
+
+    def load(self, settings: TokenizedSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
+        """Load a checkpoint's folder; one that lacks weights was trained on other labels."""
+        from aflite_assets.models.text.pretrained import pretrained_text_model
+
+        new_weights: list[str] = []
+        built = pretrained_text_model(str(folder), revision=None, label_names=label_names, log=new_weights.append)
+        if new_weights:
+            raise other_labels(folder, label_names)
+        return built
+
+    def inputs(
+        self,
+        settings: TokenizedSettings,
+        built: BuiltModel,
+        examples: Examples,
+        *,
+        augmentation: np.random.Generator | None,
+    ) -> ModelInputs:
+        """Tokenize the texts, with the arguments that the model's `forward` takes."""
+        from aflite_assets.models.text.inputs import tokenize
+
+        return tokenize(
+            examples,
+            built.tokenizer,
+            inputs=settings.inputs,
+            max_length=settings.max_length,
+            arguments=list(inspect.signature(built.model.forward).parameters),
+        )
+
+
+class HuggingFaceText(TokenizedTexts[TextModelSpec]):
+    """Any sequence classifier of a checkpoint: a folder, or an id of the hub."""
+
+    settings = TextModelSpec
+
+    def check(self, settings: TextModelSpec) -> None:
+        """Look at the checkpoint's configuration and tokenizer."""
+        from aflite_assets.models.text.pretrained import check_text_checkpoint
+
+        check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
+
+    def new(self, settings: TextModelSpec, train: Examples, log: Log) -> BuiltModel:
+        """Load the checkpoint with a new output layer for the labels."""
+        from aflite_assets.models.text.pretrained import pretrained_text_model
+
+        return pretrained_text_model(
+            settings.checkpoint, revision=settings.revision, label_names=train.label_names, log=log
+        )
+
+    def make(self, settings: TextModelSpec) -> str:
+        """Return the kind with the checkpoint."""
+        return f"{settings.kind} {settings.checkpoint}"
+
+    def architecture(self, settings: TextModelSpec) -> str:
+        """Return the `model_type` of the checkpoint's folder, else the id's last part up to the first hyphen.
+
+        So roberta-large and roberta-base are roberta; a misleading name is taken as it is.
+        """
+        config = Path(settings.checkpoint).expanduser() / "config.json"
+        known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
+        name = known if isinstance(known, str) else re.split(r"[/\\]", settings.checkpoint.rstrip("/\\"))[-1]
+        return f"{settings.kind} {name.lower().partition('-')[0]}"
+
+
+class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
+    """A small BERT whose word pieces are learnt from the texts that it is trained on."""
+
+    settings = SmallTransformerSpec
+
+    def new(self, settings: SmallTransformerSpec, train: Examples, log: Log) -> BuiltModel:
+        """Learn the word pieces and draw the weights."""
+        from aflite_assets.models.text.small_transformer import new_small_text_model
+
+        return new_small_text_model(settings, train)
+
+    def most_weights(self, settings: SmallTransformerSpec) -> int:
+        """Return the weights of the tables, the layers and an output layer of 100 classes."""
+        width = settings.width
+        tables = (settings.vocabulary + settings.max_length + 4) * width
+        return tables + settings.layers * (12 * width * width + 13 * width) + width * (width + 1) + 100 * (width + 1)

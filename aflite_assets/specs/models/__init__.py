@@ -1,0 +1,1 @@
+"""Settings of encoders and evaluators as a dataset's YAML writes them; the models are in `aflite_assets.models`."""

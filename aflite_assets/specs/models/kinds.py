@@ -1,0 +1,129 @@
+"""Every kind of model that a dataset's YAML can name: those of the project, and those that installed packages add.
+
+A package adds one by an entry point of the group `aflite_assets.models` that names a family (`models.family`). Its
+settings stand beside ours in every union below, so that they are checked, documented and part of keys in the same way.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Annotated, Protocol, get_args
+
+from pydantic import BaseModel, Field
+
+from aflite_assets.errors import ModelError
+from aflite_assets.specs.models.settings import (
+    ClassicalSpec,
+    EsimSpec,
+    FineTunedSpec,
+    IdentityEncoderSpec,
+    ImageModelSpec,
+    LinearModelSpec,
+    MaxPpmiSpec,
+    RbfSvmSpec,
+    SiameseBagSpec,
+    SiameseLstmSpec,
+    SmallTransformerSpec,
+    StrictSpec,
+    SurfaceEncoderSpec,
+    TextModelSpec,
+    TrainingSpec,
+)
+
+ENTRY_POINTS = "aflite_assets.models"
+"""The group of entry points under which a package names its families of models."""
+
+
+class HasSettings(Protocol):
+    """The part of a family that is read here; the rest is in `aflite_assets.models.family`."""
+
+    settings: type[StrictSpec]
+
+
+@dataclass(frozen=True)
+class InstalledFamily:
+    """A kind of model that an installed package adds. `package`: its name and version, a part of every key."""
+
+    kind: str
+    family: HasSettings
+    package: str
+
+
+def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, InstalledFamily]:
+    """Load the families that installed packages name, by kind, in the order of their names.
+
+    Raises:
+        ModelError: one cannot be loaded, is no family, or has the kind of another one (`taken` are the project's).
+    """
+    found: dict[str, InstalledFamily] = {}
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
+        one = _load(entry)
+        if one.kind in taken or one.kind in found:
+            owner = found[one.kind].package if one.kind in found else "aflite-assets"
+            raise _refusal(entry, f"its kind {one.kind!r} is taken by {owner}; give it another name")
+        found[one.kind] = one
+    return found
+
+
+def _load(entry: EntryPoint) -> InstalledFamily:
+    try:
+        family = entry.load()
+    except Exception as error:  # whatever the other package's code raises while it is imported
+        raise _refusal(entry, f"it cannot be loaded ({type(error).__name__}: {error}); mend or uninstall it") from error
+    settings = getattr(family, "settings", None)
+    if not (isinstance(settings, type) and issubclass(settings, TrainingSpec | ClassicalSpec)):
+        raise _refusal(
+            entry,
+            f"its `settings` is {settings!r}; it must be a class of settings that is derived from TrainingSpec or "
+            "ClassicalSpec",
+        )
+    field = settings.model_fields.get("kind")
+    kinds = () if field is None else get_args(field.annotation)
+    if len(kinds) != 1 or not isinstance(kinds[0], str):
+        raise _refusal(entry, f'{settings.__name__} has no field `kind: Literal["..."]` with one name; add it')
+    distribution = entry.dist
+    package = "unknown package" if distribution is None else f"{distribution.name} {distribution.version}"
+    return InstalledFamily(kinds[0], family, package)
+
+
+def _refusal(entry: EntryPoint, why: str) -> ModelError:
+    package = "an installed package" if entry.dist is None else f"the package {entry.dist.name}"
+    return ModelError(f"{package} names {entry.value!r} as a kind of model, but {why}")
+
+
+ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
+"""Models without randomness: the same for every seed."""
+
+NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec | ImageModelSpec
+"""Models that are trained in epochs, as encoder or as evaluator."""
+
+
+def _kinds_of(union: object) -> Iterator[tuple[str, type[StrictSpec]]]:
+    for settings in get_args(union):
+        yield get_args(settings.model_fields["kind"].annotation)[0], settings
+
+
+INSTALLED: Mapping[str, InstalledFamily] = load_installed(
+    dict(_kinds_of(ClassicalModelSpec | NeuralModelSpec | IdentityEncoderSpec | SurfaceEncoderSpec | FineTunedSpec))
+)
+"""Kinds of models that installed packages add, by kind."""
+
+if not TYPE_CHECKING:  # which kinds are installed is known at run time alone
+    for _one in INSTALLED.values():
+        if issubclass(_one.family.settings, ClassicalSpec):
+            ClassicalModelSpec |= _one.family.settings
+        else:
+            NeuralModelSpec |= _one.family.settings
+
+OneStageSpec = ClassicalModelSpec | NeuralModelSpec
+"""Evaluators that are trained on a train set and nothing else."""
+
+EncoderSpec = Annotated[NeuralModelSpec | IdentityEncoderSpec | SurfaceEncoderSpec, Field(discriminator="kind")]
+
+EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kind")]
+
+
+def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
+    """Return splits that an evaluator stops by, which therefore no table reports."""
+    stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
+    return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -19,11 +19,10 @@ from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,
     NeuralModelSpec,
-    SiameseBagSpec,
-    SiameseLstmSpec,
-    SiameseSpec,
     SmallTransformerSpec,
     TextModelSpec,
+    TextNetworkSpec,
+    WordsSpec,
 )
 
 if TYPE_CHECKING:
@@ -74,10 +73,10 @@ class NeuralClassifier:
             )
         if isinstance(self.settings, EsimSpec):
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
-        if isinstance(self.settings, SiameseSpec):
+        if isinstance(self.settings, WordsSpec):
             from aflite_assets.models.text.inputs import text_columns
 
-            columns = text_columns(examples, self.settings.inputs)
+            columns = text_columns(examples, getattr(self.settings, "inputs", None))
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length, columns=columns)
         from aflite_assets.models.image.inputs import ImageInputs
         from aflite_assets.models.image.transforms import image_preparation
@@ -117,16 +116,12 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
     return NeuralClassifier(text.model, settings, len(names), text.tokenizer)
 
 
-def _new_text_model(
-    settings: TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec,
-    train: Examples,
-    log: Callable[[str], None],
-) -> "TextModel":
+def _new_text_model(settings: TextNetworkSpec, train: Examples, log: Callable[[str], None]) -> "TextModel":
     if isinstance(settings, EsimSpec):
         from aflite_assets.models.esim.saved_models import new_esim
 
         return new_esim(settings, train, log)
-    if isinstance(settings, SiameseSpec):
+    if isinstance(settings, WordsSpec):
         from aflite_assets.models.siamese.saved_models import new_siamese
 
         return new_siamese(settings, train, log)
@@ -162,7 +157,7 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
 
         text = saved_esim(folder)
         model, tokenizer = text.model, text.tokenizer
-    elif isinstance(settings, SiameseSpec):
+    elif isinstance(settings, WordsSpec):
         from aflite_assets.models.siamese.saved_models import saved_siamese
 
         text = saved_siamese(folder)

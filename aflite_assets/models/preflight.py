@@ -14,9 +14,10 @@ from aflite_assets.specs.models import (
     MaxPpmiSpec,
     SiameseBagSpec,
     SiameseLstmSpec,
-    SiameseSpec,
     SmallTransformerSpec,
     TextModelSpec,
+    WordOverlapSpec,
+    WordsSpec,
 )
 
 MODALITY_OF = {
@@ -25,6 +26,7 @@ MODALITY_OF = {
     EsimSpec: "text",
     SiameseBagSpec: "text",
     SiameseLstmSpec: "text",
+    WordOverlapSpec: "text",
     MaxPpmiSpec: "text",
     ImageModelSpec: "image",
     IdentityEncoderSpec: "features",
@@ -51,7 +53,7 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
         from aflite_assets.models.text.pretrained import check_text_checkpoint
 
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
-    if isinstance(settings, EsimSpec | SiameseSpec):
+    if isinstance(settings, EsimSpec | WordsSpec):
         _check_vectors(settings.vectors)
     if isinstance(settings, EsimSpec) and settings.contextual is not None:
         from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
@@ -76,10 +78,10 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
             f"a model of kind {settings.kind!r} reads {needed}, but the dataset's rows are {examples.modality}; "
             f"choose {_fitting(examples.modality)}"
         )
-    if isinstance(settings, EsimSpec) and "text_pair" not in examples.table.column_names:
+    if isinstance(settings, EsimSpec | WordOverlapSpec) and "text_pair" not in examples.table.column_names:
         raise ModelError(
-            "a model of kind 'esim' compares two texts, but the dataset's rows have one (text, no text_pair); choose "
-            "'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
+            f"a model of kind {settings.kind!r} compares two texts, but the dataset's rows have one (text, no "
+            "text_pair); choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
         )
     wanted = getattr(settings, "inputs", None)
     missing = [column for column in wanted or () if column not in examples.table.column_names]
@@ -121,6 +123,7 @@ def _fitting(modality: str) -> str:
     if modality == "image":
         return "'timm_image', or 'linear' or 'rbf_svm' as evaluator"
     return (
-        "'huggingface_text', 'small_transformer', 'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim', "
+        "'huggingface_text', 'small_transformer', 'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim' or "
+        "'word_overlap', "
         "or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator"
     )

@@ -56,8 +56,8 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
             IMAGE,
             "text",
             r"'timm_image' reads image, but .* are text; choose 'huggingface_text', 'small_transformer', "
-            r"'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim', or 'linear', 'rbf_svm' or 'max_ppmi' as "
-            r"evaluator",
+            r"'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim' or 'word_overlap', or 'linear', 'rbf_svm' "
+            r"or 'max_ppmi' as evaluator",
         ),
         (ESIM, "image", r"kind 'esim' reads text, but the dataset's rows are image; choose 'timm_image', or 'linear'"),
         (ESIM, "features", r"kind 'esim' reads text, but the dataset's rows are features"),

@@ -19,9 +19,11 @@ from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,
     NeuralModelSpec,
+    SiameseSpec,
     SmallTransformerSpec,
     TextModelSpec,
     TextNetworkSpec,
+    WordOverlapSpec,
     WordsSpec,
 )
 
@@ -73,7 +75,7 @@ class NeuralClassifier:
             )
         if isinstance(self.settings, EsimSpec):
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
-        if isinstance(self.settings, WordsSpec):
+        if isinstance(self.settings, SiameseSpec | WordOverlapSpec):
             from aflite_assets.models.text.inputs import text_columns
 
             columns = text_columns(examples, getattr(self.settings, "inputs", None))

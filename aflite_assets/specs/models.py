@@ -177,8 +177,6 @@ class WordsSpec(TrainingSpec):
         None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
     )
     vector_width: int = Field(300, ge=8, le=4096, description="of vectors without a file")
-    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
-    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
     epochs: int = Field(5, ge=1, le=10_000, description="passes over the train rows")
     batch_size: int = Field(
         0,
@@ -199,8 +197,10 @@ class SiameseSpec(WordsSpec):
     """Settings of both siamese models, which read each text apart."""
 
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
     hidden: int = Field(200, ge=8, le=4096, description="units of the layer before the last")
     dropout: float = Field(0.0, ge=0, lt=1)
+    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
     inputs: TextInputs | None = Field(
         None, description="text columns the model sees; default all (a subset is a partial-input model)"
     )
@@ -210,6 +210,8 @@ class WordOverlapSpec(WordsSpec):
     """Logistic regression on seven numbers of how much of the second text stands in the first (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
+    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
     learning_rate: float = Field(1e-2, gt=0, lt=10, description="peak of the linear schedule")
 
 

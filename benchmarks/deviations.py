@@ -55,6 +55,7 @@ SWITCHES: Mapping[str, Mapping[str, Any]] = {
     "`comparison: greater`": {"comparison": "greater"},
     "`early_stop: false`": {"early_stop": False},
     "`comparison: greater`, `early_stop: false`": {"comparison": "greater", "early_stop": False},
+    "`classifier: both`": {"classifier": "both"},
     "`preset: paper`": {"groups": None, "copies": None},
 }
 

@@ -1,4 +1,7 @@
-"""docs/papers_settings.md has every setting of every bundled dataset with the value that the file has, and no other."""
+"""docs/papers_settings.md has every setting of every bundled dataset with the value that the file has, and no other.
+
+Its table of deviations names each default that is not the papers', and `filter: {preset: paper}` leaves none of them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +12,7 @@ import pytest
 import yaml
 
 from aflite_assets.specs.filter import FilterSpec
-from aflite_assets.specs.registry import BUNDLED
+from aflite_assets.specs.registry import BUNDLED, parse_spec
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers_settings.md"
 FILES = sorted(path.stem for path in BUNDLED.glob("*.yaml"))
@@ -48,8 +51,8 @@ def _unpinned(settings: Any) -> Any:
 def _rows(columns: int) -> Iterator[list[str]]:
     """The cells of the page's tables of so many columns, without heads and rules."""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == columns and cells[0] not in ("file", "setting", "---"):
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+        if line.startswith("|") and len(cells) == columns and cells[0] not in ("file", "setting", "our default", "---"):
             yield cells
 
 
@@ -86,3 +89,56 @@ def test_what_holds_for_all_files_has_that_default_and_names_the_others() -> Non
         assert (said[1] if said else None) == default
         others = [file for file in FILES if f"filter.{name}" in _in_file(file)]
         assert all(f"`{file}`" in stated[f"filter.{name}"] for file in others)
+
+
+DATASET: dict[str, Any] = {
+    "name": "pairs",
+    "source": {"format": "csv", "splits": {"train": "train.csv", "test": "test.csv"}},
+    "columns": {"text": "premise", "text_pair": "hypothesis"},
+    "representations": {"net": {"kind": "small_transformer"}},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "forgettables": {"name": {"model": {"kind": "siamese_bag"}}},
+    "sample": {"start": 100, "step": 100, "most": 500, "model": {"kind": "linear"}},
+}
+"""A dataset's file with each of the parts that the papers' preset is about."""
+
+
+def _settings(filtering: dict[str, Any]) -> dict[str, Any]:
+    """All settings by their places, such as filter.copies, those that keys leave out too."""
+    spec = parse_spec(DATASET | {"filter": filtering})
+    assert spec.sample is not None
+    parts = {"warmup": spec.warmup, "sample": spec.sample, "forgettables.name": spec.forgettables["name"]}
+    found: dict[str, Any] = {"full_includes_warmup": spec.full_includes_warmup}
+    for place, part in {"filter": spec.filter, **parts}.items():
+        found |= {f"{place}.{name}": getattr(part, name) for name in type(part).model_fields}
+    return found
+
+
+def _switches() -> dict[str, tuple[Any, str]]:
+    """The table's switches by place: the value that they set, and what the row says of the preset."""
+    found = {}
+    for _, _, _, switch, _ in _rows(5):
+        written, _, preset = switch.partition("; ")
+        place, value = next(iter(yaml.safe_load(written.strip("`").replace("NAME", "name")).items()))
+        while isinstance(value, dict):
+            inner, value = next(iter(value.items()))
+            place = f"{place}.{inner}"
+        found[place if place.split(".")[0] in DATASET or place in _settings({}) else f"filter.{place}"] = value, preset
+    return found
+
+
+def test_the_papers_preset_leaves_no_deviation_of_the_table() -> None:
+    switches, default = _switches(), _settings({})
+    assert len(switches) == 11
+    paper, by_words = _settings({"preset": "paper"}), _settings({"preset": "paper", "rank": "vocabulary"})
+    for place, (value, preset) in switches.items():
+        assert default[place] != value, place
+        assert by_words[place] == value, place
+        assert preset == ("the preset" if paper[place] == value else "the preset with `rank: vocabulary`"), place
+
+
+def test_the_table_of_deviations_has_all_that_the_papers_preset_sets() -> None:
+    default = _settings({})
+    for filtering in ({"preset": "paper"}, {"preset": "paper", "rank": "vocabulary"}):
+        changed = {place for place, value in _settings(filtering).items() if value != default[place]}
+        assert changed - {"filter.preset", "filter.rank"} <= set(_switches())

@@ -9,7 +9,7 @@ from aflite_assets.models.classical.families import Linear, MaxPpmi, RbfSvm
 from aflite_assets.models.esim.family import EsimFamily
 from aflite_assets.models.family import ClassicalFamily, ModelFamily, NeuralFamily
 from aflite_assets.models.image.family import TimmImage
-from aflite_assets.models.siamese.family import SiameseBag, SiameseLstm
+from aflite_assets.models.siamese.family import SiameseBag, SiameseLstm, WordOverlap
 from aflite_assets.models.text.families import HuggingFaceText, SmallTransformer
 from aflite_assets.specs.models.kinds import INSTALLED, ClassicalModelSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import StrictSpec
@@ -20,6 +20,7 @@ _ALL: tuple[ModelFamily, ...] = (
     EsimFamily(),
     SiameseBag(),
     SiameseLstm(),
+    WordOverlap(),
     TimmImage(),
     Linear(),
     RbfSvm(),

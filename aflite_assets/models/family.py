@@ -51,6 +51,15 @@ class ModelInputs(Protocol):
         ...
 
 
+def check_pairs(kind: str, examples: Examples) -> None:
+    """Refuse rows of one text, for a kind of model that compares two."""
+    if "text_pair" not in examples.table.column_names:
+        raise ModelError(
+            f"a model of kind {kind!r} compares two texts, but the dataset's rows have one (text, no text_pair); "
+            "choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
+        )
+
+
 def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
     """Return the error for a folder with a model of another number of labels."""
     return ModelError(
@@ -174,5 +183,6 @@ __all__ = [
     "StrictSpec",
     "TextInputs",
     "TrainingSpec",
+    "check_pairs",
     "other_labels",
 ]

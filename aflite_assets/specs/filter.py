@@ -34,7 +34,7 @@ of their label, or the fewest words lost."""
 
 
 _PAPER = {"stop_at_chance": False, "copies": "apart", "groups": "ignore"}
-_PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False}
+_PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "both", "evaluation_rows": "kept"}
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
@@ -110,7 +110,8 @@ class FilterSpec(StrictSpec):
     preset: Literal["paper"] | None = Field(
         None,
         description="paper: what the papers say in place of every default of ours: stop_at_chance: false, copies: "
-        "apart, groups: ignore, and with rank: vocabulary also comparison: greater and early_stop: false",
+        "apart, groups: ignore, and with rank: vocabulary also comparison: greater, early_stop: false, "
+        "classifier: both and evaluation_rows: kept",
         exclude_if=lambda preset: preset is None,  # so that results which it does not concern are found again
     )
     rank: Ranking = Field(

@@ -10,10 +10,14 @@ from aflite_assets.wording import did_you_mean
 
 @dataclass(frozen=True)
 class ForgettableRows:
-    """Which set of a weak model's a stage trains on: the names of the model and of the set."""
+    """Which set of a weak model's a stage trains on: the names of the model and of the set.
+
+    `as_many_as`: the other weak model whose rows give the set its size, or None.
+    """
 
     weak_model: str
     set_name: str
+    as_many_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,19 @@ def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
     if stage.forgettables is None:
         assert stage.rows is not None
         return RecipeStage(stage.rows, settings)
-    chosen = ForgettableRows(stage.forgettables, set_name(stage.take, stage.share))
-    return RecipeStage(f"{chosen.set_name} rows of {chosen.weak_model}", settings, chosen)
+    name = set_name(stage.take, stage.share, as_many_as=stage.as_many_as)
+    chosen = ForgettableRows(stage.forgettables, name, stage.as_many_as)
+    rows = f"{set_name(stage.take, stage.share)} rows of {chosen.weak_model}"
+    cut = "" if stage.as_many_as is None else f", as many as of {stage.as_many_as}"
+    return RecipeStage(rows + cut, settings, chosen)
 
 
-def set_name(take: str, share: float | None = None) -> str:
-    """Names of the sets of a weak model: forgettable, random, never_learnt, highest_loss, highest_loss_10 (%)."""
+def set_name(take: str, share: float | None = None, *, as_many_as: str | None = None) -> str:
+    """Return the name of a set of a weak model: forgettable, forgettable_as_many_as_<model>, random, never_learnt,
+    highest_loss, highest_loss_10 (%).
+    """
+    if as_many_as is not None:
+        return f"{take}_as_many_as_{as_many_as}"
     return take if share is None else f"{take}_{100 * share:g}".replace(".", "_")
 
 
@@ -120,6 +131,12 @@ def _check_forgettables(place: str, stage: FineTuneStage, highest_loss: Mapping[
         raise ValueError(
             f"{place}.share is {stage.share}, but forgettables.{name}.highest_loss has "
             f"{list(highest_loss[name])}; add it there, or leave share out for as many rows as are forgettable"
+        )
+    if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
+        others = [one for one in highest_loss if one != name]
+        raise ValueError(
+            f"{place}.as_many_as is {stage.as_many_as!r}, but it names another weak model of forgettables (there are "
+            f"{others}); name one of them, or leave as_many_as out{did_you_mean(stage.as_many_as, others)}"
         )
 
 

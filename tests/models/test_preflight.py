@@ -55,7 +55,8 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
             IMAGE,
             "text",
             r"'timm_image' reads image, but .* are text; choose 'huggingface_text', 'small_transformer', "
-            r"'esim', 'siamese_bag' or 'siamese_lstm', or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator",
+            r"'esim', 'siamese_bag', 'siamese_lstm' or 'word_overlap', or 'linear', 'rbf_svm' or 'max_ppmi' as "
+            r"evaluator",
         ),
         (ESIM, "image", r"kind 'esim' reads text, but the dataset's rows are image; choose 'timm_image', or 'linear'"),
         (ESIM, "features", r"kind 'esim' reads text, but the dataset's rows are features"),

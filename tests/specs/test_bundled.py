@@ -9,6 +9,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import content_fingerprint, load_source
 from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.settings import ImageModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
 
@@ -155,3 +156,18 @@ def test_planted_values_stand_on_train_rows(name: str) -> None:
 
 def _parts(spec: DatasetSpec) -> dict[str, Any]:
     return {"dataset": spec, **spec.challenge_sets}
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("efficientnet_b7", 0.4), ("efficientnet_b7_autoaugment", 0.2)], ids=["ICML", "ICLR"]
+)
+def test_imagenet_is_filtered_to_the_papers_shares(name: str, share: float) -> None:
+    """ICML 2020, section 5, and ICLR 2020, section 3.3: shares of all train images, 20 % of which train the encoder."""
+    spec, images = SPECS["imagenet_1k"], 1_281_167
+    pool = images - warmup_rows(spec.warmup, images, needed=True)
+    settings = filter_settings(spec.filter.of_representation(name), pool, images - pool)
+    assert settings.target_size / images == pytest.approx(share, abs=1e-5)
+    encoder = spec.representations[name]
+    assert isinstance(encoder, ImageModelSpec)
+    assert (encoder.architecture, encoder.autoaugment) == ("efficientnet_b7", name.endswith("_autoaugment"))
+    assert (encoder.randaugment is None) == encoder.autoaugment

@@ -166,9 +166,10 @@ def test_the_papers_filter_has_no_default_of_ours(spec_content: dict[str, Any]) 
     assert (never.asks_whether_learnt, never.keeps_copies_together) == (False, True)
     assert (ours.groups, paper.groups) == ("whole", "ignore")
     assert (paper.comparison, paper.early_stop) == ("at_least", True)
-    by_words = {"preset": "paper", "rank": "vocabulary", "evaluation_rows": "kept"}
+    by_words = {"preset": "paper", "rank": "vocabulary"}
     sample = DatasetSpec.model_validate(spec_content | PAIRS | {"filter": by_words}).filter
     assert (sample.comparison, sample.early_stop) == ("greater", False)
+    assert (sample.classifier, sample.evaluation_rows) == ("both", "kept")
     mixed = DatasetSpec.model_validate(spec_content | {"filter": {"preset": "paper", "copies": "together"}}).filter
     assert (mixed.copies, mixed.groups, mixed.stop_at_chance) == ("together", "ignore", False)
     assert DatasetSpec.model_validate(spec_content | {"filter": paper.model_dump()}).filter == paper

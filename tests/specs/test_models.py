@@ -66,6 +66,20 @@ def test_random_operations_without_a_place_are_refused(augmentation: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("other", "named"),
+    [({"augmentation": "randaugment"}, "augmentation randaugment"),
+     ({"augmentation": "resized_crop", "randaugment": {}}, "randaugment")],
+)  # fmt: skip
+def test_policies_stand_for_other_operations(other: dict[str, Any], named: str) -> None:
+    with pytest.raises(
+        ValidationError, match=f"autoaugment is not used with {named}; set augmentation to resized_crop"
+    ):
+        ImageModelSpec.model_validate(IMAGE | other | {"autoaugment": True})
+    plain = ImageModelSpec.model_validate(IMAGE | {"augmentation": "resized_crop"})
+    assert "autoaugment" not in plain.model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"label_smoothing": 1.0},

@@ -97,6 +97,11 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({"forgettables": "bow", "share": 0.1}, "share is about take: highest_loss, but take is forgettable"),
         ({"forgettables": "boww"}, "evaluators.tuned.stages.0.forgettables names 'boww', which forgettables lacks (it "
          "has ['bow']); add it there; did you mean 'bow'?"),
+        ({"rows": "hard", "as_many_as": "bow"}, "as_many_as cuts the forgettable rows of a weak model, but the stage "
+         "takes a challenge set; leave as_many_as out"),
+        ({"forgettables": "bow", "take": "random", "as_many_as": "bow"}, "but the stage takes random; leave as_many"),
+        ({"forgettables": "bow", "as_many_as": "bow"}, "evaluators.tuned.stages.0.as_many_as is 'bow', but it names "
+         "another weak model of forgettables (there are []); name one of them, or leave as_many_as out"),
         ({"forgettables": "bow", "take": "highest_loss", "share": 0.2}, "evaluators.tuned.stages.0.share is 0.2, but "
          "forgettables.bow.highest_loss has [0.1]; add it there, or leave share out"),
     ],
@@ -152,18 +157,26 @@ def test_the_bundled_snli_has_the_papers_table_as_the_documents_say() -> None:
 def test_bundled_second_phases_are_the_papers(name: str, first: float, second: float) -> None:
     spec = load_spec(BUNDLED / f"{name}.yaml")
     recipes = {label: one for label, one in recipes_of(spec.evaluators).items() if one.forgettable}
-    assert {label: (one.start, one.forgettable) for label, one in recipes.items()} == {
-        f"bert_base_{rows}": ("bert_base", (ForgettableRows(weak, taken),))
-        for rows, weak, taken in (
-            ("bow", "bow", "forgettable"), ("bilstm", "bilstm", "forgettable"), ("bert", "bert", "forgettable"),
-            ("random", "bow", "random"),
-        )
+    expected = {
+        "bow": ForgettableRows("bow", "forgettable"), "bilstm": ForgettableRows("bilstm", "forgettable"),
+        "bert": ForgettableRows("bert", "forgettable"), "random": ForgettableRows("bow", "random"),
     }  # fmt: skip
+    if name == "multi_nli":  # Table 4, footnote 2 and section 4.4
+        expected["hans"] = ForgettableRows("hans", "forgettable")
+        expected["bow_cut"] = ForgettableRows("bow", "forgettable_as_many_as_bert", "bert")
+        expected["bilstm_hypothesis"] = ForgettableRows("bilstm_hypothesis", "forgettable")
+    assert {label: (one.start, one.forgettable) for label, one in recipes.items()} == {
+        f"bert_base_{label}": ("bert_base", (rows,)) for label, rows in expected.items()
+    }
     for one in recipes.values():
         (stage,) = one.stages
         assert (one.settings.epochs, one.settings.learning_rate) == (3, first)
         assert (stage.settings.epochs, stage.settings.learning_rate) == (3, second)
     weak = {label: entry.settings(spec.evaluators) for label, entry in spec.forgettables.items()}
+    hypothesis, overlap = weak.pop("bilstm_hypothesis", None), weak.pop("hans", None)
+    assert (hypothesis is not None) == (overlap is not None) == (name == "multi_nli")
+    assert overlap is None or (overlap.kind, overlap.epochs) == ("word_overlap", 5)
+    assert hypothesis is None or hypothesis == weak["bilstm"].model_copy(update={"inputs": ("text_pair",)})
     assert [(one.kind, one.epochs) for one in weak.values()] == [
         ("siamese_bag", 5), ("siamese_lstm", 5), ("huggingface_text", 3),
     ]  # fmt: skip

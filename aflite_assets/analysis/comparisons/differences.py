@@ -254,8 +254,9 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare every second phase with its start, and with random rows if such a phase was trained.
 
-    Those against random rows are judged, because a second phase on any rows changes a model. The first phase on
-    forgettable rows is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
+    A phase on rows cut to the number of another model's is compared with the phase on those, too. Differences to random
+    rows are judged, because a second phase on any rows changes a model. The first phase on forgettable rows is judged
+    by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -263,7 +264,7 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     primary = next((name for name in on_forgettable if controls[name] is not None), None)
     challenge = next((one.name for one in data.test_sets if one.challenge), None)
     for name, phase in forgettables.phases.items():
-        others = dict.fromkeys(filter(None, (phase.start, controls[name])))
+        others = dict.fromkeys(filter(None, (phase.start, controls[name], forgettables.rival_of(name))))
         tested = [(test_set, part) for test_set in data.test_sets for part in subsets.compared_parts(test_set)]
         for against, (test_set, part) in product(others, tested):
             sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}

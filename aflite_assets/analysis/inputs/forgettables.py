@@ -70,7 +70,8 @@ class SecondPhase:
     """An evaluator that goes on from `start`, trained on full, with rows of weak models.
 
     `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows;
-    `training`: how each stage trains, in words, empty if that is not known.
+    `training`: how each stage trains, in words, empty if that is not known. `as_many_as`: the other weak model whose
+    rows give that stage's their number, or None.
     """
 
     start: str
@@ -78,6 +79,12 @@ class SecondPhase:
     weak_model: str
     set_name: str
     training: tuple[str, ...] = ()
+    as_many_as: str | None = None
+
+    @property
+    def sized_by(self) -> str:
+        """The weak model with as many rows."""
+        return self.as_many_as or self.weak_model
 
 
 @dataclass(frozen=True)

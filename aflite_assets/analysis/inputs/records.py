@@ -337,9 +337,18 @@ class Forgettables:
     def control_of(self, evaluator: str) -> str | None:
         """Return the evaluator that went on with as many random rows in place of this one's, or None."""
         phase = self.phases[evaluator]
-        wanted = (phase.start, phase.weak_model, "random")
+        return None if phase.set_name == "random" else self._phase_on(phase, "random")
+
+    def rival_of(self, evaluator: str) -> str | None:
+        """Return the evaluator that went on with the rows to whose number this one's were cut, or None."""
+        phase = self.phases[evaluator]
+        return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
+
+    def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
+        """Return the evaluator with the same start and the named rows of the weak model that gives `phase` its size."""
+        wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
-        return None if phase.set_name == "random" else next(found, None)
+        return next(found, None)
 
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
         """Over the seeds."""

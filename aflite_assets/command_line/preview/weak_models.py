@@ -10,7 +10,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import NeuralModelSpec
-from aflite_assets.specs.recipes import ForgettableRows, set_name
+from aflite_assets.specs.recipes import ForgettableRows, recipes_of, set_name
 
 ASSUMED_SHARE = 0.2
 """Share of full that is taken; the paper's weak models take 12 to 31 % (Yaghoobzadeh et al. 2021, Table 1)."""
@@ -48,11 +48,15 @@ def plan_weak_models(
     spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
 ) -> dict[str, PlannedWeakModel]:
     """By name; `known` are the shares of full of some sets, by weak model, as an earlier result has them."""
-    planned = {}
+    planned, recipes = {}, recipes_of(spec.evaluators).values()
     for name, entry in spec.forgettables.items():
         shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
         shares |= known.get(name, {})
         shares |= {set_name("highest_loss", share): share for share in entry.highest_loss}
+        for cut in (rows for recipe in recipes for rows in recipe.forgettable if rows.weak_model == name):
+            if cut.as_many_as is not None:
+                other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
+                shares[cut.set_name] = min(shares["forgettable"], other)
         planned[name] = PlannedWeakModel(
             name,
             entry.evaluator,

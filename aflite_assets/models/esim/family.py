@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
-from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily
+from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily, check_pairs
 from aflite_assets.specs.models.settings import EsimSpec
 
 
@@ -19,11 +18,7 @@ class EsimFamily(NeuralFamily[EsimSpec]):
 
     def check_rows(self, settings: EsimSpec, examples: Examples) -> None:
         """Refuse rows of one text."""
-        if "text_pair" not in examples.table.column_names:
-            raise ModelError(
-                "a model of kind 'esim' compares two texts, but the dataset's rows have one (text, no text_pair); "
-                "choose 'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
-            )
+        check_pairs(settings.kind, examples)
 
     def check(self, settings: EsimSpec) -> None:
         """Look for the file of vectors, and at the contextual checkpoint."""

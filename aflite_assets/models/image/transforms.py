@@ -55,6 +55,8 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
         steps = [LargeEnough(1 / settings.crop_area), _crop_and_flip(settings)]
         if settings.randaugment is not None:
             steps.append(_operations(settings, settings.randaugment))
+        if settings.autoaugment:
+            steps.append(_policies(settings))
         return ImagePreparation(size, _centre(settings), RandomChanges(tuple(steps)), changes_originals=True)
     return ImagePreparation(size, squeezed)
 
@@ -164,6 +166,14 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
             "interpolation": _resampling(settings.interpolation),
         },
     )
+
+
+def _policies(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
+    """Return AutoAugment for ImageNet: for each image one of 25 policies of two operations is drawn."""
+    from timm.data import auto_augment_transform
+
+    fixed = {"img_mean": (GREY, GREY, GREY), "interpolation": _resampling(settings.interpolation)}
+    return auto_augment_transform("original", fixed)
 
 
 def _centre(settings: ImageModelSpec) -> Centre:

@@ -1,4 +1,4 @@
-"""The families of siamese networks: each text is encoded by itself, as a bag of words or by an LSTM."""
+"""The families of models of words: siamese networks, which encode each text by itself, and the overlap of words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,30 +7,30 @@ from typing import TypeVar
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily
-from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec
+from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily, check_pairs
+from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec
 
-SiameseSettings = TypeVar("SiameseSettings", SiameseBagSpec, SiameseLstmSpec)
+WordSettings = TypeVar("WordSettings", SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec)
 
 
-class SiameseFamily(NeuralFamily[SiameseSettings]):
-    """Base of both: what they share is all but the encoder of a text."""
+class WordFamily(NeuralFamily[WordSettings]):
+    """Base of all: they share everything but the encoder of a text."""
 
     modality = "text"
 
-    def check(self, settings: SiameseSettings) -> None:
+    def check(self, settings: WordSettings) -> None:
         """Look for the file of vectors."""
         from aflite_assets.models.words.word_vectors import check_vectors_file
 
         check_vectors_file(settings.vectors)
 
-    def new(self, settings: SiameseSettings, train: Examples, log: Log) -> BuiltModel:
+    def new(self, settings: WordSettings, train: Examples, log: Log) -> BuiltModel:
         """Read the words of the train texts and draw the weights."""
         from aflite_assets.models.siamese.saved_models import new_siamese
 
         return new_siamese(settings, train, log)
 
-    def load(self, settings: SiameseSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
+    def load(self, settings: WordSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
         """Load the network and its vocabulary."""
         from aflite_assets.models.siamese.saved_models import saved_siamese
 
@@ -38,7 +38,7 @@ class SiameseFamily(NeuralFamily[SiameseSettings]):
 
     def inputs(
         self,
-        settings: SiameseSettings,
+        settings: WordSettings,
         built: BuiltModel,
         examples: Examples,
         *,
@@ -47,18 +47,28 @@ class SiameseFamily(NeuralFamily[SiameseSettings]):
         """Return the words of the texts that the model sees."""
         from aflite_assets.models.text.inputs import text_columns
 
-        columns = text_columns(examples, settings.inputs)
+        columns = text_columns(examples, getattr(settings, "inputs", None))
         inputs: ModelInputs = built.tokenizer.inputs(examples, max_length=settings.max_length, columns=columns)
         return inputs
 
 
-class SiameseBag(SiameseFamily[SiameseBagSpec]):
+class SiameseBag(WordFamily[SiameseBagSpec]):
     """A siamese bag of words."""
 
     settings = SiameseBagSpec
 
 
-class SiameseLstm(SiameseFamily[SiameseLstmSpec]):
+class SiameseLstm(WordFamily[SiameseLstmSpec]):
     """A siamese LSTM."""
 
     settings = SiameseLstmSpec
+
+
+class WordOverlap(WordFamily[WordOverlapSpec]):
+    """Logistic regression on the overlap of two texts' words."""
+
+    settings = WordOverlapSpec
+
+    def check_rows(self, settings: WordOverlapSpec, examples: Examples) -> None:
+        """Refuse rows of one text."""
+        check_pairs(settings.kind, examples)

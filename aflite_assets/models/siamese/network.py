@@ -22,7 +22,7 @@ class SiameseConfiguration:
 
     `words`, `other_words`: rows of the table of vectors that are learnt, and that are not. `texts`: 1 or 2 that the
     model reads. `width`: of the bag's projection, None for none, or of one direction of the LSTM; `layers`, `pooling`:
-    of the LSTM alone, of the bag alone.
+    of the LSTM alone, of the bag alone. `encoder` overlap is the model of `overlap`, without any of these.
     """
 
     label_names: tuple[str, ...]
@@ -30,7 +30,7 @@ class SiameseConfiguration:
     other_words: int
     vector_width: int
     texts: int
-    encoder: Literal["bag", "lstm"]
+    encoder: Literal["bag", "lstm", "overlap"]
     width: int | None
     hidden: int
     dropout: float
@@ -99,10 +99,15 @@ class Siamese(nn.Module):
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the configuration and the weights."""
-        folder.mkdir(parents=True, exist_ok=True)
-        content = {"model_type": "siamese", **asdict(self.configuration)}
-        (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
-        save_file({name: value.cpu() for name, value in self.state_dict().items()}, folder / WEIGHTS_FILE)
+        save_network(self, self.configuration, folder)
+
+
+def save_network(network: nn.Module, configuration: SiameseConfiguration, folder: Path) -> None:
+    """Write what `saved_models.saved_siamese` reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {"model_type": "siamese", **asdict(configuration)}
+    (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
+    save_file({name: value.cpu() for name, value in network.state_dict().items()}, folder / WEIGHTS_FILE)
 
 
 def _encoder(configuration: SiameseConfiguration) -> BagEncoder | LstmEncoder:

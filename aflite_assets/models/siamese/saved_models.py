@@ -11,14 +11,18 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
+from aflite_assets.models.siamese.overlap import WordOverlap
 from aflite_assets.models.text.inputs import TextColumn, text_columns
 from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
 from aflite_assets.models.words.word_tables import ReadWords, read_words
-from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec
+from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec
+
+Settings = SiameseBagSpec | SiameseLstmSpec | WordOverlapSpec
+"""Settings of the models of this folder."""
 
 
-def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
+def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None]) -> BuiltModel:
     """Return a model with random weights from torch's global generator, and the reader of its words.
 
     The vocabulary is the most frequent words of the train texts, and where there is a file of vectors and room, the
@@ -28,12 +32,13 @@ def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log
     Raises:
         DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
     """
-    columns = text_columns(train, settings.inputs)
+    columns = text_columns(train, None if isinstance(settings, WordOverlapSpec) else settings.inputs)
     texts = (text for column in columns for text in train.texts(column))
     words = read_words(texts, rows=len(train), file=settings.vectors, vocabulary=settings.vocabulary, log=log)
     reader = words.reader()
-    model = Siamese(_configuration(settings, train, columns, words, reader))
-    model.vectors.table.weight.requires_grad_(settings.train_vectors)
+    model = _network(_configuration(settings, train, columns, words, reader))
+    if not isinstance(settings, WordOverlapSpec):
+        model.vectors.table.weight.requires_grad_(settings.train_vectors)
     if words.vectors is not None:
         model.vectors.fill(reader, words.vectors)
     return BuiltModel(model, reader)
@@ -51,7 +56,7 @@ def saved_siamese(folder: Path) -> BuiltModel:
         if len(reader) != configuration.words + configuration.other_words:
             known = configuration.words + configuration.other_words
             raise ValueError(f"vectors of {known} words and a vocabulary of {len(reader)}")
-        model = Siamese(configuration)
+        model = _network(configuration)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
         return BuiltModel(model, reader)
     except LOADING_ERRORS as error:
@@ -61,8 +66,12 @@ def saved_siamese(folder: Path) -> BuiltModel:
         ) from error
 
 
+def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlap:
+    return WordOverlap(configuration) if configuration.encoder == "overlap" else Siamese(configuration)
+
+
 def _configuration(
-    settings: SiameseBagSpec | SiameseLstmSpec,
+    settings: Settings,
     train: Examples,
     columns: Sequence[TextColumn],
     words: ReadWords,
@@ -76,6 +85,8 @@ def _configuration(
         settings.vector_width if words.vectors is None else words.vectors.width,
         len(columns),
     )
+    if isinstance(settings, WordOverlapSpec):
+        return SiameseConfiguration(*common, "overlap", None, 0, 0.0)
     if isinstance(settings, SiameseBagSpec):
         return SiameseConfiguration(
             *common, "bag", settings.projection, settings.hidden, settings.dropout, pooling=settings.pooling

@@ -126,8 +126,9 @@ def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAver
     """Return the later stages with their rows, where these are known, epochs and rates."""
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
-    model = facts.weak_models.get(phase.weak_model)
-    first = f"{count(model.taken)} " if model is not None and phase.set_name in ("forgettable", "random") else ""
+    sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
+    sized = phase.as_many_as is not None or phase.set_name in ("forgettable", "random")
+    first = f"{count(min(sizes))} " if sizes and sized else ""
     said = [f"{rows}, {training}" for rows, training in zip_longest(phase.rows, phase.training, fillvalue="")]
     return first + ", then ".join(each.removesuffix(", ") for each in said)
 

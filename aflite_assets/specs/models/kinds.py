@@ -28,6 +28,7 @@ from aflite_assets.specs.models.settings import (
     SurfaceEncoderSpec,
     TextModelSpec,
     TrainingSpec,
+    WordOverlapSpec,
 )
 
 ENTRY_POINTS = "aflite_assets.models"
@@ -94,7 +95,15 @@ def _refusal(entry: EntryPoint, why: str) -> ModelError:
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
 """Models without randomness: the same for every seed."""
 
-NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec | ImageModelSpec
+NeuralModelSpec = (
+    TextModelSpec
+    | SmallTransformerSpec
+    | EsimSpec
+    | SiameseBagSpec
+    | SiameseLstmSpec
+    | WordOverlapSpec
+    | ImageModelSpec
+)
 """Models that are trained in epochs, as encoder or as evaluator."""
 
 

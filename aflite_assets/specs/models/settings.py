@@ -170,21 +170,13 @@ LARGE_BATCH_ROWS = 50_000
 """From so many train rows on siamese models are trained with the paper's large batches."""
 
 
-class SiameseSpec(TrainingSpec):
-    """Settings of both siamese models (Yaghoobzadeh et al. 2021); they read words, each text apart."""
+class WordsSpec(TrainingSpec):
+    """Settings of the weak models that read words (Yaghoobzadeh et al. 2021)."""
 
     vectors: str | None = Field(
         None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
     )
-    vector_width: int = Field(300, ge=8, le=4096, description="of vectors learnt from scratch")
-    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
-    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
-    hidden: int = Field(200, ge=8, le=4096, description="units of the layer before the last")
-    dropout: float = Field(0.0, ge=0, lt=1)
-    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
-    inputs: TextInputs | None = Field(
-        None, description="text columns the model sees; default all (a subset is a partial-input model)"
-    )
+    vector_width: int = Field(300, ge=8, le=4096, description="of vectors without a file")
     epochs: int = Field(5, ge=1, le=10_000, description="passes over the train rows")
     batch_size: int = Field(
         0,
@@ -199,6 +191,28 @@ class SiameseSpec(TrainingSpec):
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
+
+
+class SiameseSpec(WordsSpec):
+    """Settings of both siamese models, which read each text apart."""
+
+    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
+    hidden: int = Field(200, ge=8, le=4096, description="units of the layer before the last")
+    dropout: float = Field(0.0, ge=0, lt=1)
+    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
+    inputs: TextInputs | None = Field(
+        None, description="text columns the model sees; default all (a subset is a partial-input model)"
+    )
+
+
+class WordOverlapSpec(WordsSpec):
+    """Logistic regression on seven numbers of how much of the second text stands in the first (Clark et al. 2019)."""
+
+    kind: Literal["word_overlap"]
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
+    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
+    learning_rate: float = Field(1e-2, gt=0, lt=10, description="peak of the linear schedule")
 
 
 class SiameseBagSpec(SiameseSpec):
@@ -265,6 +279,12 @@ class ImageModelSpec(TrainingSpec):
         description="augmentation randaugment: other numbers than 2 and 9; resized_crop: random operations after it",
         exclude_if=_unset,
     )
+    autoaugment: bool = Field(
+        False,
+        description="resized_crop: AutoAugment's policies for ImageNet after it (Cubuk et al. 2018), in place of "
+        "randaugment",
+        exclude_if=_unset,
+    )
     dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)", exclude_if=_unset)
     drop_path: float = Field(
         0.0,
@@ -282,6 +302,12 @@ class ImageModelSpec(TrainingSpec):
             raise ValueError(
                 f"randaugment is not used with augmentation {self.augmentation}; set augmentation to resized_crop or "
                 "randaugment, or leave randaugment out"
+            )
+        if self.autoaugment and (self.augmentation != "resized_crop" or self.randaugment is not None):
+            other = f"augmentation {self.augmentation}" if self.randaugment is None else "randaugment"
+            raise ValueError(
+                f"autoaugment is not used with {other}; set augmentation to resized_crop without randaugment, or leave "
+                "autoaugment out"
             )
         return self
 
@@ -359,6 +385,12 @@ class FineTuneStage(StrictSpec):
         description="of the rows, with highest_loss; one that the entry has",
         exclude_if=_unset,
     )
+    as_many_as: Name | None = Field(
+        None,
+        description="another weak model: of each class only as many of these rows, drawn at random for each seed, as "
+        "are taken of that model's, so that models are compared and not sizes",
+        exclude_if=_unset,
+    )
     epochs: int | None = Field(None, ge=1, le=10_000)
     batch_size: int | None = Field(None, ge=1)
     learning_rate: float | None = Field(None, gt=0, lt=10)
@@ -374,6 +406,11 @@ class FineTuneStage(StrictSpec):
             raise ValueError(f"take: {self.take} is about forgettables, but the stage names rows; leave take out")
         if self.share is not None and self.take != "highest_loss":
             raise ValueError(f"share is about take: highest_loss, but take is {self.take}; leave share out")
+        if self.as_many_as is not None and (self.forgettables is None or self.take != "forgettable"):
+            raise ValueError(
+                f"as_many_as cuts the forgettable rows of a weak model, but the stage takes "
+                f"{'a challenge set' if self.forgettables is None else self.take}; leave as_many_as out"
+            )
         return self
 
 

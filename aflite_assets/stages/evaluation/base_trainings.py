@@ -13,7 +13,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult, ResultKey
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.models.settings import FineTunedSpec
-from aflite_assets.specs.recipes import Recipe, recipes_of
+from aflite_assets.specs.recipes import ForgettableRows, Recipe, recipes_of
 from aflite_assets.stages.evaluation.grid import (
     TRAINING_CODE,
     GridCell,
@@ -156,18 +156,20 @@ def _stage_rows(
         for seed in seeds:
             row_ids = sets.get((weak_model, name, seed), sets.get((weak_model, name, None)))
             if row_ids is None:
-                problems[stage.rows] = _no_forgettable_rows(forgettables, weak_model, name)
+                problems[stage.rows] = _no_forgettable_rows(forgettables, stage.forgettable)
             else:
                 weak_models[stage.rows, seed] = row_ids
     return StageRows(fingerprints, weak_models, problems)
 
 
-def _no_forgettable_rows(forgettables: PublishedResult, weak_model: str, name: str) -> str:
-    failed = forgettables.summary.get("failed", {}).get(weak_model)
-    if failed is not None:
-        return f"forgettables.{weak_model} failed: {failed}"
-    if weak_model not in forgettables.summary.get("models", {}):
-        return f"forgettable_sets was made before the spec named {weak_model!r}; materialise it again"
+def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows) -> str:
+    for needed in filter(None, (chosen.weak_model, chosen.as_many_as)):
+        failed = forgettables.summary.get("failed", {}).get(needed)
+        if failed is not None:
+            return f"forgettables.{needed} failed: {failed}"
+        if needed not in forgettables.summary.get("models", {}):
+            return f"forgettable_sets was made before the spec named {needed!r}; materialise it again"
+    weak_model, name = chosen.weak_model, chosen.set_name
     return (
         f"forgettables.{weak_model} has no {name} rows to train on (with balance: a class without any leaves none); "
         "see its check in forgettable_sets, or set balance: false or fewer epochs there"

@@ -22,7 +22,7 @@ from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, validation_splits
 from aflite_assets.specs.models.settings import Name
-from aflite_assets.specs.recipes import set_name
+from aflite_assets.specs.recipes import recipes_of, set_name
 from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
@@ -63,7 +63,7 @@ _MINORITIES = pa.schema(
     ]
 )
 
-_BALANCE, _RANDOM = 11, 12
+_BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
 """Streams of the seed."""
 
 
@@ -131,6 +131,7 @@ def run(
         trainings.train()
     rows: list[pa.Table] = []
     sets: list[ForgettableSet] = []
+    firsts: dict[str, CountedRows] = {}
     failed: dict[str, str] = {}
     summary: dict[str, object] = {}
     for name, entry in settings.forgettables.items():
@@ -140,7 +141,7 @@ def run(
             failed[name] = f"{type(error).__name__}: {error}"
             context.progress.log(f"forgettable rows of {name} failed: {failed[name]}")
             continue
-        first = counted[0]
+        first = firsts[name] = counted[0]
         rows += [each.table() for each in counted]
         sets += _sets(first, entry, full, seed=settings.seed, seeds=settings.seeds)
         summary[name] = asdict(_facts(first, full, trainings.margins(first.training)))
@@ -148,6 +149,7 @@ def run(
             f"{name}: {len(first.taken)} of {len(full)} rows are taken ({int(first.forgetting.forgettable.sum())} are "
             f"forgettable, {int(first.forgetting.never_learnt.sum())} of them never learnt)"
         )
+    sets += _cut_sets(settings, firsts, full)
     if rows:
         pq.write_table(pa.concat_tables(rows), draft.path / FORGETTABLE_ROWS)
         pq.write_table(pa.concat_tables(map(_set_table, sets)), draft.path / FORGETTABLE_SETS_FILE)
@@ -387,6 +389,28 @@ def _sets(
         highest = _taken(counted.row_ids[places], counted.labels[places], classes, entry.balance, seed)
         sets.append(ForgettableSet(name, set_name("highest_loss", share), None, highest))
     return sets
+
+
+def _cut_sets(
+    settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
+) -> list[ForgettableSet]:
+    """Draw, for each seed, the sets that recipes cut to the size of another model's (EACL 2021, footnote 2)."""
+    chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
+    sets = []
+    for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
+        if one.as_many_as is not None and {one.weak_model, one.as_many_as} <= counted.keys():
+            own, other = (counted[name].taken for name in (one.weak_model, one.as_many_as))
+            for seed in settings.seeds:
+                drawn = cut_rows(own, other, full, [settings.seed, _AS_MANY, seed])
+                sets.append(ForgettableSet(one.weak_model, one.set_name, seed, drawn))
+    return sets
+
+
+def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
+    """Draw of each class of `taken` as many rows as `sizes_of` has, or all if there are fewer; ids, int64 ascending."""
+    own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
+    sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
+    return _drawn(taken, own, sizes, seed) if sizes else taken
 
 
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:

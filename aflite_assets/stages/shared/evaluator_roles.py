@@ -43,6 +43,7 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
                 f"{counted(stage.settings.epochs, 'epoch')} at rate {stage.settings.learning_rate:g}"
                 for stage in recipe.stages
             ),
+            recipe.forgettable[0].as_many_as,
         )
         for name, recipe in recipes_of(evaluators).items()
         if recipe.forgettable

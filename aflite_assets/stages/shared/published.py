@@ -126,8 +126,8 @@ class ControlSet:
 class ForgettableSet:
     """Train rows that a weak model forgets, or others to compare them with.
 
-    `name` is forgettable, random, never_learnt, highest_loss or highest_loss_<per cent>; `seed` is the evaluators' seed
-    that random rows were drawn for, else None; `row_ids` int64.
+    `name` is one of `specs.recipes.set_name`; `seed` is the evaluators' seed that random rows, and those cut to the
+    size of another model's, were drawn for, else None; `row_ids` int64.
     """
 
     weak_model: str

@@ -27,6 +27,7 @@ from aflite_assets.specs.models.settings import (
     SmallTransformerSpec,
     TextModelSpec,
     UntrainedSpec,
+    WordOverlapSpec,
 )
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
@@ -39,7 +40,9 @@ from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, 
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is made when it is trained",
-    **dict.fromkeys((EsimSpec, SiameseBagSpec, SiameseLstmSpec), "its max_length counts words of each text"),
+    **dict.fromkeys(
+        (EsimSpec, SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec), "its max_length counts words of each text"
+    ),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
+from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.scores.accuracy import finished_rows
@@ -26,6 +27,28 @@ def test_the_control_is_the_phase_on_random_rows_of_the_same_model(forgotten: Be
     forgettables = forgotten.forgettables
     assert [forgettables.control_of(name) for name in PHASES] == ["net_random", None, "net_random", "net_random"]
     assert forgettables.starts == ("net",)
+
+
+def test_a_phase_on_cut_rows_is_compared_with_the_phase_on_as_many_of_the_other_model(forgotten: BenchmarkData) -> None:
+    """EACL 2021, footnote 2: F(BoW) cut to the size of F(BERT) against F(BERT)."""
+    given = forgotten.forgettables
+    named = {
+        "net_random": SecondPhase("net", ("random rows of own",), "own", "random"),
+        "net_loss_5": SecondPhase("net", ("forgettable rows of own",), "own", "forgettable"),
+        "net_bow": SecondPhase("net", ("cut rows",), "bow", "forgettable_as_many_as_own", as_many_as="own"),
+    }
+    changed = replace(given, phases=named)
+    assert changed.control_of("net_bow") == changed.control_of("net_loss_5") == "net_random"
+    assert [changed.rival_of(name) for name in named] == [None, None, "net_loss_5"]
+    found = {
+        (one.evaluator, one.against_evaluator): one
+        for one in phases(replace(forgotten, forgettables=changed))
+        if one.whole and one.test_set == "hans"
+    }
+    gap = found["net_bow", "net_loss_5"]
+    assert gap.difference == pytest.approx(10)
+    assert (gap.side, gap.why) == (None, "not the control")
+    assert ("net_loss_5", "net_bow") not in found
 
 
 def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(forgotten: BenchmarkData) -> None:

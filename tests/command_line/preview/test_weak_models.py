@@ -12,6 +12,7 @@ from aflite_assets.command_line.preview import filter_timing, model_timing
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, TimingCache, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.weak_models import plan_weak_models
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
@@ -109,6 +110,15 @@ def test_weak_trainings_and_second_phases_are_counted_with_what_was_assumed(
     assert notes["net_bow"] == notes["net_random"]
     assert notes["net_bow"].startswith("forgettable rows taken to be 20 % of full, which only a run can tell")
     assert measured.count("measuring training and prediction of siamese_bag") == 1
+
+
+def test_cut_rows_are_planned_as_many_as_the_smaller_set() -> None:
+    known = {"bow": {"forgettable": 0.4}, "own": {"forgettable": 0.1}}
+    stages = [{"forgettables": "bow", "as_many_as": "own"}]
+    cut = {"kind": "fine_tuned", "start": "net", "stages": stages}
+    planned = plan_weak_models(parse_spec(PAIRS | {"evaluators": {"net": NET, "cut": cut}}), 120, known)
+    assert planned["bow"].set_rows["forgettable_as_many_as_own"] == 12
+    assert "forgettable_as_many_as_own" not in plan_weak_models(SPEC, 120, known)["bow"].set_rows
 
 
 def test_an_evaluators_own_training_is_not_counted_twice(plan: RunPlan, estimate: CostEstimate) -> None:

@@ -160,17 +160,21 @@ def test_snli_and_its_challenge_sets(hub: "Hub", tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("challenges")
-def test_multi_nli_is_grouped_by_prompt(hub: "Hub") -> None:
+def test_multi_nli_is_grouped_by_prompt(hub: "Hub", tmp_path: Path) -> None:
     def rows(split: str) -> list[dict[str, Any]]:
         pairs = _pairs("premise", "hypothesis", [2, 1, 0, 0], genre="fiction", premise_parse="(ROOT)")
         return [pair | {"promptID": row // 2, "pairID": f"{split}{row}n"} for row, pair in enumerate(pairs)]
 
     splits = ("train", "validation_matched", "validation_mismatched")
     _publish_pairs(hub, "nyu-mll/multi_nli", "default", {split: rows(split) for split in splits}, NLI)
-    found = _load(hub, "multi_nli")
+    hard = {"index": "1", "pairID": "1n", "sentence1": 'a "b', "sentence2": "c", "label1": "x", "gold_label": "neutral"}
+    (tmp_path / "dev_matched_hard.tsv").write_text("\n".join("\t".join(line) for line in (hard, hard.values())))
+    found = _load(hub, "multi_nli", MULTI_NLI_HARD_FOLDER=str(tmp_path))
     assert [row["group"] for row in found["rows"]] == [0, 0, 1, 1] * 3
     assert _labels(found["rows"][:4]) == ["contradiction", "neutral", "entailment", "entailment"]
     assert set(found["challenge_sets"]) >= {"hans", "stress_noise", "anli_r3"}
+    (row,) = found["challenge_sets"]["multi_nli_hard"]["rows"]
+    assert (row["text"], row["text_pair"], row["label"]) == ('a "b', "c", "neutral")
 
 
 def test_glue_codes_entailment_as_zero(hub: "Hub") -> None:
@@ -218,6 +222,8 @@ def test_fever_gives_the_evidence_first(hub: "Hub", tmp_path: Path) -> None:
     ]
     lines = "\n".join(map(json.dumps, symmetric))
     (tmp_path / "fever_symmetric_test.jsonl").write_text(lines)
+    first = {"id": "1118970000004", "label": "REFUTES", "claim": "claim", "evidence_sentence": "evidence"}
+    (tmp_path / "fever_symmetric_generated.jsonl").write_text(json.dumps(first))
     found = _load(hub, "fever_nli", FEVER_SYMMETRIC_FOLDER=str(tmp_path))
     assert found["rows"][0] == {
         "split": "train", "label": "entailment", "text": "hypothesis 0", "text_pair": "premise 0", "group": 0,
@@ -227,6 +233,8 @@ def test_fever_gives_the_evidence_first(hub: "Hub", tmp_path: Path) -> None:
         ("evidence", "entailment"), ("evidence", "contradiction"),
     ]  # fmt: skip
     assert challenge["label_mapping"] == {"entailment": "entailment", "neutral": None, "contradiction": "contradiction"}
+    (row,) = found["challenge_sets"]["fever_symmetric_v1"]["rows"]
+    assert (row["text"], row["text_pair"], row["label"]) == ("evidence", "claim", "contradiction")
 
 
 @pytest.mark.usefixtures("challenges")

@@ -120,6 +120,7 @@ def test_train_images_are_parts_of_the_stated_sizes_and_half_of_them_are_mirrore
         {"augmentation": "randaugment"},
         {"augmentation": "resized_crop"},
         {"augmentation": "resized_crop", "randaugment": RandAugmentSpec(magnitude=28)},
+        {"augmentation": "resized_crop", "autoaugment": True},
     ],
 )
 def test_changes_depend_on_their_generator_alone_and_leave_all_others(settings: dict[str, Any]) -> None:
@@ -172,6 +173,18 @@ def test_operations_have_the_papers_number_and_strength() -> None:
     assert {op.magnitude_max for op in operations} == {28}
     assert {op.prob for op in operations} == {1.0}
     assert {op.kwargs["fillcolor"] for op in operations} == {(128, 128, 128)}
+
+
+def test_autoaugment_has_the_papers_policies_for_imagenet() -> None:
+    """Cubuk et al. 2018, Table 9: 25 policies of two operations, each with a probability and a magnitude."""
+    change = _preparation(224, augmentation="resized_crop", autoaugment=True).change
+    assert isinstance(change, RandomChanges)
+    step: Any = change.steps[-1]
+    policies = [[(op.name, op.prob, op.magnitude) for op in policy] for policy in step.policy]
+    assert [len(policy) for policy in policies] == [2] * 25
+    assert policies[0] == [("PosterizeOriginal", 0.4, 8), ("Rotate", 0.6, 9)]
+    assert policies[1] == [("Solarize", 0.6, 5), ("AutoContrast", 0.6, 5)]
+    assert {op.kwargs["fillcolor"] for policy in step.policy for op in policy} == {(128, 128, 128)}
 
 
 @pytest.mark.parametrize(

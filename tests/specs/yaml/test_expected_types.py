@@ -53,8 +53,8 @@ INDENTED = "write them below it as indented lines of `key: value`"
             EvaluatorSpec,
             "linear",
             "must be a mapping with the key 'kind', one of ['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', "
-            f"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'timm_image', 'fine_tuned'], and "
-            f"those that go with it; {INDENTED}",
+            f"'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'word_overlap', 'timm_image', "
+            f"'fine_tuned'], and those that go with it; {INDENTED}",
         ),
     ],
 )

@@ -12,12 +12,12 @@ FORMATS = (
     "'circles', 'digits', 'template_nli']"
 )
 ENCODERS = (
-    "['huggingface_text', 'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'timm_image', 'identity', "
-    "'surface']"
+    "['huggingface_text', 'small_transformer', 'esim', 'siamese_bag', 'siamese_lstm', 'word_overlap', "
+    "'timm_image', 'identity', 'surface']"
 )
 EVALUATORS = (
     "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', "
-    "'siamese_bag', 'siamese_lstm', 'timm_image', 'fine_tuned']"
+    "'siamese_bag', 'siamese_lstm', 'word_overlap', 'timm_image', 'fine_tuned']"
 )
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML; put it in quotes"
 COUNT = "must be a whole number of rows, or a share of them with a decimal point, over 0 and at most 1.0"

@@ -97,10 +97,12 @@ def test_the_bundled_efficientnets_are_one_family() -> None:
     spec = load_registry()["imagenet_1k"]
     makes = model_families(spec.representations, spec.evaluators)
     kinds = model_architectures(spec.representations, spec.evaluators)
-    adversary = "representations.efficientnet_b7"
-    assert [name for name in makes if makes[name] == makes[adversary]] == [adversary, "evaluators.efficientnet_b7"]
+    adversary, of_iclr = "representations.efficientnet_b7", "representations.efficientnet_b7_autoaugment"
+    same = [adversary, of_iclr, "evaluators.efficientnet_b7"]
+    assert [name for name in makes if makes[name] == makes[adversary]] == same
     assert [name for name in kinds if kinds[name] == kinds[adversary]] == [
         adversary,
+        of_iclr,
         *(f"evaluators.efficientnet_b{number}" for number in (0, 2, 3, 4, 5, 7)),
     ]
 

@@ -109,7 +109,7 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
     for one in published.read_forgettable_sets(result):
-        if one.name != "random":
+        if one.seed is None:
             sets[one.weak_model][one.name] = np.sort(one.row_ids)
     for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
         model = key["weak_model"]

@@ -1,0 +1,90 @@
+"""Logistic regression on how much of the second text stands in the first, as one torch module."""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from aflite_assets.models.siamese.network import SiameseConfiguration, save_network
+from aflite_assets.models.words.word_inputs import NO_WORD, UNKNOWN_WORD
+from aflite_assets.models.words.word_tables import PartlyLearntVectors
+
+FEATURES = (
+    "part of the first text",
+    "all words in the first text",
+    "share of words in the first text",
+    "log of the difference in length",
+    "mean similarity",
+    "lowest similarity",
+    "second lowest similarity",
+)
+"""The features of a pair, in their order."""
+
+
+class WordOverlap(nn.Module):
+    """A classifier of pairs that sees seven features of the overlap of their words alone.
+
+    The features are those of the research code of Clark et al. (EMNLP 2019), made for HANS: `overlap_features`. Word
+    vectors do not learn. New weights are drawn from torch's global generator.
+    """
+
+    def __init__(self, configuration: SiameseConfiguration) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.num_labels = len(configuration.label_names)
+        self.vectors = PartlyLearntVectors(configuration.words, configuration.other_words, configuration.vector_width)
+        self.vectors.table.weight.requires_grad_(False)
+        # Last, where `representations.final_layer` looks for it.
+        self.output = nn.Linear(len(FEATURES), self.num_labels)
+
+    def forward(self, first_words: torch.Tensor, second_words: torch.Tensor) -> SequenceClassifierOutput:
+        """Return logits, rows x classes, of rows x longest int64 words of two texts."""
+        vectors = self.vectors(first_words), self.vectors(second_words)
+        return SequenceClassifierOutput(logits=self.output(overlap_features(first_words, second_words, *vectors)))
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the configuration and the weights."""
+        save_network(self, self.configuration, folder)
+
+
+@torch.no_grad()
+def overlap_features(
+    first_words: torch.Tensor, second_words: torch.Tensor, first_vectors: torch.Tensor, second_vectors: torch.Tensor
+) -> torch.Tensor:
+    """Compute `FEATURES`, rows x 7 float32.
+
+    The words are rows x longest int64, padded with `NO_WORD`, the vectors rows x longest x width. A similarity is the
+    highest cosine of a second text's word with any word of the first. Unknown words are like no other and have none.
+    """
+    known_first, known = first_words > UNKNOWN_WORD, second_words > UNKNOWN_WORD
+    first_length, length = ((words != NO_WORD).sum(dim=1) for words in (first_words, second_words))
+    same = (second_words[:, :, None] == first_words[:, None, :]) & known[:, :, None]
+    found = same.any(dim=2).sum(dim=1)
+    cosines = nn.functional.normalize(second_vectors, dim=-1) @ nn.functional.normalize(first_vectors, dim=-1).mT
+    highest = cosines.masked_fill(~known_first[:, None, :], -torch.inf).amax(dim=2)
+    compared = known & known_first.any(dim=1, keepdim=True)
+    total = highest.masked_fill(~compared, 0).sum(dim=1)
+    lowest = nn.functional.pad(highest.masked_fill(~compared, torch.inf), (0, 2), value=torch.inf).sort(dim=1).values
+    columns = (
+        _stands_whole(same, length),
+        found == length,
+        found / length,
+        (first_length - length).clamp(min=1).log(),
+        total / length,
+        *lowest[:, :2].masked_fill(lowest[:, :2].isinf(), 0).unbind(dim=1),
+    )
+    return torch.stack([column.float() for column in columns], dim=1)
+
+
+def _stands_whole(same: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
+    """Find whether the second text stands in the first without a gap, bool per row.
+
+    `same`: rows x words of the second x words of the first, bool; `length`: words of the second.
+    """
+    reached = same[:, 0, :]
+    whole = reached.any(dim=1) & (length == 1)
+    for place in range(1, same.shape[1]):
+        reached = nn.functional.pad(reached[:, :-1], (1, 0)) & same[:, place, :]
+        whole |= reached.any(dim=1) & (length == place + 1)
+    return whole

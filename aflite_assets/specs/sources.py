@@ -223,6 +223,9 @@ class MultipleChoiceSource(StrictSpec):
 Layout = Literal["texts", "messages", "transcripts"]
 """How the answers of preferences are written: as texts, as lists of role and content, or with Human: and Assistant:."""
 
+Several = Literal["question", "pairs"]
+"""What a row with several chosen or rejected answers is."""
+
 PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 """Attributes of the rows that preferences become, as far as the source has such columns."""
 
@@ -243,6 +246,12 @@ class PreferenceSource(StrictSpec):
     prompt: str | None = Field(None, description="the column of the prompt, if there is one; default: by its name")
     chosen: str | None = Field(None, description="the column of the preferred answer, or of a list of such answers")
     rejected: Files | None = Field(None, description="the column of the other answer, of a list, or several columns")
+    several: Several = Field(
+        "question",
+        description="what a row with several chosen or rejected answers is. question: one question with all its "
+        "answers; pairs: a pair of every chosen and every rejected one, all of them in one group",
+        exclude_if=lambda several: several == "question",  # so that results which it does not concern are found again
+    )
     margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
     subset: str | None = Field(None, description="which part of the data a pair is of")
     chosen_model: str | None = Field(None, description="the model that wrote the chosen answer")

@@ -203,21 +203,33 @@ class Removal:
     others: np.ndarray
 
 
-def remove_highest(scores: np.ndarray, n_rows: int, *, others: np.ndarray, seed: int) -> Removal:
+def remove_highest(
+    scores: np.ndarray,
+    n_rows: int,
+    *,
+    others: np.ndarray,
+    seed: int,
+    groups: np.ndarray | None = None,
+    other_groups: np.ndarray | None = None,
+) -> Removal:
     """Return the `n_rows` rows of the highest scores at once, and of `others` those that leave by the same law.
 
     Equal scores are drawn at random; `others` at the cut-off go at the rate of the rows there. Scores lie in [0, 1];
-    rows without one (NaN) go last.
+    rows without one (NaN) go last. With `groups` and `other_groups`, int64 beside `scores` and `others`, rows of a
+    group leave together, by the mean of their scores; a group too large for what is left of `n_rows` stays.
     """
     settings = FilterSettings(target_size=1, train_size=1, slice_size=max(n_rows, 1), threshold=0.0)
-    among, beside = (_single_rows(np.nan_to_num(values, nan=0.0)) for values in (scores, others))
+    among = _scored_units(np.nan_to_num(scores, nan=0.0), groups)
+    beside = _scored_units(np.nan_to_num(others, nan=0.0), other_groups)
     chosen = choose_slice(among, settings=settings, allowed=n_rows, room=n_rows, seed=seed, iteration=0)
     return Removal(chosen.rows, rows_cut(beside, chosen.cut, settings=settings, seed=seed, iteration=0))
 
 
-def _single_rows(scores: np.ndarray) -> Candidates:
-    rows, ones = np.arange(len(scores)), np.ones(len(scores), dtype=np.int64)
-    return Candidates(rows, rows, ones, ones, scores.astype(np.float64))
+def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
+    rows = np.arange(len(scores))
+    units = rows if groups is None else np.unique(groups, return_inverse=True)[1]
+    sizes = np.bincount(units)
+    return Candidates(rows, units, sizes, sizes, np.bincount(units, scores.astype(np.float64)) / sizes)
 
 
 def _probability(among: Candidates) -> np.ndarray:

@@ -37,6 +37,7 @@ from aflite_assets.specs.sources import (
     TableSource,
     TemplateNliSource,
     as_tuple,
+    hub_of,
 )
 
 
@@ -50,8 +51,9 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
         MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub has no such
         dataset or revision. UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
     """
-    if isinstance(source, HubSource):
-        return {"commit": source_commit(source)}
+    hub = hub_of(source)
+    if hub is not None:
+        return {"commit": source_commit(hub)}
     _require_files(source)
     files = source.files()
     if isinstance(source, ImageFolderSource):
@@ -89,11 +91,9 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
         case ImageFolderSource():
             return {split: image_table(split, place, rows=rows) for split, place in source.splits.items()}
         case MultipleChoiceSource():
-            files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
-            return choice_tables(source, files)
+            return choice_tables(source, _rows_of(source))
         case PreferenceSource():
-            files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
-            return preference_tables(source, files)
+            return preference_tables(source, _rows_of(source))
         case TableSource():
             tables = {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
             return {split: _naming_no_files(table) for split, table in tables.items()}
@@ -126,7 +126,8 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
 class AnsweredRows:
     """Rows of one split of questions or preferences.
 
-    `table`: as in the files. `rows`: of each row of `load_source`, which is an answer, its row in `table`, from 0.
+    `table`: as in the files, or on the hub. `rows`: of each row of `load_source`, which is an answer, its row in
+    `table`, from 0.
     """
 
     table: pa.Table
@@ -134,15 +135,23 @@ class AnsweredRows:
 
 
 def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
-    """Return by split the rows of the files of questions or preferences.
+    """Return by split the rows of questions or preferences as their files or the hub have them.
 
     Raises:
         MissingDataError: a file is missing. DataError: a file cannot be read as its format.
     """
     _require_files(source)
-    tables = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
+    tables = _rows_of(source)
     rows = answer_rows(source, tables) if isinstance(source, MultipleChoiceSource) else preference_rows(source, tables)
     return {split: AnsweredRows(table, rows[split]) for split, table in tables.items()}
+
+
+def _rows_of(source: ChoiceSource) -> dict[str, pa.Table]:
+    """Return by split the rows that become answers. All rows, since a question may have several of them."""
+    table = source.table
+    if isinstance(table, HubSource):
+        return {split: _naming_no_files(rows) for split, rows in load_hub(table).items()}
+    return {split: _file_table(table, split, as_tuple(names)) for split, names in table.splits.items()}
 
 
 def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
@@ -158,9 +167,11 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
     """Return the source with the content that a key was made from: a hub dataset at that commit, others as they are."""
-    if not isinstance(source, HubSource) or "commit" not in content:
+    hub = hub_of(source)
+    if hub is None or "commit" not in content:
         return source
-    return source.model_copy(update={"revision": content["commit"], "newest": False})
+    pinned = hub.model_copy(update={"revision": content["commit"], "newest": False})
+    return source.model_copy(update={"table": pinned}) if isinstance(source, ChoiceSource) else pinned
 
 
 def _require_files(source: SourceSpec) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BaseModel, Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from aflite_assets.specs.encodings import UTF_8, Encoding
 from aflite_assets.specs.models.settings import SplitName, StrictSpec
@@ -79,129 +79,6 @@ class TableSource(TableFormat):
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
-class MultipleChoiceSource(StrictSpec):
-    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
-
-    With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
-    none. With one column of texts a row is an answer, and rows with the same `id` are a question. In place of `answers`
-    and `right`, `correct` and `incorrect` name columns of right and of wrong answers, texts or lists.
-    """
-
-    format: Literal["multiple_choice"]
-    table: TableSource = Field(description="the files, as a source of their own")
-    question: Files = Field(description="the question's column, or several that are joined with a space")
-    answers: Files | None = Field(
-        None,
-        description="columns of the answers, a column of lists, or a column of one answer per row",
-        exclude_if=lambda names: names is None,
-    )
-    right: str | None = Field(
-        None,
-        description="rows of questions: the column with the right answer's column, number, letter or text, or a list "
-        "of these; rows of answers: the column that says whether the answer is right",
-        exclude_if=lambda name: name is None,
-    )
-    correct: Files | None = Field(
-        None,
-        description="in place of answers and right: columns of right answers, or a column of lists of them",
-        exclude_if=lambda names: names is None,  # so that results which it does not concern are found again
-    )
-    incorrect: Files | None = Field(
-        None,
-        description="with correct: columns of wrong answers, or a column of lists of them",
-        exclude_if=lambda names: names is None,
-    )
-    numbers_from: Literal[0, 1] | None = Field(
-        None, description="rows of questions: the number that right gives the first answer; default: as the data show"
-    )
-    id: str | None = Field(None, description="the question's own id; rows of answers need it")
-    subset: str | None = Field(
-        None,
-        description="a column that says which part of the data a question is of; the scan tests every part by itself",
-        exclude_if=lambda name: name is None,
-    )
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Self:
-        named, listed = (self.answers, self.right), (self.correct, self.incorrect)
-        if (all(named) and not any(listed)) or (all(listed) and not any(named)):
-            return self
-        given = [name for name in ("answers", "right", "correct", "incorrect") if getattr(self, name) is not None]
-        raise ValueError(
-            f"source names {' and '.join(given) or 'no answers'}; name answers and right, or correct and incorrect"
-        )
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none."""
-        return () if self.subset is None else (self.subset,)
-
-    @property
-    def splits(self) -> dict[str, Files]:
-        """The splits that the source gives."""
-        return self.table.splits
-
-    def files(self) -> list[Path]:
-        """Every file that the source consists of."""
-        return self.table.files()
-
-
-Layout = Literal["texts", "messages", "transcripts"]
-"""How the answers of preferences are written: as texts, as lists of role and content, or with Human: and Assistant:."""
-
-PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
-"""Attributes of the rows that preferences become, as far as the source has such columns."""
-
-
-class PreferenceSource(StrictSpec):
-    """Answers of which one is preferred to others, which become rows of a prompt and one answer, right or wrong.
-
-    Columns and layout that are not named follow from the names of the table's columns and from their values.
-    """
-
-    format: Literal["preference"]
-    table: TableSource = Field(description="the files, as a source of their own")
-    layout: Layout | None = Field(
-        None,
-        description="texts; messages: lists of role and content; transcripts: texts with turns that begin with Human: "
-        "and Assistant:; default: as the data show",
-    )
-    prompt: str | None = Field(None, description="the column of the prompt, if there is one; default: by its name")
-    chosen: str | None = Field(None, description="the column of the preferred answer, or of a list of such answers")
-    rejected: Files | None = Field(None, description="the column of the other answer, of a list, or several columns")
-    margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
-    subset: str | None = Field(None, description="which part of the data a pair is of")
-    chosen_model: str | None = Field(None, description="the model that wrote the chosen answer")
-    rejected_model: str | None = Field(None, description="the model that wrote the rejected answer")
-    id: str | None = Field(None, description="the pair's own id")
-
-    @model_validator(mode="after")
-    def _both_models(self) -> Self:
-        if (self.chosen_model is None) != (self.rejected_model is None):
-            raise ValueError("chosen_model and rejected_model belong together; name both columns or neither")
-        return self
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none, as far as the source has them."""
-        return PREFERENCE_ATTRIBUTES
-
-    @property
-    def splits(self) -> dict[str, Files]:
-        """The splits that the source gives."""
-        return self.table.splits
-
-    def files(self) -> list[Path]:
-        """Every file that the source consists of."""
-        return self.table.files()
-
-
-ChoiceSource = MultipleChoiceSource | PreferenceSource
-"""Sources whose rows are answers of questions, right or wrong."""
-
-CHOICE_FORMATS = ("multiple_choice", "preference")
-
-
 class HubSource(StrictSpec):
     """A dataset of the Hugging Face hub; code that comes with it is never run.
 
@@ -256,6 +133,162 @@ class HubSource(StrictSpec):
     def files(self) -> list[Path]:
         """None: the rows come from the hub's cache."""
         return []
+
+
+RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
+"""Where the rows of questions and preferences come from."""
+
+
+class MultipleChoiceSource(StrictSpec):
+    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
+
+    With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
+    none. With one column of texts a row is an answer, and rows with the same `id` are a question. In place of `answers`
+    and `right`, `correct` and `incorrect` name columns of right and of wrong answers, texts or lists. A field of a
+    column of mappings is named with a dot, as in `choices.text`.
+    """
+
+    format: Literal["multiple_choice"]
+    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
+    question: Files = Field(description="the question's column, or several that are joined with a space")
+    answers: Files | None = Field(
+        None,
+        description="columns of the answers, a column of lists, or a column of one answer per row",
+        exclude_if=lambda names: names is None,
+    )
+    right: str | None = Field(
+        None,
+        description="rows of questions: the column with the right answer's column, number, letter or text, or a list "
+        "of these; rows of answers: the column that says whether the answer is right",
+        exclude_if=lambda name: name is None,
+    )
+    names: str | None = Field(
+        None,
+        description="answers that are a list: the column of lists with the names of the answers, such as letters, one "
+        "of which right holds",
+        exclude_if=lambda name: name is None,  # so that results which it does not concern are found again
+    )
+    correct: Files | None = Field(
+        None,
+        description="in place of answers and right: columns of right answers, or a column of lists of them",
+        exclude_if=lambda names: names is None,  # so that results which it does not concern are found again
+    )
+    incorrect: Files | None = Field(
+        None,
+        description="with correct: columns of wrong answers, or a column of lists of them",
+        exclude_if=lambda names: names is None,
+    )
+    numbers_from: Literal[0, 1] | None = Field(
+        None,
+        description="rows of questions: the number that right gives the first answer; a number in right is then a "
+        "place, also where an answer is that number; default: as the data show",
+    )
+    id: str | None = Field(None, description="the question's own id; rows of answers need it")
+    subset: str | None = Field(
+        None,
+        description="a column that says which part of the data a question is of; the scan tests every part by itself",
+        exclude_if=lambda name: name is None,
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.names is not None and len(as_tuple(self.answers or ())) != 1:
+            raise ValueError(
+                f"names is {self.names!r}, which names the answers of one column of lists, but answers is "
+                f"{self.answers!r}; leave names out, or name that column as answers"
+            )
+        named, listed = (self.answers, self.right), (self.correct, self.incorrect)
+        if (all(named) and not any(listed)) or (all(listed) and not any(named)):
+            return self
+        given = [name for name in ("answers", "right", "correct", "incorrect") if getattr(self, name) is not None]
+        raise ValueError(
+            f"source names {' and '.join(given) or 'no answers'}; name answers and right, or correct and incorrect"
+        )
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return () if self.subset is None else (self.subset,)
+
+    @property
+    def splits(self) -> dict[str, Files]:
+        """The splits that the source gives."""
+        return self.table.splits
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        return self.table.files()
+
+
+Layout = Literal["texts", "messages", "transcripts"]
+"""How the answers of preferences are written: as texts, as lists of role and content, or with Human: and Assistant:."""
+
+Several = Literal["question", "pairs"]
+"""What a row with several chosen or rejected answers is."""
+
+PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
+"""Attributes of the rows that preferences become, as far as the source has such columns."""
+
+
+class PreferenceSource(StrictSpec):
+    """Answers of which one is preferred to others, which become rows of a prompt and one answer, right or wrong.
+
+    Columns and layout that are not named follow from the names of the table's columns and from their values.
+    """
+
+    format: Literal["preference"]
+    table: RowsSource = Field(description="the files, or a dataset of the hub, as a source of their own")
+    layout: Layout | None = Field(
+        None,
+        description="texts; messages: lists of role and content; transcripts: texts with turns that begin with Human: "
+        "and Assistant:; default: as the data show",
+    )
+    prompt: str | None = Field(None, description="the column of the prompt, if there is one; default: by its name")
+    chosen: str | None = Field(None, description="the column of the preferred answer, or of a list of such answers")
+    rejected: Files | None = Field(None, description="the column of the other answer, of a list, or several columns")
+    several: Several = Field(
+        "question",
+        description="what a row with several chosen or rejected answers is. question: one question with all its "
+        "answers; pairs: a pair of every chosen and every rejected one, all of them in one group",
+        exclude_if=lambda several: several == "question",  # so that results which it does not concern are found again
+    )
+    margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
+    subset: str | None = Field(None, description="which part of the data a pair is of")
+    chosen_model: str | None = Field(None, description="the model that wrote the chosen answer")
+    rejected_model: str | None = Field(None, description="the model that wrote the rejected answer")
+    id: str | None = Field(None, description="the pair's own id")
+
+    @model_validator(mode="after")
+    def _both_models(self) -> Self:
+        if (self.chosen_model is None) != (self.rejected_model is None):
+            raise ValueError("chosen_model and rejected_model belong together; name both columns or neither")
+        return self
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none, as far as the source has them."""
+        return PREFERENCE_ATTRIBUTES
+
+    @property
+    def splits(self) -> dict[str, Files]:
+        """The splits that the source gives."""
+        return self.table.splits
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        return self.table.files()
+
+
+ChoiceSource = MultipleChoiceSource | PreferenceSource
+"""Sources whose rows are answers of questions, right or wrong."""
+
+CHOICE_FORMATS = ("multiple_choice", "preference")
+
+
+def hub_of(source: BaseModel) -> HubSource | None:
+    """Return the dataset of the hub that a source reads, itself or as its `table`; None if it reads none."""
+    table = source.table if isinstance(source, ChoiceSource) else source
+    return table if isinstance(table, HubSource) else None
 
 
 class LabelledFolder(StrictSpec):

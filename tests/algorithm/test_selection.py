@@ -13,6 +13,7 @@ from aflite_assets.algorithm.selection import (
     candidates,
     choose_slice,
     leaving_together,
+    remove_highest,
     rows_cut,
 )
 from aflite_assets.algorithm.tally import Tally
@@ -259,3 +260,14 @@ def test_copies_leave_together_where_a_slice_can_hold_them() -> None:
     assert of_part[1] == of_part[2] != of_part[0]
     assert leaving_together(copies, np.array([0, 1, 6]), most=2) is None
     assert leaving_together(None, np.arange(7), most=2) is None
+
+
+def test_rows_of_a_group_leave_a_single_pass_together() -> None:
+    scores = np.array([0.9, 0.1, 0.8, 0.8, 0.7, np.nan, 0.6, 0.6, 0.6])
+    groups = np.array([5, 5, 1, 1, 2, 2, 3, 3, 3])  # means 0.5, 0.8, 0.35 and 0.6
+    others, other_groups = np.array([0.7, 0.5, 0.9, 0.1]), np.array([8, 8, 9, 9])
+    gone = remove_highest(scores, 5, others=others, seed=0, groups=groups, other_groups=other_groups)
+    assert gone.rows.tolist() == [2, 3, 6, 7, 8]
+    assert gone.others.tolist() == [0, 1]
+    # The group of three does not fit into four rows, the one of two after it does.
+    assert remove_highest(scores, 4, others=others[:0], seed=0, groups=groups).rows.tolist() == [0, 1, 2, 3]

@@ -1,5 +1,7 @@
 """Surface properties as a representation: which are read, and that a filter on them removes what they give away."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,13 @@ from sklearn.linear_model import LogisticRegression
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset, score_rows
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.answers import DROPPED, RIGHT
+from aflite_assets.data.loading import load_source
 from aflite_assets.data.questions import less_other_answers
+from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.scan.surface_features import features_of_rows
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.sources import PreferenceSource
 
 PAIRS = 300
 
@@ -104,6 +111,43 @@ def test_the_engine_fits_pairs_as_scikit_learn_does_without_an_intercept() -> No
     reference = score_rows(compared, pairs.labels, **given, fit=without_intercept)
     np.testing.assert_array_equal(engine.predictability, reference.predictability)
     np.testing.assert_array_equal(engine.predictability[0::2], engine.predictability[1::2])
+
+
+def test_best_of_four_is_fitted_as_the_three_pairs_of_its_answers(tmp_path: Path) -> None:
+    """Probabilities are scikit-learn's without an intercept, on differences that are made and doubled by hand."""
+    rng = np.random.default_rng(0)
+    questions, width = 60, 5
+    answers = rng.normal(size=(questions, 4, width)).astype(np.float32)  # the first of four is chosen
+    answers[:, 0, 0] += 1
+    rows = [{"chosen": f"{row} 0", "rejected": [f"{row} {place}" for place in (1, 2, 3)]} for row in range(questions)]
+    (tmp_path / "four.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = {"format": "jsonl", "splits": {"train": str(tmp_path / "four.jsonl")}}
+    source = PreferenceSource.model_validate({"format": "preference", "table": table, "several": "pairs"})
+    tables = load_source(source)
+    columns = implied_columns(source, ColumnsSpec(), tables)
+    read = build_raw_table(tables, columns=columns, label_names=None, unlabelled=DROPPED, limit=None, seed=0).examples
+    assert read.questions is not None
+    own = np.array([answers[tuple(map(int, text.split()))] for text in read.texts("text_pair")])
+    compared = less_other_answers(own, read.questions)
+    right = read.label_names.index(RIGHT)
+    by_hand = np.concatenate([answers[:, 0] - answers[:, place] for place in (1, 2, 3)])
+    in_order = np.lexsort(compared[read.labels == right].T), np.lexsort(by_hand.T)
+    np.testing.assert_allclose(compared[read.labels == right][in_order[0]], by_hand[in_order[1]], atol=1e-6)
+
+    assert read.groups is not None
+    assert np.bincount(read.groups).tolist() == [6] * questions
+    half = np.flatnonzero(read.groups % 2 == 0)
+    settings = FilterSettings(target_size=100, train_size=100, slice_size=10, n_partitions=1, remove="groups")
+    engine = score_rows(compared, read.labels, settings=settings, seed=0, groups=read.groups, partitions=[half])
+    doubled = np.concatenate([by_hand.reshape(3, questions, width)[:, 0::2].reshape(-1, width)] * 2)
+    doubled[len(doubled) // 2 :] *= -1
+    model = LogisticRegression(fit_intercept=False, C=1.0, tol=1e-10, max_iter=5_000)
+    model.fit(doubled.astype(np.float64), np.repeat([1, 0], len(doubled) // 2))
+    held_out = np.setdiff1d(np.arange(len(read)), half)
+    expected = model.predict_proba(compared[held_out].astype(np.float64))
+    expected = np.where(read.labels[held_out] == right, expected[:, 1], expected[:, 0])
+    assert engine.label_probability is not None
+    np.testing.assert_allclose(engine.label_probability[held_out], expected, atol=2e-4)
 
 
 def test_the_filter_keeps_as_many_pairs_with_the_longer_answer_right_as_others() -> None:

@@ -11,10 +11,11 @@ from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.settings import ImageModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
+from aflite_assets.specs.sources import hub_of
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
 
 SPECS = {path.stem: load_spec(path) for path in sorted(BUNDLED.glob("*.yaml"))}
-OFFLINE = [name for name, spec in SPECS.items() if spec.source.format != "hub"]
+OFFLINE = [name for name, spec in SPECS.items() if hub_of(spec.source) is None]
 CIRCLES = {"circles_1": (3.0, 0.05), "circles_2": (2.0, 0.0), "circles_3": (1.8, 0.0), "circles_4": (1.6, 0.0)}
 """Outer radius and share of flipped labels; the inner radius is 1."""
 

@@ -51,6 +51,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
         "filter": {"n_partitions": 8, "target_size": 0.5, "slice_size": 0.1, "stop_at_chance": False},
         "evaluators": LINEAR,
         "seeds": [0],
+        "train_sets": {"mid": 120},
         "challenge_sets": {
             "shorter": {"source": held_out, "against": ["length"]},
             "balanced": {"source": held_out, "balanced_by": ["length"]},
@@ -129,6 +130,29 @@ def test_random_controls_are_whole_pairs_of_the_same_kind(walk: dict[str, Stored
         assert len(drawn) == kept
         assert drawn.questions is not None
         assert np.unique(drawn.questions, return_counts=True)[1].tolist() == [2] * (kept // 2)
+
+
+def test_single_passes_and_earlier_sizes_keep_pairs_of_one_prompt_together(walk: dict[str, StoredResult]) -> None:
+    raw = load_examples(walk["raw_dataset"].result.path)
+    assert raw.groups is not None
+    sets = pq.read_table(walk["control_sets"].result.file("sets.parquet"))
+    rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet")).to_pylist()
+    kept = sum(row["kept"] and row["split"] == "train" for row in rows)
+    found = {}
+    for name in ("single_pass_model", "single_pass_linear", "filtered_mid", "random_mid"):
+        own = [
+            one["row_id"]
+            for one in sets.to_pylist()
+            if (one["representation"], one["name"], one["split"]) == ("small", name, "train")
+        ]
+        found[name] = len(own)
+        by = raw.questions if name == "random_mid" else raw.groups
+        assert by is not None
+        inside = np.isin(raw.row_ids, own)
+        assert set(np.bincount(by[inside]).tolist()) <= {0, 2 if name == "random_mid" else 4}
+    assert found == {
+        "single_pass_model": kept, "single_pass_linear": kept, "filtered_mid": 120, "random_mid": 120,
+    }  # fmt: skip
 
 
 def test_challenge_sets_are_pairs_whose_length_does_not_help(walk: dict[str, StoredResult]) -> None:

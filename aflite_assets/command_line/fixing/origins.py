@@ -28,9 +28,21 @@ def origin_of(read: ScanInput, path: Path, roles: Roles) -> Origin:
         DataError: the source is of a kind that is not written back.
     """
     if read.dataset is not None:
-        return _origin_of_dataset(read.dataset)
+        return _plain(_origin_of_dataset(read.dataset))
     assert read.bare is not None
-    return _origin_of_bare(read.bare, path.absolute(), roles)
+    return _plain(_origin_of_bare(read.bare, path.absolute(), roles))
+
+
+def _plain(origin: Origin) -> Origin:
+    """Return the origin, or refuse one with compressed files, which are not written."""
+    files = origin.source.files() if isinstance(origin.source, TableSource) else []
+    packed = [file for file in files if file.suffix.lower() == ".gz"]
+    if packed:
+        raise DataError(
+            f"{packed[0].name!r} is compressed, and copies are not; decompress it first: gunzip -k {packed[0].name}, and "
+            "fix that"
+        )
+    return origin
 
 
 def _origin_of_bare(bare: BareFile, path: Path, roles: Roles) -> Origin:

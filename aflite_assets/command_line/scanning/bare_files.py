@@ -15,6 +15,7 @@ from aflite_assets.command_line.scanning.choice_files import (
     understood_choices,
 )
 from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, TEXT
+from aflite_assets.data.formats.encoding_fit import open_text
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.images import IMAGE_TYPE
@@ -90,11 +91,13 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
     Raises:
         DataError: its ending is none of a known format.
     """
-    form = FORMATS.get(path.suffix.lower())
-    if form is None:
-        known = ", ".join(FORMATS)
-        remedy = f"decompress it first: gunzip -k {path.name}" if path.suffix == ".gz" else f"it must end in {known}"
-        raise DataError(f"{path.name!r} ends in {path.suffix!r}, which is no known format; {remedy}")
+    compressed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-1 - compressed :]).lower()
+    form = FORMATS.get(ending.removesuffix(".gz"))
+    if form is None or (compressed and form == "parquet"):
+        known = f"it must end in {', '.join(FORMATS)}; text files may also end in .gz"
+        remedy = f"decompress it first: gunzip -k {path.name}" if compressed else known
+        raise DataError(f"{path.name!r} ends in {ending!r}, which is no known format; {remedy}")
     settings: dict[str, object] = {"format": form}
     if form != "parquet":
         settings["encoding"] = roles.encoding
@@ -105,8 +108,8 @@ def table_format(path: Path, roles: Roles) -> TableFormat:
 
 def _delimiter(path: Path) -> str:
     """Return the sign that separates most columns in the first line."""
-    with path.open("rb") as file:
-        first = file.readline(2**20).decode("utf-8", "replace")
+    with open_text(path, "utf-8", newline="\n", errors="replace") as file:
+        first = file.readline(2**20)
     return max(_DELIMITERS, key=first.count)
 
 

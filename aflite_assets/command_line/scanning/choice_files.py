@@ -5,14 +5,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.data.formats.answers import ANSWER, GROUP, ID, LABEL, LINKS, TEXT
 from aflite_assets.data.formats.choices import choice_tables
 from aflite_assets.data.formats.preferences import NAMES as PREFERENCE_NAMES
 from aflite_assets.data.formats.preferences import how_read, plain_name, preference_tables
 from aflite_assets.data.formats.row_places import with_files
-from aflite_assets.specs.sources import ChoiceSource, MultipleChoiceSource, PreferenceSource, TableFormat, as_tuple
+from aflite_assets.specs.sources import (
+    ChoiceSource,
+    MultipleChoiceSource,
+    PreferenceSource,
+    TableFormat,
+    TableSource,
+    as_tuple,
+)
 from aflite_assets.wording import quoted, quoted_list
 
 OWN_COLUMNS = (TEXT, ANSWER, LABEL, ID, GROUP, *LINKS)
@@ -79,9 +85,16 @@ def _with_options(plain: Mapping[str, str], table: pa.Table) -> dict[str, object
     if right is None:
         return None
     if listed:
-        return {"answers": listed[0], "right": right}
+        return {**_options(listed[0], table[listed[0]].type), "right": right}
     single = [name for name in table.column_names if name != right and _ONE_ANSWER.fullmatch(plain_name(name))]
     return {"answers": tuple(single), "right": right} if len(single) > 1 else None
+
+
+def _options(name: str, kind: pa.DataType) -> Mapping[str, object]:
+    """Return the fields of a source with a column of lists, or of lists of texts and of letters."""
+    if not pa.types.is_struct(kind):
+        return {"answers": name}
+    return {"answers": f"{name}.text"} | ({} if kind.get_field_index("label") < 0 else {"names": f"{name}.label"})
 
 
 def _holds_options(kind: pa.DataType) -> bool:
@@ -96,27 +109,20 @@ def choice_rows(table: pa.Table, source: ChoiceSource, path: Path) -> pa.Table:
     Raises:
         DataError: a question or preference is not what it should be; names its line.
     """
-    form = source.table
-    tables = {_SPLIT: with_files(_flat(table), form, [(str(path), table.num_rows)])}
+    assert isinstance(source.table, TableSource)  # a bare file
+    tables = {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])}
     if isinstance(source, MultipleChoiceSource):
         return choice_tables(source, tables)[_SPLIT]
     return preference_tables(source, tables)[_SPLIT]
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    """Return the table with the texts of options in place of structs of texts and letters."""
-    for number, name in enumerate(table.column_names):
-        if pa.types.is_struct(table[name].type) and _holds_options(table[name].type):
-            table = table.set_column(number, name, pc.struct_field(table[name], "text"))
-    return table
 
 
 def inputs_of(source: ChoiceSource) -> tuple[str, ...]:
     """Return the columns of questions and answers, which are read as texts and not as attributes."""
     if isinstance(source, PreferenceSource):
         return ()  # rows of preferences do not carry them
-    fields = (source.question, source.answers, source.right, source.correct, source.incorrect)
-    return tuple(name for names in fields for name in as_tuple(names or ()))
+    fields = (source.question, source.answers, source.right, source.names, source.correct, source.incorrect)
+    named = [name for names in fields for name in as_tuple(names or ())]
+    return tuple(dict.fromkeys([*named, *(name.rpartition(".")[0] for name in named if "." in name)]))
 
 
 def understood_choices(source: ChoiceSource, made: pa.Table) -> str:

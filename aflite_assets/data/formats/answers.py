@@ -30,7 +30,10 @@ FEWEST_LINKING_WORDS = 5
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of one table: the row of each, its question's number (from 0), its text and its label."""
+    """Answers of one table: the row of each, its question's number (from 0), its text and its label.
+
+    Questions of one row follow one another, in ascending numbers.
+    """
 
     rows: list[int] = field(default_factory=list)
     questions: list[int] = field(default_factory=list)
@@ -49,10 +52,11 @@ class AnswerLists:
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers of the question in one row of the table, pairs of text and label."""
+        """Add the answers of a question in one row of the table, pairs of text and label."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
+        number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))
-        self.answers.questions.extend([row] * len(ordered))
+        self.answers.questions.extend([number] * len(ordered))
         self.answers.texts.extend(text for text, _ in ordered)
         self.answers.labels.extend(label for _, label in ordered)
 
@@ -84,11 +88,15 @@ def answer_table(
     return pa.table({name: pa.array(values, pa.string()) for name, values in own.items()} | others)
 
 
-def with_links(table: pa.Table) -> pa.Table:
-    """Return rows of answers with the columns `LINKS`."""
+def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
+    """Return rows of answers with the columns `LINKS`.
+
+    `rows`: of each answer its row in the source, if a row has several questions; they belong together.
+    """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
+    alone = questions if rows is None else [f"row {row}" for row in rows]
     prompts = [
-        f"prompt {_digest(_folded(text))}" if text.strip() else one for text, one in zip(texts, questions, strict=True)
+        f"prompt {_digest(_folded(text))}" if text.strip() else one for text, one in zip(texts, alone, strict=True)
     ]
     answers = [
         f"answer {_digest(_folded(text))}" if len(text.split()) >= FEWEST_LINKING_WORDS else one
@@ -109,14 +117,22 @@ def _digest(text: str) -> str:
 
 
 def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -> list[str]:
-    """Return each answer's question: its own id, else the number of its row from 1."""
-    if given is None:
-        return [str(row + 1) for row in answers.rows]
-    seen: dict[str, int] = {}
-    for row, number in zip(answers.rows, answers.questions, strict=True):
-        if seen.setdefault(given[row], number) != number:
-            raise bad_row(split, row, f"has the id {quoted(given[row], SHOWN)} of another question; ids must differ")
-    return [given[row] for row in answers.rows]
+    """Return each answer's question: its own id, else the number of its row from 1; with a number if a row has more."""
+    named = [str(row + 1) for row in answers.rows] if given is None else [given[row] for row in answers.rows]
+    first: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    several = set()
+    for name, row, number in zip(named, answers.rows, answers.questions, strict=True):
+        if rows.setdefault(name, row) != row and first[name] != number:
+            raise bad_row(split, row, f"has the id {quoted(name, SHOWN)} of another question; ids must differ")
+        if first.setdefault(name, number) != number:
+            several.add(name)
+    if not several:
+        return named
+    return [
+        f"{name}.{number - first[name] + 1}" if name in several else name
+        for name, number in zip(named, answers.questions, strict=True)
+    ]
 
 
 def _answer_ids(names: Sequence[str]) -> list[str]:

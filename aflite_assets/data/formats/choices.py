@@ -4,10 +4,11 @@ The rows themselves are made in `answers`. How models are scored by question is 
 """
 
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.data.formats.answers import (
     RIGHT,
@@ -39,6 +40,7 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
             `right` holds something that names no answer.
     """
     with naming_lines(tables):
+        tables = _with_fields(source, tables)
         answers = _all_answers(source, tables)
         return {split: _table(split, source, table, answers[split]) for split, table in tables.items()}
 
@@ -50,7 +52,28 @@ def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) ->
         DataError: as `choice_tables`.
     """
     with naming_lines(tables):
-        return {split: answers.rows for split, answers in _all_answers(source, tables).items()}
+        return {split: answers.rows for split, answers in _all_answers(source, _with_fields(source, tables)).items()}
+
+
+def _columns(source: MultipleChoiceSource) -> list[tuple[str, str]]:
+    """Return the fields of the source that name columns, each with one name."""
+    fields = ("question", "answers", "right", "names", "correct", "incorrect", "id", "subset")
+    return [(field, name) for field in fields for name in as_tuple(getattr(source, field) or ())]
+
+
+def _with_fields(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the tables with a column for every field of a column of mappings that the source names with a dot."""
+    return {split: _with_named_fields(source, table) for split, table in tables.items()}
+
+
+def _with_named_fields(source: MultipleChoiceSource, table: pa.Table) -> pa.Table:
+    for name in dict.fromkeys(name for _, name in _columns(source)):
+        column, dot, field = name.rpartition(".")
+        if dot and name not in table.column_names and column in table.column_names:
+            kind = table[column].type
+            if pa.types.is_struct(kind) and kind.get_field_index(field) >= 0:
+                table = table.append_column(name, pc.struct_field(table[column], field))
+    return table
 
 
 def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, Answers]:
@@ -84,10 +107,7 @@ def _is_list(table: pa.Table, source: MultipleChoiceSource) -> bool:
 
 
 def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:
-    fields = [("question", name) for name in as_tuple(source.question)]
-    for field in ("answers", "right", "correct", "incorrect", "id", "subset"):
-        fields += [(field, name) for name in as_tuple(getattr(source, field) or ())]
-    for field, name in fields:
+    for field, name in _columns(source):
         if name not in table.column_names:
             known = quoted_list(table.column_names, most=_MOST_SHOWN, length=SHOWN)
             raise DataError(
@@ -128,12 +148,18 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
     offered = {split: _offered(split, source, table) for split, table in tables.items()}
     right_values = {split: table[_right_column(source)].to_pylist() for split, table in tables.items()}
     named = {split: [_said(value) for value in values] for split, values in right_values.items()}
-    first = source.numbers_from if source.numbers_from is not None else _first_number(offered, named)
+    first: int | None = source.numbers_from
+    if first is None and source.names is None:
+        first = _first_number(offered, named)
     found = {}
     for split, questions in offered.items():
+        own = None if source.names is None else [row or () for row in tables[split][source.names].to_pylist()]
         rows, texts, labels = [], [], []
         for row, (answers, said) in enumerate(zip(questions, named[split], strict=True)):
-            right = {_place_of(split, source, row, answers, one, first) for one in said}
+            if own is None:
+                right = {_place_of(split, source, row, answers, one, first or 0) for one in said}
+            else:
+                right = {_place_by_name(split, source, row, answers, one, own[row]) for one in said}
             if len(right) == len(answers):
                 raise bad_row(split, row, f"has {len(answers)} answers, all right; a question needs a wrong one")
             rows += [row] * len(answers)
@@ -185,6 +211,8 @@ def _place_of(
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)
+    if source.numbers_from is not None and said.isdecimal() and int(said) - first in answers:
+        return int(said) - first
     places = {place for place, text in answers.items() if said and text.strip() == said}
     if said.isdecimal():
         places.add(int(said) - first)
@@ -199,6 +227,22 @@ def _place_of(
         row,
         f"has {quoted(said, SHOWN)} as right answer, which {what} of its {len(answers)} answers; write the answer's "
         f"column, its number from {first}, its letter or its text into column {_right_column(source)!r}",
+    )
+
+
+def _place_by_name(
+    split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, names: Sequence[object]
+) -> int:
+    """The place of the right answer, which is the one of that name."""
+    own = [plain_text(name).strip() for name in names]
+    if own.count(said) == 1 and own.index(said) in answers:
+        return own.index(said)
+    shown = quoted_list(own, most=_MOST_SHOWN, length=SHOWN)
+    raise bad_row(
+        split,
+        row,
+        f"has {quoted(said, SHOWN)} as right answer, and the names of its answers in column {source.names!r} are "
+        f"[{shown}]; write one of them into column {_right_column(source)!r}",
     )
 
 

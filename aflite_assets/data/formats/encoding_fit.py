@@ -5,9 +5,11 @@ reads in it.
 """
 
 import codecs
+import gzip
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 
@@ -146,6 +148,13 @@ class _Undecodable:
     def excerpt(self, encoding: str) -> str:
         """Return the bytes around the place in another encoding, in quotes."""
         return quoted(self.around.decode(encoding, errors="replace").strip(), _SHOWN)
+
+
+def open_text(path: Path, codec: str, *, newline: str | None, errors: str = "strict") -> TextIO:
+    """Open a text file to read it, decompressed if its name ends in .gz; the arguments are those of `open`."""
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding=codec, newline=newline, errors=errors)
+    return path.open(encoding=codec, newline=newline, errors=errors)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ from aflite_assets.data.formats.conversations import (
 )
 from aflite_assets.data.formats.row_places import naming_lines
 from aflite_assets.errors import DataError
-from aflite_assets.specs.sources import PREFERENCE_ATTRIBUTES, Layout, PreferenceSource, as_tuple
+from aflite_assets.specs.sources import PREFERENCE_ATTRIBUTES, Layout, PreferenceSource, Several, as_tuple
 from aflite_assets.wording import did_you_mean, quoted, quoted_list
 
 MARGIN, SUBSET, MODEL = PREFERENCE_ATTRIBUTES
@@ -179,7 +179,7 @@ class _Read:
 def _read(source: PreferenceSource, tables: Mapping[str, pa.Table], columns: PreferenceColumns) -> dict[str, _Read]:
     cells = {split: list(_cells(split, table, columns, source.layout)) for split, table in tables.items()}
     layout = source.layout or _detected(cells)
-    return {split: _read_table(split, tables[split], columns, cells[split], layout) for split in tables}
+    return {split: _read_table(split, tables[split], columns, cells[split], layout, source.several) for split in tables}
 
 
 Pair = tuple[list[Value], list[Value]]
@@ -237,7 +237,7 @@ def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
 
 
 def _read_table(
-    split: str, table: pa.Table, columns: PreferenceColumns, pairs: Sequence[Pair], layout: Layout
+    split: str, table: pa.Table, columns: PreferenceColumns, pairs: Sequence[Pair], layout: Layout, several: Several
 ) -> _Read:
     ties = [False] * len(pairs) if columns.margin is None else _ties(split, table[columns.margin], columns.margin)
     given = [None] * len(pairs) if columns.prompt is None else table[columns.prompt].to_pylist()
@@ -248,9 +248,10 @@ def _read_table(
             prompts.append(common or _prompt(prompt))
         except UnreadableError as error:
             raise bad_row(split, row, f"has {error}; correct it, drop the row, or correct source.layout") from error
-        labelled = _labelled(texts[: len(chosen)], texts[len(chosen) :], tie=tie)
-        usable += any(label == RIGHT for _, label in labelled)
-        lists.add_question(row, labelled)
+        for right, wrong in _questions(texts[: len(chosen)], texts[len(chosen) :], several):
+            labelled = _labelled(right, wrong, tie=tie)
+            usable += any(label == RIGHT for _, label in labelled)
+            lists.add_question(row, labelled)
     if pairs and not usable:
         raise bad_row(
             split,
@@ -259,6 +260,15 @@ def _read_table(
             "columns as source.chosen, source.rejected and source.margin",
         )
     return _Read(lists.answers, prompts, layout)
+
+
+def _questions(
+    chosen: Sequence[str], rejected: Sequence[str], several: Several
+) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Return the chosen and the rejected answers of each question of a row."""
+    if several == "question":
+        return [(chosen, rejected)]
+    return [([one], [other]) for one in chosen for other in rejected]
 
 
 def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
@@ -307,7 +317,8 @@ def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> l
 def _table(split: str, source: PreferenceSource, table: pa.Table, columns: PreferenceColumns, read: _Read) -> pa.Table:
     left_out = {*columns.inputs, *PREFERENCE_ATTRIBUTES}
     others = table.select([name for name in table.column_names if name not in left_out or name == source.id])
-    made = with_links(answer_table(split, others, read.answers, prompts=read.prompts, id_column=source.id))
+    made = answer_table(split, others, read.answers, prompts=read.prompts, id_column=source.id)
+    made = with_links(made, rows=read.answers.rows if source.several == "pairs" else None)
     for name, values in _attributes(table, columns, read.answers).items():
         made = made.append_column(name, pa.array(values, pa.string()))
     return made

@@ -5,6 +5,7 @@ Positions inside the program count from 0, and so do the row ids of reports.
 
 import csv
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.data.formats.encoding_fit import codec_of
+from aflite_assets.data.formats.encoding_fit import codec_of, open_text
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import TableFormat
 
@@ -127,16 +128,16 @@ def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
     try:
         codec = codec_of(path, file["encoding"])
         if form == "jsonl":
-            with path.open(encoding=codec, errors="replace", newline="\n") as stream:
+            with open_text(path, codec, errors="replace", newline="\n") as stream:
                 return _some(first, count, (number for number, line in enumerate(stream, 1) if line.strip()))
         skipped = first + (1 if file["header"] else 0)
         quoted = form == "csv" if file["quoted"] is None else file["quoted"]
-        with path.open(encoding=codec, errors="replace", newline="" if quoted else None) as stream:
+        with open_text(path, codec, errors="replace", newline="" if quoted else None) as stream:
             if not quoted:
                 return _some(skipped, count, (number for number, line in enumerate(stream, 1) if line.strip("\n")))
             delimiter = file["delimiter"] or ("\t" if form == "tsv" else ",")
             return _some(skipped, count, _record_lines(csv.reader(stream, delimiter=delimiter)))
-    except (OSError, csv.Error):
+    except (OSError, EOFError, zlib.error, csv.Error):
         return None
 
 

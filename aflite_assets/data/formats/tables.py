@@ -1,6 +1,7 @@
 """Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
-from aflite_assets.data.formats.encoding_fit import Misfit, codec_of, misfit, starts_as
+from aflite_assets.data.formats.encoding_fit import Misfit, codec_of, misfit, open_text, starts_as
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
 from aflite_assets.specs.encodings import UTF_8
@@ -34,7 +35,7 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
 def read_table_file(form: TableFormat, path: Path) -> pa.Table:
-    """Return the rows of one file.
+    """Return the rows of one file; csv, tsv and jsonl are decompressed if their names end in .gz.
 
     The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null),
     and a column of mixed kinds of values is read as text.
@@ -55,7 +56,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
                     raise _FileError(f"line {line}: {error}" if line else str(error), error.remedy) from error
             case "jsonl":
                 return _read_jsonl(path, encoding=form.encoding)
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError, pa.ArrowException) as error:
         raise _refusal(form, path, error) from error
 
 
@@ -268,7 +269,7 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
 
 
 def _read_jsonl(path: Path, *, encoding: str) -> pa.Table:
-    with path.open(encoding=codec_of(path, encoding), newline="\n") as stream:
+    with open_text(path, codec_of(path, encoding), newline="\n") as stream:
         rows = [_json_row(number, line) for number, line in _lines(stream) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})

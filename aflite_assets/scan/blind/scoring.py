@@ -10,7 +10,7 @@ from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.p_values import holm
 from aflite_assets.scan.blind.answers import BlindAnswers, blind_answers
 from aflite_assets.scan.blind.exact import effective_count, exact_interval, exact_p_value
-from aflite_assets.scan.blind.measures import measures_of
+from aflite_assets.scan.blind.measures import Measure, measures_of
 from aflite_assets.scan.blind.models import surface_features, surface_scores, word_scores
 from aflite_assets.scan.blind.records import ALL_SUBSETS, SURFACE, WORDS, BlindRule, BlindScores
 from aflite_assets.scan.properties.extraction import Extracted
@@ -38,13 +38,14 @@ class _Rule:
     auc: float | None = None
 
 
-def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int) -> BlindScores | None:
+def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models: bool = True) -> BlindScores | None:
     """Score rules and models that pick answers without reading the question.
 
     Args:
         rows: the rows of all sets; those of the first are scored.
         extracted: their properties and units.
         seed: decides the folds of the models.
+        with_models: whether the two small models pick too, which take most of the time.
 
     Returns:
         None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS`.
@@ -53,7 +54,11 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int) -> BlindSco
     if answers is None or answers.count < FEWEST_QUESTIONS:
         return None
     chance = guessing_credit(answers.right, answers.questions)
-    rules = list(_rules(rows, answers, extracted, seed))
+    asked, given = ([texts[row] or "" for row in answers.positions.tolist()] for texts in rows.texts.values())
+    measures = measures_of(answers, asked, given)
+    rules = list(_rules(answers, measures))
+    if with_models:
+        rules += _models(answers, measures, given, extracted, seed)
     tested = [
         _tested(rule, name, chosen, chance, answers.question_units)
         for name, chosen in _subsets(answers).items()
@@ -75,13 +80,16 @@ def _subsets(answers: BlindAnswers) -> dict[str, np.ndarray]:
     return everything if len(names) < 2 else everything | parts
 
 
-def _rules(rows: ScanRows, answers: BlindAnswers, extracted: Extracted, seed: int) -> Iterator[_Rule]:
-    asked, given = ([texts[row] or "" for row in answers.positions.tolist()] for texts in rows.texts.values())
-    measures = measures_of(answers, asked, given)
+def _rules(answers: BlindAnswers, measures: Sequence[Measure]) -> Iterator[_Rule]:
     for one in measures:
         for name, scores in ((one.most, one.values), (one.least, -one.values)):
             credit, decided = _picked(scores, answers)
             yield _Rule(name, one.kind, one.reason, credit, decided)
+
+
+def _models(
+    answers: BlindAnswers, measures: Sequence[Measure], given: Sequence[str], extracted: Extracted, seed: int
+) -> Iterator[_Rule]:
     features = surface_features(answers, measures, extracted.properties)
     draws = [np.random.default_rng([seed, 3, repeat]) for repeat in range(REPEATS)]
     surface = [surface_scores(features, answers, rng=rng) for rng in draws]

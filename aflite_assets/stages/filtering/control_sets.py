@@ -54,7 +54,7 @@ class ControlSetsSettings(StageSettings):
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
         """Return the JSON values that go into a key, with the version of the draws of whole questions."""
-        of_questions: dict[str, object] = {"questions": "1"} if spec.source.format in CHOICE_FORMATS else {}
+        of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
 
@@ -90,7 +90,9 @@ def run(
         scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
-        made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)
+        groups = rows["group"].to_numpy() if by_question and "group" in rows.column_names else None
+        splits = filter_run.filtered_splits
+        made, notes = _controls(name, rows, full, scores, kept, splits=splits, seed=settings.seed, groups=groups)
         if by_question:
             made = [_whole_questions(control, kept, full, subset_name(source)) for control in made]
         words = None if all_words is None or not filter_run.by_vocabulary else _words(all_words, rows)
@@ -98,7 +100,7 @@ def run(
             size_name: earlier_set(rows, size, run=filter_run, words=words)
             for size_name, size in settings.train_sets.items()
         }
-        made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
+        made += _earlier_controls(name, earlier, full.in_split("train"), settings.seeds, by_question=by_question)
         made += [] if sample is None else [_sampled(name, everything.in_split("train").row_ids)]
         made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
         notes["earlier_sets"] = {
@@ -155,8 +157,12 @@ def _controls(
     *,
     splits: Sequence[str],
     seed: int,
+    groups: np.ndarray | None,
 ) -> tuple[list[ControlSet], dict[str, object]]:
-    """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split."""
+    """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split.
+
+    `groups`: int64 per row of `rows`, of questions that leave a single pass together; None if rows leave by themselves.
+    """
     made = [
         ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
         for each, by_split in kept.items()
@@ -175,8 +181,8 @@ def _controls(
         for each, kept_labels in labels.items()
     ]
     if scores.model is not None:
-        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=seed)
-    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=seed)
+        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=seed, groups=groups)
+    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=seed, groups=groups)
     points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
     reason = NO_MODEL if scores.model is None else None
     return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
@@ -210,10 +216,16 @@ def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
 
 
 def _earlier_controls(
-    representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
+    representation: str,
+    earlier: Mapping[str, EarlierSet | None],
+    train: Examples,
+    seeds: Sequence[int],
+    *,
+    by_question: bool,
 ) -> list[ControlSet]:
     """Return what the filter had left when it was down to some sizes, each with random sets of its size."""
     made = []
+    kinds = question_kinds(train, subset=None) if by_question else None
     for number, (name, earlier_rows) in enumerate(earlier.items()):
         if earlier_rows is None:
             continue
@@ -221,11 +233,12 @@ def _earlier_controls(
             ControlSet(representation, f"filtered_{name}", None, split, left)
             for split, left in earlier_rows.row_ids.items()
         ]
-        size = len(earlier_rows.row_ids["train"])
-        made += [
-            ControlSet(representation, f"random_{name}", seed, "train", _draw(row_ids, size, [seed, 3, number]))
-            for seed in seeds
-        ]
+        left = earlier_rows.row_ids["train"]
+        whole = kinds if kinds is not None and kinds.has_whole(left) else None
+        for seed in seeds:
+            draw = [seed, 3, number]
+            drawn = _draw(train.row_ids, len(left), draw) if whole is None else whole.drawn(left, whole.sizes, draw)
+            made.append(ControlSet(representation, f"random_{name}", seed, "train", drawn))
     return made
 
 
@@ -266,12 +279,20 @@ def _draw_matched(train: Examples, wanted: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _single_pass(
-    representation: str, name: str, scores: np.ndarray, rows: pa.Table, *, splits: Sequence[str], seed: int
+    representation: str,
+    name: str,
+    scores: np.ndarray,
+    rows: pa.Table,
+    *,
+    splits: Sequence[str],
+    seed: int,
+    groups: np.ndarray | None,
 ) -> list[ControlSet]:
     """Return what is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML
     4.2).
 
-    Of the other `splits`, those that the filter took part in, rows leave by the same law.
+    Of the other `splits`, those that the filter took part in, rows leave by the same law. Rows of one of the `groups`
+    leave together, so a few more train rows than filtered has may be left.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
@@ -281,7 +302,8 @@ def _single_pass(
     sets = []
     for split in splits:
         inside = np.flatnonzero(split_of == split)
-        gone = remove_highest(scores[train], n_removed, others=scores[inside], seed=seed)
+        together = {} if groups is None else {"groups": groups[train], "other_groups": groups[inside]}
+        gone = remove_highest(scores[train], n_removed, others=scores[inside], seed=seed, **together)
         left = np.delete(row_ids[inside], gone.rows if split == "train" else gone.others)
         sets.append(ControlSet(representation, name, None, split, np.sort(left)))
     return sets

@@ -13,7 +13,7 @@ from aflite_assets.errors import AfliteError, MissingDataError, UnsettledDataErr
 from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unchanged
 from aflite_assets.specs.dataset import AnnotationsSpec, ChallengeSpec, DatasetSpec
 from aflite_assets.specs.models.kinds import INSTALLED
-from aflite_assets.specs.sources import HubSource
+from aflite_assets.specs.sources import hub_of
 
 MISSING = {"missing": 1}
 """The content of a challenge set or of annotations that need not be there and are not."""
@@ -147,9 +147,10 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
         DataError: the hub knows no such dataset or revision.
     """
     try:
-        if isinstance(challenge.source, HubSource) and not challenge.required:
+        hub = hub_of(challenge.source)
+        if hub is not None and not challenge.required:
             # A pinned commit is known without the hub, and would be the same content when the set is there at last.
-            check_available(challenge.source)
+            check_available(hub)
         return content_fingerprint(challenge.source, hashes=hashes)
     except MissingDataError:
         if challenge.required:

@@ -154,15 +154,45 @@ def test_ties_are_left_out_and_said(tmp_path: Path) -> None:
     assert "37 questions read. 6 answers of ties, or equal to a right answer, left out." in understood
 
 
-def test_a_bad_row_and_a_compressed_file_are_refused_with_what_to_do(tmp_path: Path, scan: Scan) -> None:
+def test_a_bad_row_is_refused_with_what_to_do(tmp_path: Path, scan: Scan) -> None:
     rows = _pairs(3, longer=1)
     rows[1]["chosen"] = None
     code, _, err = scan(_jsonl(tmp_path / "p.jsonl", rows))
     assert code == 2
     assert "row 2 has no chosen answer in ['chosen']; fill it or drop the row" in err
     assert "p.jsonl'" in err
-    (tmp_path / "p.jsonl.gz").write_bytes(b"")
-    assert "decompress it first: gunzip -k p.jsonl.gz" in scan(tmp_path / "p.jsonl.gz")[2]
+
+
+def test_compressed_files_are_read_and_their_bad_rows_named(tmp_path: Path, scan: Scan) -> None:
+    rows = _pairs(40, longer=1)
+    plain = _jsonl(tmp_path / "p.jsonl", rows).read_bytes()
+    (tmp_path / "p.jsonl.gz").write_bytes(gzip.compress(plain))
+    first, second = (_read(tmp_path / name)[0] for name in ("p.jsonl", "p.jsonl.gz"))
+    assert first.texts == second.texts
+    table = "prompt;chosen;rejected\n" + "".join(f"p {n};good {n};bad {n}\n" for n in range(3))
+    (tmp_path / "p.csv.gz").write_bytes(gzip.compress(table.encode()))
+    assert len(_read(tmp_path / "p.csv.gz")[0]) == 6
+    (tmp_path / "q.csv.gz").write_bytes(gzip.compress(table.replace("good 1", "").encode()))
+    err = scan(tmp_path / "q.csv.gz")[2]
+    assert (
+        "row 2 has no chosen answer in ['chosen']; fill it or drop the row (rows count from 1: row 2 is line 3 of"
+        in err
+    )
+    for cut in (plain, gzip.compress(plain)[:40]):
+        (tmp_path / "cut.jsonl.gz").write_bytes(cut)
+        code, _, err = scan(tmp_path / "cut.jsonl.gz")
+        assert code == 2
+        assert "cut.jsonl.gz' cannot be read as jsonl: " in err
+    (tmp_path / "p.parquet.gz").write_bytes(b"")
+    assert "no known format; decompress it first: gunzip -k p.parquet.gz" in scan(tmp_path / "p.parquet.gz")[2]
+
+
+def test_compressed_files_are_not_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{'ab'[n % 2]},text {n}{'!' * (n % 2)}\n" for n in range(200))
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(f"label,text\n{rows}".encode()))
+    assert main(["fix", str(tmp_path / "t.csv.gz"), "--cue", "1", "--to", str(tmp_path / "new")]) == 2
+    said = "'t.csv.gz' is compressed, and copies are not; decompress it first: gunzip -k t.csv.gz, and fix that"
+    assert said in capsys.readouterr().err
 
 
 def test_answers_of_questions_are_not_written_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

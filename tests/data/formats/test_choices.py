@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.data.formats.answers import RIGHT
@@ -255,3 +256,36 @@ def test_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
     file = _write(tmp_path / "q.csv", [["question", "A", "B", "key"], ["q", "x", "y", "A"]])
     with pytest.raises(DataError, match=r"has no column 'keys' that source\.right names .*; did you mean 'key'"):
         load_source(_source(file, answers=["A", "B"], right="keys"))
+
+
+def _lettered(folder: Path, rows: list[tuple[list[str], list[str], str]]) -> MultipleChoiceSource:
+    lines = [{"question": "q", "choices": {"text": texts, "label": own}, "key": key} for texts, own, key in rows]
+    (folder / "l.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return _source(folder / "l.jsonl", "jsonl", answers="choices.text", names="choices.label")
+
+
+def test_a_field_of_mappings_holds_the_answers_and_another_one_their_names(tmp_path: Path) -> None:
+    rows = [(["C", "A", "B"], ["A", "B", "C"], "C"), (["3", "1", "2"], ["1", "2", "3"], "3")]
+    table = load_source(_lettered(tmp_path, rows))["train"]
+    assert table.filter(pc.equal(table["label"], RIGHT))["text_pair"].to_pylist() == ["B", "2"]
+    assert "choices" in table.column_names
+
+
+@pytest.mark.parametrize(("own", "key"), [(["A", "B", "C"], "D"), (["A", "A", "B"], "A"), (["A"], "")])
+def test_a_right_name_that_is_none_or_two_answers_is_refused(tmp_path: Path, own: list[str], key: str) -> None:
+    said = f"row 1 has '{key}' as right answer, and the names of its answers in column 'choices.label' are "
+    said += f"[{', '.join(map(repr, own))}]; write one of them into column 'key'"
+    with pytest.raises(DataError, match=re.escape(said)):
+        load_source(_lettered(tmp_path, [(["x", "y", "z"], own, key)]))
+
+
+def test_a_number_is_a_place_if_the_first_number_is_given(tmp_path: Path) -> None:
+    rows = [{"question": "q", "answers": ["1", "0", "7"], "key": 1}, {"question": "q", "answers": ["3", "9"], "key": 3}]
+    (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = load_source(_source(tmp_path / "n.jsonl", "jsonl", answers="answers", numbers_from=0))["train"]
+    assert table.filter(pc.equal(table["label"], RIGHT))["text_pair"].to_pylist() == ["0", "3"]
+
+
+def test_names_of_answers_that_are_columns_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"names is 'n', .* but answers is \('A', 'B'\); leave names out"):
+        _source(Path("q.csv"), answers=["A", "B"], names="n")

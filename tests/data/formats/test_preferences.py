@@ -103,6 +103,40 @@ def test_several_rejected_answers_are_a_list_or_numbered_columns(tmp_path: Path)
     assert _rows(listed) == _rows(columns["train"]) == {("p", "a", "right"), ("p", "b", "wrong"), ("p", "c", "wrong")}
 
 
+BEST_OF_FOUR: list[dict[str, Any]] = [
+    {"id": "x", "chosen": ["good one"], "rejected": ["bad 1", "bad 2", "bad 3"]},
+    {"id": "y", "chosen": ["good two", "good three"], "rejected": ["bad 4", "good two"]},
+    {"id": "z", "chosen": ["good four"], "rejected": ["bad 5"]},
+]
+
+
+def test_several_rejected_answers_are_as_many_pairs_of_one_group(tmp_path: Path) -> None:
+    source = _jsonl(tmp_path, BEST_OF_FOUR, several="pairs", id="id")
+    raw = _raw(source)
+    examples = raw.examples
+    assert raw.dropped_answers == {"train": {"equal answers": 2}}  # of the pair of good two and good two
+    assert examples.questions is not None
+    assert examples.groups is not None
+    assert examples.groups.tolist() == [0] * 6 + [1] * 6 + [2] * 2
+    pairs: dict[int, dict[str, str]] = {}
+    for question, row in zip(examples.questions.tolist(), examples.table.to_pylist(), strict=True):
+        pairs.setdefault(question, {})[examples.label_names[row["label"]]] = row["text_pair"]
+    assert [(one["right"], one["wrong"]) for one in pairs.values()] == [
+        ("good one", "bad 1"), ("good one", "bad 2"), ("good one", "bad 3"), ("good two", "bad 4"),
+        ("good three", "bad 4"), ("good three", "good two"), ("good four", "bad 5"),
+    ]  # fmt: skip
+    ids = examples.table["source_id"].to_pylist()
+    assert (ids[:3], ids[-2:]) == (["x.1/1", "x.1/2", "x.2/1"], ["z/1", "z/2"])
+    assert source_places(source)["train"]["line"].to_pylist() == [1] * 6 + [2] * 8 + [3] * 2
+
+
+def test_an_id_of_two_rows_is_refused_also_among_pairs(tmp_path: Path) -> None:
+    rows = [{**row, "id": "x"} for row in BEST_OF_FOUR]
+    for several in ("question", "pairs"):
+        with pytest.raises(DataError, match="row 2 has the id 'x' of another question; ids must differ"):
+            load_source(_jsonl(tmp_path, rows, several=several, id="id"))
+
+
 def test_ties_and_equal_answers_are_dropped_and_counted(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"prompt": "p", "chosen": "a", "rejected": ["b"], "margin": 2},

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.specs.registry import BUNDLED, load_spec
-from aflite_assets.specs.sources import HubSource
+from aflite_assets.specs.sources import hub_of
 
 if TYPE_CHECKING:
     from tests.data.hub.conftest import Hub
@@ -26,7 +26,8 @@ def _revision(id: str) -> str:
     """The commit to which the bundled files pin a dataset; all of them to the same."""
     specs = [load_spec(path) for path in sorted(BUNDLED.glob("*.yaml"))]
     sources = [source for spec in specs for source in (spec.source, *(c.source for c in spec.challenge_sets.values()))]
-    found = {source.revision for source in sources if isinstance(source, HubSource) and source.id == id}
+    on_hub = [hub for hub in map(hub_of, sources) if hub is not None]
+    found = {hub.revision for hub in on_hub if hub.id == id}
     assert len(found) == 1, (id, found)
     return str(found.pop())
 
@@ -273,3 +274,81 @@ def test_imagenet_is_named_by_wordnet_ids_and_masked_by_imagenet_a(hub: "Hub") -
     challenge = found["challenge_sets"]["imagenet_a"]
     assert _labels(challenge["rows"]) == ["n01498041", "n12267677"]
     assert sum(target is not None for target in challenge["label_mapping"].values()) == 200
+
+
+def _answers(found: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Every answer with its label, by question or prompt, over all splits."""
+    read: dict[str, dict[str, str]] = {}
+    for row in found["rows"]:
+        read.setdefault(row["text"], {})[row["text_pair"]] = row["label"]
+    return read
+
+
+def test_preferences_of_the_hub_become_answers(hub: "Hub") -> None:
+    pairs = [
+        {"prompt": f"p {n}", "chosen": f"good {n}", "chosen_model": "big", "rejected": f"bad {n}",
+         "rejected_model": "small", "subset": f"s{n % 2}", "id": n}
+        for n in range(20)
+    ]  # fmt: skip
+    id = "allenai/reward-bench"
+    hub.publish(id, {"data/filtered-00000-of-00001.parquet": _parquet(pairs)}, commit=_revision(id))
+    found = _load(hub, "reward_bench")
+    assert _answers(found) == {f"p {n}": {f"good {n}": "right", f"bad {n}": "wrong"} for n in range(20)}
+    assert {(row["label"], row["attribute.source_model"]) for row in found["rows"]} == {
+        ("right", "big"), ("wrong", "small"),
+    }  # fmt: skip
+    assert {row["attribute.subset"] for row in found["rows"]} == {"s0", "s1"}
+    assert sorted({row["split"] for row in found["rows"]}) == ["test", "train"]
+    several = [
+        {"id": f"{n}", "prompt": f"p {n}", "chosen": [f"good {n}"], "rejected": [f"bad {n} {m}" for m in range(3)],
+         "num_correct": 1, "num_incorrect": 3, "total_completions": 4, "models": ["m"] * 4, "subset": "Focus"}
+        for n in range(10)
+    ]  # fmt: skip
+    card = _card("default", {"test": "data/test-00000-of-00001.parquet"}, [])
+    hub.publish(
+        "allenai/reward-bench-2",
+        {
+            "README.md": card.replace('"features": []', '"splits": []'),
+            "data/test-00000-of-00001.parquet": _parquet(several),
+        },
+        refs={"main": "a" * 40},
+    )
+    assert _answers(_load(hub, "reward_bench_2"))["p 3"] == {
+        "good 3": "right", "bad 3 0": "wrong", "bad 3 1": "wrong", "bad 3 2": "wrong",
+    }  # fmt: skip
+
+
+def test_questions_of_the_hub_become_answers(hub: "Hub") -> None:
+    pro = [
+        {"question_id": n, "question": f"q {n}", "options": ["2", "1", "0"], "answer": "B", "answer_index": 1,
+         "cot_content": "", "category": "math", "src": "x"}
+        for n in range(10)
+    ]  # fmt: skip
+    arc = [
+        {"id": f"M{n}", "question": f"q {n}", "answerKey": "ABCD"[n % 4] if n < 6 else "4",
+         "choices": {"text": ["C", "B", "A", "4"], "label": list("ABCD" if n < 6 else "1234")}}
+        for n in range(8)
+    ]  # fmt: skip
+    true = [
+        {"type": "Adversarial", "category": "Health", "question": f"q {n}", "best_answer": "no", "source": "u",
+         "correct_answers": ["no", "not so"], "incorrect_answers": ["yes", "always"]}
+        for n in range(10)
+    ]  # fmt: skip
+    for id, config, splits in (
+        ("TIGER-Lab/MMLU-Pro", "default", {"test": pro}),
+        ("allenai/ai2_arc", "ARC-Challenge", dict.fromkeys(("train", "validation", "test"), arc)),
+        ("truthfulqa/truthful_qa", "generation", {"validation": true}),
+    ):
+        files = {split: f"{config}/{split}-00000-of-00001.parquet" for split in splits}
+        configs = [{"config_name": config, "data_files": [{"split": s, "path": f} for s, f in files.items()]}]
+        content = {files[split]: _parquet(rows) for split, rows in splits.items()}
+        pinned = _revision(id)
+        commit = "b" * 40 if pinned == "main" else pinned
+        card = f"---\n{json.dumps({'configs': configs})}\n---\n"
+        hub.publish(id, {"README.md": card, **content}, commit=commit, refs={"main": commit})
+    assert _answers(_load(hub, "mmlu_pro"))["q 5"] == {"2": "wrong", "1": "right", "0": "wrong"}
+    read = _answers(_load(hub, "arc_challenge"))
+    assert [next(text for text, label in read[f"q {n}"].items() if label == "right") for n in range(8)] == [
+        "C", "B", "A", "4", "C", "B", "4", "4",
+    ]  # fmt: skip
+    assert _answers(_load(hub, "truthful_qa"))["q 1"] == {"no": "right", "yes": "wrong", "always": "wrong"}

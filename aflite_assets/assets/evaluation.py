@@ -103,7 +103,7 @@ def bias_evidence(
 ) -> dg.MaterializeResult:
     """Statistics about kept and removed rows, and about what tells them apart.
 
-    Classes, attributes, scores, text lengths, words that go with a class; distances to the nearest train rows and
+    Classes, attributes, scores, text lengths, words over the line; distances to the nearest train rows and
     similarities of pairs, each beside random rows; annotators' agreement; possible label errors; the overlap of what
     representations removed; a simple model that the filter did not use. Pictures open by [Show Markdown].
     """

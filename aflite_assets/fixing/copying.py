@@ -14,6 +14,7 @@ from aflite_assets.fixing.feature_files import copy_features
 from aflite_assets.fixing.folders import LABELS, CopiedImages, MetadataFolder, copy_folder, copy_metadata_folder
 from aflite_assets.fixing.plan import Changes, Origin
 from aflite_assets.fixing.tables import TableChange, write_table
+from aflite_assets.fixing.weighting import WEIGHT_COLUMN
 from aflite_assets.results.files import flush_folder
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, LabelledFolder, TableSource, as_tuple
 from aflite_assets.wording import counted, quoted_list
@@ -99,7 +100,7 @@ def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copi
         case FeatureSource():
             return _copy_features(origin.source, changes, to)
         case MetadataFolder():
-            return _copy_metadata(origin.source, changes, to, seed=seed)
+            return _copy_metadata(origin, origin.source, changes, to, seed=seed)
 
 
 def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
@@ -107,17 +108,24 @@ def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
     taken: set[str] = set()
     for split, names in source.splits.items():
         paths = [Path(name) for name in as_tuple(names)]
-        rows = None if changes.rows is None else changes.rows[split]
-        # A new order goes over all files of a split, so that they become one.
-        parts = [paths] if rows is not None else [[path] for path in paths]
+        change = _table_change(changes, split)
+        # A new order goes over all files of a split, and so do weights, so that they become one.
+        is_one = change.rows is not None or change.weights is not None
+        parts = [paths] if is_one else [[path] for path in paths]
         written = [_free_name(part[0], split, taken) for part in parts]
         for part, name in zip(parts, written, strict=True):
-            write_table(source, part, to / name, TableChange(changes.texts, frozenset(changes.dropped), rows))
+            write_table(source, part, to / name, change)
         splits[split] = written[0] if len(written) == 1 else written
     new: dict[str, object] = {"splits": splits}
-    if source.names is not None and changes.dropped:
-        new["names"] = [name for name in source.names if name not in changes.dropped]
+    if source.names is not None and (changes.dropped or changes.weights is not None):
+        left = [name for name in source.names if name not in changes.dropped]
+        new["names"] = left if changes.weights is None else [*left, WEIGHT_COLUMN]
     return Copied(new, ())
+
+
+def _table_change(changes: Changes, split: str) -> TableChange:
+    rows, weights = (None if given is None else given[split] for given in (changes.rows, changes.weights))
+    return TableChange(changes.texts, frozenset(changes.dropped), rows, weights)
 
 
 def _free_name(path: Path, split: str, taken: set[str]) -> str:
@@ -144,18 +152,18 @@ def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed
 
 
 def _copy_features(source: FeatureSource, changes: Changes, to: Path) -> Copied:
-    splits = {
-        split: copy_features(
-            split, files, to, dropped=changes.dropped, rows=None if changes.rows is None else changes.rows[split]
+    splits = {}
+    for split, files in source.splits.items():
+        change = _table_change(changes, split)
+        splits[split] = copy_features(
+            split, files, to, dropped=changes.dropped, rows=change.rows, weights=change.weights
         )
-        for split, files in source.splits.items()
-    }
     return Copied({"splits": splits}, ())
 
 
-def _copy_metadata(source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> Copied:
-    rows = None if changes.rows is None else next(iter(changes.rows.values()))
-    table = TableChange(changes.texts, frozenset(changes.dropped), rows)
+def _copy_metadata(origin: Origin, source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> Copied:
+    (split,) = origin.source_rows
+    table = _table_change(changes, split)
     done = copy_metadata_folder(source, to / "images", changes.images, table, rng=np.random.default_rng([seed, 4, 0]))
     return Copied({}, tuple(_left_out(done)))
 

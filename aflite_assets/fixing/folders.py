@@ -97,7 +97,7 @@ def copy_metadata_folder(
     lost = set(_write_images(place.folder, to, names, changes))
     rows = np.array([row for row in rows.tolist() if paths[row] not in lost], dtype=np.int64)
     renamed: Mapping[str, Callable[[str], str]] = {FILE_NAME: lambda name: names.get(name, name)}
-    change = TableChange({**table.texts, **renamed}, table.dropped, rows)
+    change = TableChange({**table.texts, **renamed}, table.dropped, rows, table.weights)
     write_table(place.form, [place.metadata], to / place.metadata.name, change)
     return CopiedImages(len(names) - len(lost), tuple(sorted(lost)))
 

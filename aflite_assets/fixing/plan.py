@@ -1,6 +1,7 @@
 """From the cues of a scan to what is done with the source: texts, columns, images, rows. Nothing is written here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,8 +13,9 @@ from aflite_assets.fixing.folders import MetadataFolder
 from aflite_assets.fixing.images import ImageChanges, plan_images
 from aflite_assets.fixing.rebalancing import rebalanced_rows
 from aflite_assets.fixing.texts import TextChange, text_change
+from aflite_assets.fixing.weighting import WEIGHT_COLUMN, balancing_weights, effective_rows
 from aflite_assets.scan.cues import Cue, CueProperty, ScanResult
-from aflite_assets.scan.remedies import Remedy, remedies_of
+from aflite_assets.scan.remedies import Remedy, Way, remedies_of
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.sources import FeatureSource, ImageFolderSource, TableSource
 from aflite_assets.wording import counted, quoted
@@ -51,7 +53,7 @@ class Changes:
 
     `texts` and `dropped` have the source's names of columns. `rows`: per split the positions of the rows that are
     kept, int64, in their new order; None for all. `is_shuffled`: whether they have a new order. `phrases`: what is
-    done, a sentence each.
+    done, a sentence each. `weights`: per split the weight of each row, float64; None if rows get none.
     """
 
     texts: Mapping[str, TextChange]
@@ -60,6 +62,7 @@ class Changes:
     rows: Mapping[str, np.ndarray] | None
     is_shuffled: bool
     phrases: tuple[str, ...]
+    weights: Mapping[str, np.ndarray] | None = None
 
 
 def plan_changes(
@@ -68,7 +71,7 @@ def plan_changes(
     origin: Origin,
     cues: Sequence[Cue],
     *,
-    by: Remedy | None,
+    by: Way | None,
     seed: int,
 ) -> Changes:
     """Return what mends these cues.
@@ -78,12 +81,14 @@ def plan_changes(
         rows: the scanned rows.
         origin: where they come from.
         cues: cues of the result.
-        by: the remedy; None for the default of each cue.
+        by: the remedy, or weights in place of a subset of the rows; None for the default of each cue.
         seed: draws the rows that are kept and their order.
 
     Raises:
         DataError: a cue cannot be mended so, a column is needed, or no subset of the rows is left.
     """
+    if by == "weights":
+        return _weighting(result, rows, origin, [cue.number for cue in cues])
     chosen = {cue.number: _remedy(cue, by) for cue in cues}
     normalised = _with_followers(result, [cue for cue in cues if chosen[cue.number] == "normalise"])
     texts = _texts(normalised, result, rows, origin)
@@ -96,6 +101,15 @@ def plan_changes(
     drop_phrases = [f"The column {_shown(name)} is left out." for name in dropped]
     phrases = (*text_phrases, *drop_phrases, *image_phrases, *row_phrases)
     return Changes(texts, dropped, images, kept, is_shuffled, phrases)
+
+
+def weights_of_scan(weights: Mapping[str, np.ndarray], origin: Origin) -> np.ndarray:
+    """Return the weight of each scanned row, float64; 0 for rows of challenge sets.
+
+    `weights`: by split, as in `Changes`.
+    """
+    known = np.append(np.concatenate([weights[split] for split in origin.source_rows]), 0.0)
+    return np.asarray(known[origin.row_ids])
 
 
 def _shown(name: str) -> str:
@@ -210,33 +224,93 @@ def _rows(
     if not cues and not shuffle:
         return None, []
     if cues:
-        _require_all_scanned(result, rows)
-    if cues and origin.unread:
-        raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
-    kept, phrases, start = {}, [], 0
-    for number, (split, count) in enumerate(origin.source_rows.items()):
-        rng = np.random.default_rng([seed, 3, number])
-        inside = (origin.row_ids >= start) & (origin.row_ids < start + count)
-        own = np.flatnonzero(inside & (rows.labels >= 0))
-        positions = np.arange(count)
+        _require_known(result, rows, origin)
+    kept, phrases = {}, []
+    for part in _splits(rows, origin):
+        rng = np.random.default_rng([seed, 3, part.number])
+        positions = np.arange(part.count)
         if cues:
-            chosen = own[_balanced(result.carriers[own][:, cues], rows.labels[own], rng, split)]
-            positions = np.sort(origin.row_ids[chosen] - start)
-            where = "" if len(origin.source_rows) == 1 else f"{_shown(split)}: "
-            phrases.append(where + _rows_phrase(len(positions), len(own), count))
-            phrases.append(where + _classes_phrase(rows.labels[own], rows.labels[chosen], rows.label_names))
-        kept[split] = rng.permutation(positions) if shuffle else positions
-        start += count
+            carriers, labels = result.carriers[part.own][:, cues], rows.labels[part.own]
+            with _naming(part.name):
+                chosen = part.own[rebalanced_rows(carriers, labels, rng)]
+            positions = np.sort(origin.row_ids[chosen] - part.start)
+            phrases.append(part.prefix + _rows_phrase(len(positions), len(part.own), part.count))
+            phrases.append(part.prefix + _classes_phrase(labels, rows.labels[chosen], rows.label_names))
+        kept[part.name] = rng.permutation(positions) if shuffle else positions
     if shuffle:
         phrases.append("The rows have a random order; row numbers are new.")
     return kept, phrases
 
 
-def _balanced(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator, split: str) -> np.ndarray:
+def _require_known(result: ScanResult, rows: ScanRows, origin: Origin) -> None:
+    """Refuse to choose or weigh rows of which it is not known whether they carry a cue."""
+    _require_all_scanned(result, rows)
+    if origin.unread:
+        raise DataError(f"{origin.unread}, so it is not known which rows carry the cue; mend it in another way")
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A split of the source: `own` are its rows with a label among those of the scan, `start` its first row id."""
+
+    number: int
+    name: str
+    start: int
+    count: int
+    own: np.ndarray
+    prefix: str
+
+
+def _splits(rows: ScanRows, origin: Origin) -> Iterator[_Split]:
+    start = 0
+    for number, (split, count) in enumerate(origin.source_rows.items()):
+        inside = (origin.row_ids >= start) & (origin.row_ids < start + count)
+        own = np.flatnonzero(inside & (rows.labels >= 0))
+        yield _Split(number, split, start, count, own, "" if len(origin.source_rows) == 1 else f"{_shown(split)}: ")
+        start += count
+
+
+@contextmanager
+def _naming(split: str) -> Iterator[None]:
     try:
-        return rebalanced_rows(carriers, labels, rng)
+        yield
     except DataError as error:
         raise DataError(f"{split}: {error}") from error
+
+
+def _weighting(result: ScanResult, rows: ScanRows, origin: Origin, cues: Sequence[int]) -> Changes:
+    """Return weights of all rows with which the cues tell nothing."""
+    _require_known(result, rows, origin)
+    if isinstance(origin.source, ImageFolderSource):
+        raise DataError(
+            "a folder of images without a metadata file has no column that could hold weights; add a metadata.csv with "
+            "file_name and the label, or use --by rebalance"
+        )
+    weights, phrases = {}, []
+    for part in _splits(rows, origin):
+        with _naming(part.name):
+            found = balancing_weights(result.carriers[part.own][:, cues], rows.labels[part.own])
+        weights[part.name] = np.zeros(part.count)
+        weights[part.name][origin.row_ids[part.own] - part.start] = found
+        phrases += [part.prefix + phrase for phrase in _weight_phrases(found, part.count)]
+    return Changes({}, (), ImageChanges(), None, False, tuple(phrases), weights)
+
+
+def _weight_phrases(weights: np.ndarray, count: int) -> list[str]:
+    weighing = weights[weights > 0]
+    phrases = [
+        f"All rows are kept, and {WEIGHT_COLUMN} has a weight for each, from {weighing.min():.2g} to "
+        f"{weighing.max():.2g}, with which the cue tells nothing.",
+        f"With these weights {counted(len(weights))} tell as much as {effective_rows(weights):,.0f} of equal weight.",
+    ]
+    if len(weighing) < len(weights):
+        lost = counted(len(weights) - len(weighing))
+        phrases.append(f"{lost} weigh 0, because no row of some class has the cue as they do.")
+    if len(weights) < count:
+        phrases.append(
+            f"{counted(count - len(weights))} that the scan does not read, such as unlabelled ones, weigh 0."
+        )
+    return phrases
 
 
 def _rows_phrase(kept: int, scanned: int, count: int) -> str:

@@ -25,25 +25,35 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     Raises:
         DataError: neither the rows with the cue nor those without it hold all classes, so that no subset does.
     """
-    if not len(labels):
-        raise DataError("no row with a label was read, so none can be kept; give a file with labels")
-    cells, codes = np.unique(carriers, axis=0, return_inverse=True)
-    counts = np.zeros((len(cells), int(labels.max()) + 1))
-    np.add.at(counts, (codes.reshape(-1), labels), 1)
-    counts = counts[:, counts.sum(axis=0) > 0]
+    cells, classes, counts = count_cells(carriers, labels)
     kept = _kept_counts(counts)
     if kept is None:
         raise DataError(
             "neither the rows with the cue nor the rows without it have enough rows of every class, so that no subset "
             "in which the cue tells nothing keeps all classes; collect other rows, or mend the cue in another way"
         )
-    present = np.unique(labels)
     chosen = []
-    for cell in range(len(cells)):
-        for place, label in enumerate(present.tolist()):
-            own = np.flatnonzero((codes.reshape(-1) == cell) & (labels == label))
-            chosen.append(rng.choice(own, int(kept[cell, place]), replace=False))
+    for cell, place in np.ndindex(kept.shape):
+        own = np.flatnonzero((cells == cell) & (classes == place))
+        chosen.append(rng.choice(own, int(kept[cell, place]), replace=False))
     return np.sort(np.concatenate(chosen))
+
+
+def count_cells(carriers: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the cell of each row, the place of its class among those that occur, and the rows per cell and class.
+
+    A cell is a combination of cues, by `carriers`: bool of shape (rows, cues).
+
+    Raises:
+        DataError: there are no rows.
+    """
+    if not len(labels):
+        raise DataError("no row with a label was read, so none can be kept; give a file with labels")
+    found, cells = np.unique(carriers, axis=0, return_inverse=True)
+    present, classes = np.unique(labels, return_inverse=True)
+    counts = np.zeros((len(found), len(present)))
+    np.add.at(counts, (cells.reshape(-1), classes), 1)
+    return cells.reshape(-1), classes, counts
 
 
 def _kept_counts(counts: np.ndarray) -> np.ndarray | None:

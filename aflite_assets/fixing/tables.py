@@ -13,6 +13,7 @@ import pyarrow as pa
 from aflite_assets.data.formats.encoding_fit import codec_of
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.errors import DataError
+from aflite_assets.fixing.weighting import WEIGHT_COLUMN
 from aflite_assets.specs.sources import TableFormat
 
 _UTF_8_MARK = b"\xef\xbb\xbf"
@@ -24,17 +25,19 @@ class TableChange:
     """Record of what is done with the rows of a table.
 
     `texts`: a change of every text of these columns. `dropped`: columns that are left out. `rows`: positions of the
-    rows that are kept, int64, in the new order; None for all. Everything else stays as it is.
+    rows that are kept, int64, in the new order; None for all. `weights`: the new column `WEIGHT_COLUMN`, float64 of
+    shape (rows of all files,); None for no such column. Everything else stays as it is.
     """
 
     texts: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     rows: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def changes_nothing(self) -> bool:
         """Whether the file can be copied as it is."""
-        return not self.texts and not self.dropped and self.rows is None
+        return not self.texts and not self.dropped and self.rows is None and self.weights is None
 
 
 def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: TableChange) -> None:
@@ -50,13 +53,23 @@ def write_table(form: TableFormat, sources: Sequence[Path], to: Path, change: Ta
         to.write_bytes(sources[0].read_bytes())
         return
     tables = [read_table_file(form, source) for source in sources]  # checks the files, also those of JSON lines
+    if change.weights is not None:
+        _require_no_weights(tables, sources)
     match form.format:
         case "parquet":
             _write_parquet(sources, to, change)
         case "jsonl":
             _write_jsonl(form, sources, to, change)
         case _:
-            _write_csv(form, sources[0], _changed(_joined(tables, sources), change), to)
+            _write_csv(form, sources[0], _as_written(_changed(_joined(tables, sources), change), change), to)
+
+
+def _require_no_weights(tables: Sequence[pa.Table], sources: Sequence[Path]) -> None:
+    for table, source in zip(tables, sources, strict=True):
+        if WEIGHT_COLUMN in table.column_names:
+            raise DataError(
+                f"{source.name!r} has a column {WEIGHT_COLUMN!r}, which is that of the weights; rename or remove it"
+            )
 
 
 def _joined(tables: Sequence[pa.Table], sources: Sequence[Path]) -> pa.Table:
@@ -75,15 +88,25 @@ def _changed(table: pa.Table, change: TableChange) -> pa.Table:
         kind = pa.string() if pa.types.is_dictionary(column.type) else column.type
         table = table.set_column(place, table.schema.field(place).with_type(kind), pa.chunked_array([values], kind))
     table = table.drop_columns([name for name in table.column_names if name in change.dropped])
+    if change.weights is not None:
+        table = table.append_column(WEIGHT_COLUMN, pa.array(change.weights))
     return table if change.rows is None else table.take(pa.array(change.rows))
+
+
+def _as_written(table: pa.Table, change: TableChange) -> pa.Table:
+    """Return the table with weights as texts, which all columns of CSV are."""
+    if change.weights is None:
+        return table
+    texts = pa.chunked_array([[f"{weight:g}" for weight in table[WEIGHT_COLUMN].to_pylist()]], pa.string())
+    return table.set_column(table.column_names.index(WEIGHT_COLUMN), WEIGHT_COLUMN, texts)
 
 
 def _write_parquet(sources: Sequence[Path], to: Path, change: TableChange) -> None:
     import pyarrow.parquet as pq
 
     table = _changed(_joined([pq.read_table(source) for source in sources], sources), change)
-    if change.dropped and table.schema.metadata:
-        # Notes of pandas about its columns do not fit a file that lacks some of them.
+    if (change.dropped or change.weights is not None) and table.schema.metadata:
+        # Notes of pandas about its columns do not fit a file that has others.
         kept = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
         table = table.replace_schema_metadata(kept)
     first = pq.ParquetFile(sources[0]).metadata
@@ -96,18 +119,20 @@ def _write_jsonl(form: TableFormat, sources: Sequence[Path], to: Path, change: T
     for source in sources:
         with source.open(encoding=codec_of(source, form.encoding), newline="\n") as stream:
             lines += [line.rstrip("\r\n") for line in stream if line.strip()]
-    kept = lines if change.rows is None else [lines[row] for row in change.rows.tolist()]
+    kept = list(range(len(lines))) if change.rows is None else change.rows.tolist()
     with to.open("w", encoding=_written_encoding(form, sources[0]), newline="\n") as stream:
-        stream.writelines(f"{_changed_line(line, change)}\n" for line in kept)
+        stream.writelines(f"{_changed_line(lines[row], change, row)}\n" for row in kept)
 
 
-def _changed_line(line: str, change: TableChange) -> str:
+def _changed_line(line: str, change: TableChange, place: int) -> str:
     row: dict[str, Any] = json.loads(line)
     new = {
         name: change.texts[name](value) if name in change.texts and isinstance(value, str) else value
         for name, value in row.items()
         if name not in change.dropped
     }
+    if change.weights is not None:
+        new[WEIGHT_COLUMN] = float(change.weights[place])
     return line if new == row else json.dumps(new, ensure_ascii=False)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,8 +20,8 @@ class ReportInputs:
     """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
 
     `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it, and
-    `counterexamples` those of other classes. `versions`: comparisons with earlier results, and with the original of a
-    mended dataset.
+    `counterexamples` those of other classes; `carriers`: ids of all rows that carry it, int64. `versions`: comparisons
+    with earlier results, and with the original of a mended dataset.
     """
 
     examples: Examples
@@ -31,6 +32,7 @@ class ReportInputs:
     evidence: tuple[EvidenceTable, ...]
     cue_rows: Mapping[int, Sequence[int]] = field(default_factory=dict)
     counterexamples: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    carriers: Mapping[int, np.ndarray] = field(default_factory=dict)
     versions: tuple[VersionComparison, ...] = ()
 
     @property

@@ -32,11 +32,21 @@ def measure_effects(present: Any, is_class: np.ndarray, units: np.ndarray) -> Ef
     each side divided by the design effect of their units.
     """
     inside, outside = (_share(present, rows, units) for rows in (is_class, ~is_class))
+    carriers = np.asarray(present.sum(axis=0)).ravel()
+    return Effects(*balanced_accuracy(inside, outside), carriers)
+
+
+def balanced_accuracy(
+    inside: tuple[np.ndarray, np.ndarray, np.ndarray], outside: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the balanced accuracy of rules and the ends of its 95 % interval, in [0, 1].
+
+    `inside`, `outside`: the share of the class and of the rest that carries each rule, with the ends of its interval.
+    """
     apart = inside[0] - outside[0]
     below = np.hypot(inside[0] - inside[1], outside[2] - outside[0])
     above = np.hypot(inside[2] - inside[0], outside[0] - outside[1])
-    carriers = np.asarray(present.sum(axis=0)).ravel()
-    return Effects(0.5 + apart / 2, 0.5 + (apart - below) / 2, 0.5 + (apart + above) / 2, carriers)
+    return 0.5 + apart / 2, 0.5 + (apart - below) / 2, 0.5 + (apart + above) / 2
 
 
 def _share(present: Any, rows: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

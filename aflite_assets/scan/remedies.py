@@ -16,6 +16,9 @@ the rows in which the cue tells nothing; shuffle: draw a new order of the rows.
 
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
 
+Way = Remedy | Literal["weights"]
+"""How a person may ask for a cue to be mended: a remedy, or weights of all rows in place of a subset of them."""
+
 REMEDIES_BY_KIND: Mapping[str, tuple[Remedy, ...]] = {
     "typography": ("normalise", "rebalance"),
     "blanks": ("normalise", "rebalance"),

@@ -124,3 +124,28 @@ def test_what_the_format_cannot_hold_is_refused(form: str, said: str, tmp_path: 
         DataError, match=f"copy of 'a.tsv' cannot be written as tsv in {encoding} .*{said}.*save the original"
     ):
         write_table(settings, [source], tmp_path / "b.tsv", change)
+
+
+WEIGHTS = np.array([0.5, 1.25, 123456.0])
+
+
+def test_weights_are_a_new_last_column_in_every_format(tmp_path: Path) -> None:
+    sources = [tmp_path / name for name in ("a.csv", "b.csv")]
+    sources[0].write_text("text,label\na,x\nb,y\n")
+    sources[1].write_text("text,label\nc,x\n")
+    write_table(TableFormat(format="csv"), sources, tmp_path / "c.csv", TableChange(weights=WEIGHTS))
+    assert (tmp_path / "c.csv").read_text() == "text,label,cue_weight\na,x,0.5\nb,y,1.25\nc,x,123456\n"
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"text": "a"}\n{"text": "b"}\n{}\n')
+    write_table(TableFormat(format="jsonl"), [lines], tmp_path / "b.jsonl", TableChange(weights=WEIGHTS))
+    written = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert written == [{"text": "a", "cue_weight": 0.5}, {"text": "b", "cue_weight": 1.25}, {"cue_weight": 123456.0}]
+    pq.write_table(pa.table({"n": [1, 2, 3]}).replace_schema_metadata({"pandas": "{}"}), tmp_path / "a.parquet")
+    change = TableChange(rows=np.array([2, 0]), weights=WEIGHTS)
+    write_table(TableFormat(format="parquet"), [tmp_path / "a.parquet"], tmp_path / "b.parquet", change)
+    assert pq.read_table(tmp_path / "b.parquet").to_pylist() == [
+        {"n": 3, "cue_weight": 123456.0},
+        {"n": 1, "cue_weight": 0.5},
+    ]
+    with pytest.raises(DataError, match=r"'c.csv' has a column 'cue_weight', which is that of the weights; rename"):
+        write_table(TableFormat(format="csv"), [tmp_path / "c.csv"], tmp_path / "d.csv", TableChange(weights=WEIGHTS))

@@ -24,7 +24,9 @@ GONE, STILL_THERE = 0, 1
 _FIX = """\
 Mends cues that `aflite scan` found: writes a cleaned copy of FILE into a new folder, with a YAML file that names it,
 and scans the copy. The original is never changed. Texts and images are normalised, columns dropped, the order of rows
-drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. Exits with 0 if the cues are
+drawn anew, or a subset of the rows kept in which the cue tells nothing; --by chooses. With --by weights all rows stay,
+and a column cue_weight is added with which the cue tells nothing. It is for a trainer of your own that takes a weight
+per row (sample_weight in scikit-learn). The evaluators of this program do not read it. Exits with 0 if the cues are
 gone, with 1 if one is still there or an artefact is new, and with 2 if nothing could be done.
 """
 
@@ -43,8 +45,8 @@ def add_command(commands: Any) -> None:
     )
     fix.add_argument(
         "--by",
-        choices=("drop", "normalise", "rebalance", "shuffle"),
-        help="how the cues are mended (default: by their kind)",
+        choices=("drop", "normalise", "rebalance", "shuffle", "weights"),
+        help="how the cues are mended (default: by their kind; never weights)",
     )
     fix.add_argument("--to", metavar="FOLDER", type=Path, required=True, help="the new folder")
     fix.add_argument("--scan", metavar="JSON", type=Path, help="what aflite scan --json printed: its options and cues")
@@ -108,13 +110,31 @@ def _written(
         spec_name = _write_spec(options, read, origin, changes, copied, aside, cues)
         is_dataset = read.dataset is not None
         copy = copied_file(origin, copied, aside, spec_name if is_dataset else None)
-        after = _scan_copy(_options_of_copy(options, read, origin, changes), copy)
+        after = _after(options, read, origin, result, changes, copy)
     written = str(options.to / copy.relative_to(aside))
     if spec_name is not None:
         written = f"{options.to / spec_name} and the files that it names"
     phrases = [*changes.phrases, *copied.phrases]
     notes = _notes(read, changes, cues, has_spec=spec_name is not None)
-    return Fixed(result, after, compare_scans(result, after, cues), phrases, written, notes)
+    compared = compare_scans(result, after, cues)
+    return Fixed(result, after, compared, phrases, written, notes, is_weighted=changes.weights is not None)
+
+
+def _after(
+    options: argparse.Namespace,
+    read: "ScanInput",
+    origin: "Origin",
+    result: "ScanResult",
+    changes: "Changes",
+    copy: Path,
+) -> "ScanResult":
+    """Scan the copy; with weights, which a scan does not read, measure the cues with them."""
+    from aflite_assets.fixing.plan import weights_of_scan
+    from aflite_assets.fixing.weighting import weighted_result
+
+    if changes.weights is None:
+        return _scan_copy(_options_of_copy(options, read, origin, changes), copy)
+    return weighted_result(result, read.rows, weights_of_scan(changes.weights, origin))
 
 
 def _write_spec(
@@ -176,7 +196,7 @@ def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
 
 
 def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec: bool) -> list[str]:
-    notes = []
+    notes = [] if changes.weights is None else _weight_notes(is_bare=read.bare is not None)
     if changes.dropped and (read.rows.texts or read.rows.images is not None):
         notes.append(
             "A dropped column is no longer found because it is no longer there; what goes with it in texts or images "
@@ -192,3 +212,13 @@ def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec
     else:
         notes.append("No YAML file is written: columns or labels of these files are none that it can describe.")
     return notes
+
+
+def _weight_notes(*, is_bare: bool) -> list[str]:
+    from aflite_assets.fixing.weighting import WEIGHT_COLUMN
+
+    skip = f"; a scan of the bare copy needs --skip {WEIGHT_COLUMN}" if is_bare else ""
+    return [
+        f"With weights only the cues above were measured. A scan reads no weights, so it finds them again{skip}.",
+        f"Give {WEIGHT_COLUMN} to a trainer of your own that takes a weight per row; no evaluator here reads it.",
+    ]

@@ -21,7 +21,8 @@ _NEXT = "Next: scan the copy and mend what it names, or begin again from the ori
 class Fixed:
     """Scans of the original and of the copy, what was changed in sentences, and which files were written.
 
-    `notes`: sentences about what the copy is not.
+    `notes`: sentences about what the copy is not. `is_weighted`: whether `after` is not a scan of the copy, but the
+    cues of `before` measured with the copy's weights.
     """
 
     before: ScanResult
@@ -30,13 +31,15 @@ class Fixed:
     phrases: Sequence[str]
     written: str
     notes: Sequence[str]
+    is_weighted: bool = False
 
 
 def fixed_lines(fixed: Fixed) -> list[str]:
     """Return the lines; the first one says whether the cues are gone."""
-    lines = [escaped(sentence) for sentence in headline(fixed.compared)]
+    lines = [escaped(sentence) for sentence in headline(fixed.compared, is_weighted=fixed.is_weighted)]
     lines += ["", "Changed:", *(line for phrase in fixed.phrases for line in indented(escaped(phrase)))]
-    lines += ["", f"Before ({counted(fixed.before.rows)} scanned) and after ({counted(fixed.after.rows)}):"]
+    after = "with weights" if fixed.is_weighted else counted(fixed.after.rows)
+    lines += ["", f"Before ({counted(fixed.before.rows)} scanned) and after ({after}):"]
     lines += [*_table(fixed.compared), ""]
     for name, result in (("Before", fixed.before), ("After", fixed.after)):
         sentence = surface_sentence(result)
@@ -45,9 +48,9 @@ def fixed_lines(fixed: Fixed) -> list[str]:
     return [*lines, escaped(f"Written: {fixed.written}.")]
 
 
-def headline(compared: Sequence[ComparedCue]) -> list[str]:
+def headline(compared: Sequence[ComparedCue], *, is_weighted: bool = False) -> list[str]:
     """Return a sentence for each cue that was to be mended, and one for artefacts that are new."""
-    sentences = [_chosen_sentence(one) for one in compared if one.is_chosen and one.before is not None]
+    sentences = [_chosen_sentence(one, is_weighted) for one in compared if one.is_chosen and one.before is not None]
     new = [one.named for one in compared if one.change == "new" and one.named.is_artefact]
     if any(one.is_chosen and one.change != "gone" for one in compared):
         sentences.append(_NEXT)
@@ -59,9 +62,11 @@ def headline(compared: Sequence[ComparedCue]) -> list[str]:
     return sentences
 
 
-def _chosen_sentence(one: ComparedCue) -> str:
+def _chosen_sentence(one: ComparedCue, is_weighted: bool) -> str:
     assert one.before is not None
     start = f"Cue {one.before.number + 1} is {one.change}: {_called(one.before)}"
+    if one.after is None and is_weighted:
+        return f"{start} told the label with {percent(one.before.balanced)}, and does not with the weights."
     if one.after is None:
         return f"{start} told the label with {percent(one.before.balanced)}, and a scan of the copy does not find it."
     return (
@@ -111,9 +116,10 @@ def fixed_json(fixed: Fixed) -> str:
     """Return the whole as JSON in ASCII, which no terminal takes for more than text."""
     content = {
         "mended": is_mended(fixed.compared),
-        "headline": headline(fixed.compared),
+        "headline": headline(fixed.compared, is_weighted=fixed.is_weighted),
         "changes": list(fixed.phrases),
         "rows": {"before": fixed.before.rows, "after": fixed.after.rows},
+        "is_weighted": fixed.is_weighted,
         "cues": [_record(one) for one in fixed.compared],
         "notes": list(fixed.notes),
         "written": fixed.written,

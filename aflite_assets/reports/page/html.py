@@ -102,6 +102,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
         "cautions": summary.cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
         "cues": _cues(analysis, inputs),
+        "browsed_cues": [(cue_tables.rows_place(one), one) for one in cue_tables.browsed_cues(analysis)],
         "checks": listings.check_table([one for one in analysis.checks if one.applies], title="Checks that apply"),
         "skipped_checks": listings.check_table(
             [one for one in analysis.checks if not one.applies], title="Skipped checks"

@@ -23,6 +23,7 @@ from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.reports.figures.example_rows import short_vector, shown_image
 from aflite_assets.reports.figures.filtering_figures import script_json
 from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.reports.tables.cue_tables import browsed_cues
 from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 
@@ -89,6 +90,7 @@ def row_browser(
         "labels": list(map(printable, facts.label_names)),
         "columns": list(map(printable, facts.text_columns.values())),
         "words": to_json(page.values.words),
+        "cues": [_short(one.name) for one in browsed_cues(analysis)],
         "questions": page.questions,
         "trainings": [{"name": one.name, "sets": one.sets} for one in facts.weak_trainings],
         "filterings": [
@@ -265,6 +267,7 @@ class _RowValues:
         facts, self._rows = analysis.facts, rows
         self.classes = {name: number for number, name in enumerate(facts.label_names)}
         self._texts, self._trainings, self._examples = list(facts.text_columns), facts.weak_trainings, inputs.examples
+        self._cues = _cues_by_row(analysis, inputs, rows["row_id"].to_numpy())
         self._measured: dict[int, list[str]] = {}
         for row_id, text in _measured(analysis, inputs.rows, rows["row_id"]):
             self._measured.setdefault(row_id, []).append(text)
@@ -300,6 +303,7 @@ class _RowValues:
             ],
             "lengths": lengths,
             "learnt": self._learnt(record),
+            "cues": self._cues.get(record["row_id"]),
             "place": printable(place_text(record)) if "source_row" in record else None,
         }
         return {name: value for name, value in row.items() if value not in (None, [], "")}
@@ -343,6 +347,15 @@ def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
             word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
             shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
             word["said"][str(number)] = {"label": cue.label_name and printable(cue.label_name), "shares": shares}
+    return found
+
+
+def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
+    """Return by row id the places of the cues that the row carries, among those that the browser filters by."""
+    found: dict[int, list[int]] = {}
+    for place, cue in enumerate(browsed_cues(analysis)):
+        for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():
+            found.setdefault(row_id, []).append(place)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
-from aflite_assets.scan.cues import Cue, ScanFacts
+from aflite_assets.scan.cues import CUES_WITH_ROWS, Cue, ScanFacts
 from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, surface_sentence
 from aflite_assets.text import DASH, count, one_line, percent, short
 
@@ -43,7 +43,7 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
         title="Properties that tell the label by themselves",
         headings=("nature", "property"),
         columns=tuple(Column(heading) for heading in _COLUMNS),
-        rows=tuple(map(_row, shown)),
+        rows=tuple(_row(one, browsed=one in browsed_cues(analysis)) for one in shown),
         caption=CAPTION,
         notes=(*_notes(analysis.scan), *(more if left else ())),
         style="free",
@@ -56,11 +56,23 @@ def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
     return tuple(one for one in scan.cues if one.explained_by is None)[:MOST_SHOWN]
 
 
+def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
+    """Return the shown cues by which the page's browser of rows filters: those whose rows are known, if it has one."""
+    if analysis.scan is None or not analysis.facts.filterings:
+        return ()
+    return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)
+
+
+def rows_place(cue: Cue) -> str:
+    """Return the id of the page's place that shows the rows of a cue."""
+    return f"rows-cue-{cue.number}"
+
+
 def _notes(scan: ScanFacts) -> tuple[str, ...]:
     return tuple(filter(None, (surface_sentence(scan), reach_sentence(scan), *map(one_line, scan.notes))))
 
 
-def _row(one: Cue) -> Row:
+def _row(one: Cue, *, browsed: bool) -> Row:
     nature = {"declared": "declared irrelevant", "artefact": "artefact", None: "yours to judge"}[one.reason]
     shares = one.share_of_class, one.share_of_rest, one.precision, one.base_rate
     interval = f"[{percent(one.low)}, {percent(one.high)}]"
@@ -71,4 +83,4 @@ def _row(one: Cue) -> Row:
         TableCell(percent(one.balanced), (interval,), value=one.balanced),
         TableCell("; ".join(map(one_line, elsewhere_sentences(one))) or DASH, kind="text"),
     )
-    return Row((nature, short(one.name, _LONGEST)), cells)
+    return Row((nature, short(one.name, _LONGEST)), cells, rows_at=rows_place(one) if browsed else "")

@@ -70,11 +70,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a text per heading of the table's rows, then a cell per column; `apart`: it stands below the results."""
+    """One row: a text per heading of the table's rows, then a cell per column; `apart`: it stands below the results.
+
+    `rows_at`: id of the page's place that shows the rows of the dataset that this row is about; "" if there is none.
+    """
 
     headings: tuple[str, ...]
     cells: tuple[TableCell, ...]
     apart: bool = False
+    rows_at: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The search is in `scan`. Whether models lean on what it finds is tested by `lean
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,17 +145,26 @@ def example_carriers(
 
     They have the class of the cue, or with `of_class` False another one.
     """
-    carried = pq.read_table(result.file("cue_rows.parquet"))
-    carried = carried.filter(pc.is_in(carried["set"], pa.array(["train", ALL_ROWS])))
-    rows = carried["row_id"].to_numpy()
-    known = np.isin(rows, raw.row_ids)
-    cues, rows = carried["cue"].to_numpy()[known], rows[known]
-    labels = raw.select(rows).labels
-    drawn = {}
+    carriers, drawn = carriers_of(result, raw, ("train",)), {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
-        own = rows[(cues == cue.number) & ((labels == raw.label_names.index(cue.label)) == of_class)]
+        rows = carriers.get(cue.number, np.empty(0, np.int64))
+        own = rows[(raw.select(rows).labels == raw.label_names.index(cue.label)) == of_class]
         drawn[cue.number] = np.sort(np.random.default_rng(cue.number).permutation(own)[:most]).tolist()
     return drawn
+
+
+def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
+    """Return ids of the rows of the raw dataset that carry a cue, int64, by number of the cue, as far as any does.
+
+    `splits`: of these alone; None for all. Of the cues the first `CUES_WITH_ROWS` have rows, and of a set that was too
+    large to be scanned whole only the sample that was.
+    """
+    carried = pq.read_table(result.file("cue_rows.parquet"))
+    own = raw.table["split"].unique().to_pylist() if splits is None else splits
+    carried = carried.filter(pc.is_in(carried["set"], pa.array([*own, ALL_ROWS])))
+    cues, rows = carried["cue"].to_numpy(), carried["row_id"].to_numpy()
+    known = np.isin(rows, raw.row_ids)
+    return {int(cue): rows[known & (cues == cue)] for cue in np.unique(cues[known])}
 
 
 def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:

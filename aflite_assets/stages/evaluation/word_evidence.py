@@ -1,4 +1,7 @@
-"""The tables of `bias_evidence` about single words, each with what a reader may conclude from it and what not."""
+"""The table of `bias_evidence` about what filtering did to single words, with what a reader may conclude and what not.
+
+Which words tell a class is named by the scan, whose cues every report has.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,10 +19,11 @@ DRAWS = 99
 """Random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""
 
 _WORDS_PER_CLASS = 10
+"""Words of each class whose z is compared, those with the highest."""
 
 
 def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Words that go with a class among all train rows, among random ones and among the kept ones.
+    """Yield how many words go with a class among all train rows, among random ones and among the kept ones.
 
     Nothing for rows that are no texts, where no word stands in enough rows, and where there is one class alone.
     """
@@ -44,18 +48,10 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
         else ""
     )
     yield EvidenceTable(
-        f"Words that go with a class ({filtered.representation})",
-        f"The {_WORDS_PER_CLASS} words per class whose rows carry it most beyond its share, by z-statistic (Gardner et "
-        f"al. 2021) among the train rows. By chance no word exceeds {artifacts.line:.1f}. z falls with the number of "
-        f"rows, so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept. "
-        "drop_beyond_random is z_random less z_kept: what fewer rows do not explain. A single word's drop of under "
-        f"about two random_deviation may be chance. {_mean_z(artifacts)}{groups}",
-        artifacts.words.drop_columns(["label"]),
-    )
-    yield EvidenceTable(
         f"Words over the line ({filtered.representation})",
-        f"How many words exceed z = {artifacts.line:.1f} for a class; the last row adds the classes. "
-        f"{_over_line(artifacts)}{groups}",
+        f"How many words exceed z = {artifacts.line:.1f} for a class, which by chance none does (Gardner et al. 2021); "
+        "the last row adds the classes. Words that tell a class by themselves are among the cues of the scan. "
+        f"{_over_line(artifacts)} {_mean_z(artifacts)}{groups}",
         _counts(artifacts),
     )
 
@@ -71,9 +67,10 @@ def _counts(artifacts: "WordArtifacts") -> pa.Table:
 def _mean_z(artifacts: "WordArtifacts") -> str:
     means = artifacts.mean_z
     if means is None:
-        return "No word listed exceeds that among all train rows, so nothing can be concluded about filtering."
+        return "No word exceeds it among all train rows, so nothing can be concluded about filtering."
     numbers = (
-        f"The mean z of the words listed that exceed it among all train rows is {means.full:.1f} there. "
+        f"z falls with the number of rows. Of the {_WORDS_PER_CLASS} words of each class with the highest z, those "
+        f"over the line have a mean of {means.full:.1f} among all train rows. "
         f"Among random rows it is {means.mean:.1f} ({min(means.random):.1f} to {max(means.random):.1f}), and among the "
         f"kept ones {means.kept:.1f}, "
     )

@@ -14,7 +14,7 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.stages.data.cue_scan import example_carriers
+from aflite_assets.stages.data.cue_scan import carriers_of, example_carriers
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.report.versions import comparisons
 from aflite_assets.stages.shared.report_inputs import read_similarities
@@ -98,7 +98,8 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
         evidence=read_evidence(folder),
         cue_rows=example_carriers(inputs.cue_scan, raw, most=MOST_CARRIERS),
         counterexamples=example_carriers(inputs.cue_scan, raw, most=1, of_class=False),
+        carriers=carriers_of(inputs.cue_scan, raw),
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "27", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "28", BenchmarkReportSettings, BenchmarkReportInputs, run)

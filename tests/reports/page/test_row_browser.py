@@ -22,7 +22,9 @@ from aflite_assets.analysis.rows.table import (
 )
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, Shown, answers_by_row, row_browser
-from tests.planted_reports import rendered_page, report_inputs
+from aflite_assets.text import printable
+from tests.planted_cues import ORDER, STOP, WORD, scanned
+from tests.planted_reports import HOSTILE, rendered_page, report_inputs
 from tests.undrawn import undrawn_page
 
 BUDGET = 5_000_000
@@ -153,6 +155,17 @@ def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkDa
     assert texts == {'[["Children play in the garden."], ["Two ", [0, "dogs"], " is sleeping on a couch."]]'}
     plain = [row for row in found["rows"] if row["id"] == 1]
     assert plain[0]["texts"][0] == ["Two dogs run along the beach."]
+
+
+def test_rows_say_which_cues_they_carry(with_rows: BenchmarkData) -> None:
+    data = replace(with_rows, scan=scanned(STOP, replace(WORD, explained_by=0), replace(ORDER, name=HOSTILE)))
+    carriers = {0: np.array([3, 343, 1399]), 1: np.array([3]), 2: np.array([343, 5_000])}
+    page, _ = row_browser(analyse(data), replace(report_inputs(data), carriers=carriers), budget=BUDGET, seed=0)
+    assert "<script" not in page
+    found = json.loads(page)
+    assert found["cues"] == [STOP.name, printable(HOSTILE)]
+    assert {row["id"]: row["cues"] for row in found["rows"] if "cues" in row} == {3: [0], 343: [0, 1]}
+    assert "cues" not in json.dumps(read(with_rows)["rows"])
 
 
 def _places(rows: int) -> pa.Table:

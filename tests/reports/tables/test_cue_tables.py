@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.tables.cue_tables import MOST_SHOWN, cue_tables
+from aflite_assets.reports.tables.cue_tables import MOST_SHOWN, browsed_cues, cue_tables
+from aflite_assets.scan.cues import CUES_WITH_ROWS
 from aflite_assets.text import DASH
 from tests.planted_cues import STOP, WORD, scanned
 
@@ -32,6 +33,15 @@ def test_cues_that_a_stronger_one_explains_are_counted_not_shown(planted: Benchm
     (table,) = cue_tables(analyse(replace(planted, scan=scanned(*many, explained))))
     assert len(table.rows) == MOST_SHOWN
     assert table.notes[-1].startswith("3 more, weaker or explained by a stronger one")
+
+
+def test_cues_link_to_their_rows_as_far_as_these_are_known(planted: BenchmarkData) -> None:
+    beyond = replace(WORD, number=CUES_WITH_ROWS)
+    data = replace(planted, scan=scanned(STOP, WORD, beyond))
+    (table,) = cue_tables(analyse(data))
+    assert [row.rows_at for row in table.rows] == ["rows-cue-0", "rows-cue-1", ""]
+    assert browsed_cues(analyse(data)) == (STOP, WORD)
+    assert browsed_cues(analyse(replace(data, scan=None))) == ()
 
 
 def test_without_a_cue_or_a_scan_there_is_no_table(planted: BenchmarkData) -> None:

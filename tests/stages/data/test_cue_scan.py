@@ -13,7 +13,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.scan.cues import CUE_ROWS, CUE_SETS, SURFACE_CUES
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.checks import stage_checks
-from aflite_assets.stages.data.cue_scan import CUE_SCAN, example_carriers, grouped_with_copies, read_scan
+from aflite_assets.stages.data.cue_scan import CUE_SCAN, carriers_of, example_carriers, grouped_with_copies, read_scan
 from aflite_assets.stages.evaluation.leaning_sets import cue_properties
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import StageSettings
@@ -72,6 +72,19 @@ def test_rows_of_the_class_that_carry_a_cue_are_drawn_as_examples(tmp_path: Path
     texts = raw.select(drawn).texts("text")
     assert all(text is not None and "…" in text for text in texts)
     assert example_carriers(results["cue_scan"], raw, most=3)[number] == drawn
+
+
+def test_all_rows_that_carry_a_cue_are_known_by_their_ids(tmp_path: Path, store: ResultStore) -> None:
+    results = made(tmp_path, store, share=0.6)
+    raw = load_examples(results["raw_dataset"].path)
+    number = read_scan(results["cue_scan"]).artefacts[0].number
+    carriers = carriers_of(results["cue_scan"], raw)[number]
+    marked = ["…" in (text or "") for text in raw.texts("text")]
+    assert np.sort(carriers).tolist() == raw.row_ids[marked].tolist()
+    splits = np.array(raw.table["split"].to_pylist())
+    of_train = carriers_of(results["cue_scan"], raw, ("train",))[number]
+    assert np.sort(of_train).tolist() == raw.row_ids[np.array(marked) & (splits == "train")].tolist()
+    assert len(of_train) < len(carriers)
 
 
 def test_a_cue_is_a_property_of_the_rows_of_every_set(tmp_path: Path, store: ResultStore) -> None:

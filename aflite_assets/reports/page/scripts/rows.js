@@ -89,6 +89,7 @@
     if (chosen("iteration") && fact.removed !== Number(chosen("iteration"))) { return false; }
     if (chosen("suspected") && fact.suggested === undefined) { return false; }
     if (chosen("learnt") && !learntAs(row, chosen("learnt"))) { return false; }
+    if (chosen("cue") && (row.cues || []).indexOf(Number(chosen("cue"))) < 0) { return false; }
     var asked = unquoted(spaced(chosen("search")).trim().toLowerCase());
     if (!asked) { return true; }
     if (asked === String(row.id) || asked === "row " + row.id) { return true; }
@@ -277,6 +278,15 @@
     });
     return lines;
   }
+  function listed(texts) {
+    var lines = element("ul", "plain");
+    texts.forEach(function (line) {
+      var item = element("li", "", line);
+      item.dir = "auto";
+      lines.appendChild(item);
+    });
+    return lines;
+  }
   function several(number, noun) { return count(number) + " " + noun + (number === 1 ? "" : "s"); }
 
   function detail(fact, one) {
@@ -299,6 +309,7 @@
     }
     if (fact.suggested !== undefined) { entry(pairs, "Label suspected", suspicion(fact, row)); }
     if (row.learnt) { entry(pairs, "How weak models learnt it", learning(row)); }
+    if (row.cues) { entry(pairs, "Cues that it carries", listed(row.cues.map(function (place) { return data.cues[place]; }))); }
     if (fact.nearest) {
       var other = data.rows[fact.nearest[0]], near = element("div");
       near.appendChild(element("p", "legend", "row " + other.id + (other.place ? " (" + inFile(other.place) + ")" : "") + ", labelled " + named(other.label) +
@@ -307,15 +318,7 @@
       entry(pairs, "Nearest kept row of another class", near);
     }
     var words = marks(row, one);
-    if (words.length) {
-      var lines = element("ul", "plain");
-      words.forEach(function (line) {
-        var item = element("li", "", line);
-        item.dir = "auto";
-        lines.appendChild(item);
-      });
-      entry(pairs, "Words that mark removed rows", lines);
-    }
+    if (words.length) { entry(pairs, "Words that mark removed rows", listed(words)); }
     if (row.annotators && row.annotators.length) {
       entry(pairs, "Annotators’ labels", row.annotators.map(named).join(", "));
     }
@@ -404,6 +407,19 @@
   form.addEventListener("submit", function (event) { event.preventDefault(); search(); });
   form.addEventListener("reset", function () { setTimeout(search, 0); });
   more.addEventListener("click", showMore);
+  function ofCue() {
+    // "#rows-cue-3" shows all rows that carry a cue, whatever was chosen before
+    var place = document.getElementById(location.hash.slice(1));
+    if (!place || place.dataset.cue === undefined || !field("cue")) { return; }
+    form.reset();
+    field("cue").value = place.dataset.cue;
+  }
+  window.addEventListener("hashchange", ofCue);
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest && event.target.closest("a[href^='#rows-cue-']");
+    if (link && link.getAttribute("href") === location.hash) { ofCue(); }
+  });
+  ofCue();
   var fold = form.closest("details");
   function first() { if (!data && (!fold || fold.open)) { search(); } }
   if (fold) { fold.addEventListener("toggle", first); }

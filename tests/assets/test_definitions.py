@@ -95,7 +95,9 @@ PARTITIONED = [
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch, made_here: None, few_permutations: None, tracking_home: Path) -> DatasetSpec:
+def small(
+    monkeypatch: pytest.MonkeyPatch, made_here: None, undrawn: None, few_permutations: None, tracking_home: Path
+) -> DatasetSpec:
     """The bundled circles with fewer rows and partitions, under the same name."""
     spec = load_spec(BUNDLED / "circles_1.yaml")
     content = spec.model_dump(exclude_unset=True)

@@ -23,6 +23,8 @@ from tests.running_dagster import running
 
 Found = TypeVar("Found")
 WEB = [sys.executable, "-m", "aflite_assets.command_line.main", "web", "--dev", "--port", "0"]
+SMALL = ["-m", "tests.automation.web.attacked"]
+"""Definitions that load in half the time of the project's own, where it does not matter what is served."""
 
 
 def test_a_history_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +90,7 @@ def test_ports_are_those_of_tcp(port: int) -> None:
 
 
 @contextmanager
-def dagster(tmp_path: Path) -> Iterator[tuple[psutil.Process, str, Path]]:
+def dagster(tmp_path: Path, *options: str) -> Iterator[tuple[psutil.Process, str, Path]]:
     """`aflite web --dev` without DAGSTER_HOME: its process, its address, and where its temporary folders are."""
     (tmp_path / "temporary").mkdir()
     # Sockets have short names.
@@ -96,7 +98,7 @@ def dagster(tmp_path: Path) -> Iterator[tuple[psutil.Process, str, Path]]:
         environment = os.environ | {"AFLITE_HOME": str(tmp_path / "home"), "TMPDIR": folder}
         environment.pop("DAGSTER_HOME", None)
         log = tmp_path / "log"
-        with running(WEB, environment, log=log) as process:
+        with running([*WEB, *options], environment, log=log) as process:
             found = wait_for(lambda: re.search(r"Dagster at (\S+)", log.read_text()), log)
             assert "DAGSTER_HOME is not set: Dagster's history is temporary this time" in log.read_text()
             yield psutil.Process(process.pid), found[1], Path(folder)
@@ -123,7 +125,7 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
     # Both at once: a code server that was still loading ends by itself, half a minute later, without a heartbeat.
     (tmp_path / "told").mkdir()
     (tmp_path / "interrupted").mkdir()
-    with dagster(tmp_path / "told") as told, dagster(tmp_path / "interrupted") as interrupted:
+    with dagster(tmp_path / "told") as told, dagster(tmp_path / "interrupted", *SMALL) as interrupted:
         started = []
         for process, address, _ in (told, interrupted):
             assert urllib.request.urlopen(f"{address}/server_info", timeout=10).status == 200
@@ -140,7 +142,7 @@ def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_lost_code_server_is_started_again_and_a_lost_daemon_ends_all(tmp_path: Path) -> None:
-    with dagster(tmp_path) as (process, _, _):
+    with dagster(tmp_path, *SMALL) as (process, _, _):
         code = wait_for(lambda: service(process))
         code.kill()
         again = wait_for(lambda: service(process, beside=code.pid))
@@ -153,7 +155,7 @@ def test_a_lost_code_server_is_started_again_and_a_lost_daemon_ends_all(tmp_path
 
 @pytest.mark.slow
 def test_its_processes_end_with_it_when_it_is_killed(tmp_path: Path) -> None:
-    with dagster(tmp_path) as (process, _, _):
+    with dagster(tmp_path, *SMALL) as (process, _, _):
         started = process.children(recursive=True)
         process.kill()
         _, alive = psutil.wait_procs(started, 120)  # what the code server started notices after half a minute

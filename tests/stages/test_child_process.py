@@ -190,7 +190,9 @@ def test_errors_have_names(
     what: str,
     error: type[Exception],
     message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(child, "ChildProcess", ForkedChild)
     with pytest.raises(error, match=message) as caught:
         make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving(what)), progress=no_progress)
     assert getattr(caught.value, "may_pass", False) == (error in (WorkerLostError, MemoryRanOutError))

@@ -15,6 +15,8 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline
 from aflite_assets.stages.shared.published import read_control_sets
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "park", "house", "red", "big"]
 
 

@@ -16,6 +16,8 @@ from aflite_assets.stages.data.cue_scan import read_scan
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.small_datasets import LINEAR, SMALL_TRANSFORMER
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 TRAIN, TEST = 120, 40
 WORDS = [f"word{number}" for number in range(200)]
 

@@ -18,6 +18,8 @@ from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage, stage
 from tests.planted_reviews import planted_reviews
 from tests.small_datasets import feature_vectors
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 STOP = {"stop": "artefact"}
 
 

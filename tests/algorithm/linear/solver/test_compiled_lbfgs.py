@@ -119,8 +119,7 @@ STARTS = 5
 """Starts of a search, over which its evaluations are averaged."""
 
 
-@pytest.mark.parametrize("memory", [2, 10])
-@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize(("rotated", "memory"), [(False, 10), (True, 2)])
 @pytest.mark.parametrize(("loss", "outputs"), CASES)
 def test_the_optima_and_the_evaluations_are_those_of_torch(
     loss: int, outputs: int, rotated: bool, memory: int, threads: Threads

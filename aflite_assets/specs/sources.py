@@ -224,7 +224,7 @@ Layout = Literal["texts", "messages", "transcripts"]
 """How the answers of preferences are written: as texts, as lists of role and content, or with Human: and Assistant:."""
 
 Several = Literal["question", "pairs"]
-"""What a row with several chosen or rejected answers is."""
+"""How a row with several chosen or rejected answers is read."""
 
 PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 """Attributes of the rows that preferences become, as far as the source has such columns."""

@@ -31,7 +31,7 @@ def controls_of(
     """With one run of the filter, for the seeds 3 and 4."""
     kept = rows.filter(rows["kept"])
     left = {split: kept.filter(pa.compute.equal(kept["split"], split))["row_id"].to_numpy() for split in splits}
-    return _controls("a", rows, full, scores, {3: left, 4: left}, splits=splits, seed=0)
+    return _controls("a", rows, full, scores, {3: left, 4: left}, splits=splits, seed=0, groups=None)
 
 
 def test_random_matched_has_the_filtered_sets_class_sizes() -> None:

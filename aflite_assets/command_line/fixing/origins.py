@@ -39,8 +39,8 @@ def _plain(origin: Origin) -> Origin:
     packed = [file for file in files if file.suffix.lower() == ".gz"]
     if packed:
         raise DataError(
-            f"{packed[0].name!r} is compressed, and copies are not; decompress it first: gunzip -k {packed[0].name}, and "
-            "fix that"
+            f"{packed[0].name!r} is compressed, and copies are not; decompress it first: gunzip -k "
+            f"{packed[0].name}, and fix that"
         )
     return origin
 

@@ -233,7 +233,7 @@ def _place_of(
 def _place_by_name(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, names: Sequence[object]
 ) -> int:
-    """The place of the right answer, which is the one of that name."""
+    """Return the place of the right answer, which is the one of that name."""
     own = [plain_text(name).strip() for name in names]
     if own.count(said) == 1 and own.index(said) in answers:
         return own.index(said)

@@ -115,7 +115,11 @@ def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -
     seen: dict[str, int] = {}
     for row, number in zip(answers.rows, answers.questions, strict=True):
         if seen.setdefault(given[row], number) != number:
-            raise bad_row(split, row, f"has the id {quoted(given[row], SHOWN)} of another question; ids must differ")
+            raise bad_row(
+                split,
+                row,
+                f"has the id {quoted(given[row], SHOWN)} of another question; give every question its own id",
+            )
     return [given[row] for row in answers.rows]
 
 

@@ -38,23 +38,23 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
     if not artifacts.words.num_rows:
         return
     groups = (
-        " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should: take "
-        "conclusions with care."
+        " Rows are removed in whole groups but drawn one by one, so the random sets differ less than they should; "
+        "draw conclusions with care."
         if filtered.settings.get("remove") == "groups"
         else ""
     )
     yield EvidenceTable(
         f"Words that go with a class ({filtered.representation})",
-        f"The {_WORDS_PER_CLASS} words per class whose rows carry it most beyond its share, by z-statistic (Gardner et "
+        f"The {_WORDS_PER_CLASS} words per class that are most over-represented in it, by z-statistic (Gardner et "
         f"al. 2021) among the train rows. By chance no word exceeds {artifacts.line:.1f}. z falls with the number of "
         f"rows, so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept. "
-        "drop_beyond_random is z_random less z_kept: what fewer rows do not explain. A single word's drop of under "
-        f"about two random_deviation may be chance. {_mean_z(artifacts)}{groups}",
+        "drop_beyond_random is z_random minus z_kept: the drop that fewer rows do not explain. For a single word, a "
+        f"drop under about two random_deviation may be chance. {_mean_z(artifacts)}{groups}",
         artifacts.words.drop_columns(["label"]),
     )
     yield EvidenceTable(
         f"Words over the line ({filtered.representation})",
-        f"How many words exceed z = {artifacts.line:.1f} for a class; the last row adds the classes. "
+        f"Number of words that exceed z = {artifacts.line:.1f} for a class; the last row is the sum over classes. "
         f"{_over_line(artifacts)}{groups}",
         _counts(artifacts),
     )
@@ -71,25 +71,24 @@ def _counts(artifacts: "WordArtifacts") -> pa.Table:
 def _mean_z(artifacts: "WordArtifacts") -> str:
     means = artifacts.mean_z
     if means is None:
-        return "No word listed exceeds that among all train rows, so nothing can be concluded about filtering."
+        return "No listed word exceeds it among all train rows, so nothing can be concluded about filtering."
     numbers = (
-        f"The mean z of the words listed that exceed it among all train rows is {means.full:.1f} there. "
+        f"The mean z of the listed words that exceed it among all train rows is {means.full:.1f} there. "
         f"Among random rows it is {means.mean:.1f} ({min(means.random):.1f} to {max(means.random):.1f}), and among the "
         f"kept ones {means.kept:.1f}, "
     )
     if means.kept_is_lowest:
         return (
-            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}. With the "
-            "rows that filtering removed these words lost more of their tie to the class than fewer rows explain. It "
-            "does not say whether a word is an artifact or belongs to the task, nor that nothing else gives the class "
-            "away."
+            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}. "
+            "Filtering weakened the tie of these words to the class more than fewer rows explain. This does not "
+            "show whether a word is an artefact or belongs to the task, nor that nothing else predicts the class."
         )
     if means.kept_is_highest:
         return (
-            f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to the "
-            "class more closely than among as many others."
+            f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to "
+            "the class more closely than among as many random rows."
         )
-    return f"{numbers}no more and no less than random sets have. Nothing can be concluded about filtering."
+    return f"{numbers}within the range of the random sets. Nothing can be concluded about filtering."
 
 
 def _over_line(artifacts: "WordArtifacts") -> str:
@@ -100,13 +99,15 @@ def _over_line(artifacts: "WordArtifacts") -> str:
     )
     if counts.kept_is_lowest:
         return (
-            f"{numbers}: fewer than in any random set, so filtering did more to the words than leave fewer rows. Words "
-            "under the line may still be tied to a class: fewer rows show less."
+            f"{numbers}: fewer than in any random set, so filtering affected the words beyond reducing the number "
+            "of rows. Words under the line may still be tied to a class: fewer rows show less."
         )
     if counts.kept_is_highest:
-        return f"{numbers}: more than in any random set, so among the rows kept more words are tied to a class."
-    none = " Sets of this size show no word over the line whichever rows they hold." if not max(counts.random) else ""
-    return f"{numbers}: as random sets have it, so nothing can be concluded from this count.{none}"
+        return f"{numbers}: more than in any random set, so more words are tied to a class among the kept rows."
+    none = (
+        " Sets of this size show no word over the line, whichever rows they contain." if not max(counts.random) else ""
+    )
+    return f"{numbers}: within the range of the random sets, so nothing can be concluded from this count.{none}"
 
 
 def _range(counts: "AmongDraws") -> str:

@@ -88,8 +88,8 @@ def test_rows_kept_at_random_show_nothing(raw: Examples) -> None:
     for row in listed(words):
         assert row["z_full"] - row["z_kept"] > 4  # fewer rows alone do this
         assert abs(row["drop_beyond_random"]) < 3 * row["random_deviation"]
-    assert "no more and no less than random sets have. Nothing can be concluded about filtering." in words.caption
-    assert "as random sets have it, so nothing can be concluded from this count." in over_line.caption
+    assert "within the range of the random sets. Nothing can be concluded about filtering." in words.caption
+    assert "within the range of the random sets, so nothing can be concluded from this count." in over_line.caption
     assert "lower than in any" not in words.caption
     assert "fewer than in any" not in over_line.caption
 
@@ -104,9 +104,9 @@ def test_without_a_word_over_the_line_nothing_is_concluded(raw: Examples) -> Non
     plain = Examples(raw.table.filter(pa.compute.equal(raw.table["cue"], "none")), LABELS)
     words, over_line = word_tables(filtered(plain, kept_at_random(plain, 2)), plain, seed=0)
     assert words.table.num_rows == 30
-    assert "No word listed exceeds that among all train rows, so nothing can be concluded" in words.caption
+    assert "No listed word exceeds it among all train rows, so nothing can be concluded" in words.caption
     assert over_line.table["words_full"].to_pylist() == [0] * 4
-    assert over_line.caption.endswith("Sets of this size show no word over the line whichever rows they hold.")
+    assert over_line.caption.endswith("Sets of this size show no word over the line, whichever rows they contain.")
 
 
 def test_draws_come_from_the_seed(raw: Examples) -> None:
@@ -119,7 +119,7 @@ def test_draws_come_from_the_seed(raw: Examples) -> None:
 
 def test_rows_that_left_in_groups_are_compared_with_care(raw: Examples) -> None:
     for each in word_tables(filtered(raw, without_cues(raw), remove="groups"), raw, seed=0):
-        assert each.caption.endswith("differ less than they should: take conclusions with care.")
+        assert each.caption.endswith("differ less than they should; draw conclusions with care.")
 
 
 def test_rows_without_texts_or_words_have_no_tables(raw: Examples) -> None:

@@ -184,7 +184,8 @@ def _resumed(run: _Run, state: FilterState) -> FilterState:
     if state.inputs_hash != expected:
         raise InvalidInputError(
             f"resume belongs to other inputs, settings or seed: its hash is {state.inputs_hash[:12]}, "
-            f"these have {expected[:12]}. Give what the interrupted run was given, or start afresh with resume=None."
+            f"these have {expected[:12]}. Call with the same inputs as the interrupted run, or start again with "
+            "resume=None."
         )
     return state
 
@@ -408,7 +409,9 @@ def _stop_reason(removal: Slice, settings: FilterSettings) -> StopReason | None:
 
 def _result(run: _Run, state: FilterState) -> FilterResult:
     if state.stop_reason is None:
-        raise InvalidInputError("resume says finished but names no stop reason: it was not made by to_arrays.")
+        raise InvalidInputError(
+            "resume is marked as finished but has no stop reason: give a state that FilterState.to_arrays wrote."
+        )
     return FilterResult(
         kept_rows=state.pool,
         removed_rows=state.removed_rows,

@@ -70,7 +70,7 @@ def check_inputs(
     trainable = np.unique(label_array[~mask])
     if len(trainable) < 2:
         raise InvalidInputError(
-            f"labels of the rows to train on hold one class only ({trainable[0]}): give rows of at least two classes."
+            f"The rows to train on have labels of one class only ({trainable[0]}): give rows of at least two classes."
         )
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
     copy_array = None if copies is None else _whole_numbers("copies", copies, rows)
@@ -84,14 +84,16 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
     """Check what is given beside the data and the settings."""
     if not _is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInputError(
-            f"seed must be a whole number from 0 to 2**64 - 1; received {seed!r}: give such an int."
+            f"seed must be a whole number from 0 to 2**64 - 1; received {seed!r}: give an int in this range."
         )
     if device not in _DEVICES:
-        raise InvalidInputError(f"device is {device!r}, which is no known choice: give one of {', '.join(_DEVICES)}.")
+        raise InvalidInputError(
+            f"device is {device!r}, which is not a known choice: give one of {', '.join(_DEVICES)}."
+        )
     if device == "cuda" and not torch.cuda.is_available():
         raise InvalidInputError(
             f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install a '
-            "torch build with CUDA and a driver that fits it."
+            "torch build with CUDA and a matching driver."
         )
     if not _is_whole(memory_limit) or memory_limit < 1:
         raise InvalidInputError(
@@ -106,7 +108,7 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
     if settings.train_size >= len(rows):
         raise InvalidInputError(
             f"train_size must be below the number of rows to train on, {len(rows)}; received {settings.train_size}: "
-            "lower it, so that rows are left to hold out."
+            "lower it, so that some rows can be held out."
         )
     if inputs.groups is None:
         return
@@ -256,8 +258,8 @@ def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
         )
     if (mask & score_only).any():
         raise InvalidInputError(
-            f"counted is True for row {int((mask & score_only).argmax())}, which is score_only and so in no size: "
-            "leave it out of one of the two."
+            f"counted is True for row {int((mask & score_only).argmax())}, which is score_only and therefore never "
+            "counted: remove it from one of the two."
         )
     return mask
 
@@ -290,7 +292,7 @@ def _check_vocabulary(inputs: Inputs) -> None:
     if inputs.score_only.any():
         raise InvalidInputError(
             f'score_only is True for {int(inputs.score_only.sum())} rows, but ranking is "vocabulary", which has no '
-            'cut-off score to hold them against: leave those rows out, or use ranking="predictability".'
+            'cut-off score to compare them with: leave those rows out, or use ranking="predictability".'
         )
 
 
@@ -313,7 +315,7 @@ def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
         )
     if inputs.score_only[ordered].any():
         row = ordered[inputs.score_only[ordered]][0]
-        raise InvalidInputError(f"{where} trains on row {row}, which is score_only: leave it out of one of the two.")
+        raise InvalidInputError(f"{where} trains on row {row}, which is score_only: remove it from one of the two.")
     held_out = np.setdiff1d(inputs.trainable_rows, ordered, assume_unique=True)
     if not len(held_out):
         raise InvalidInputError(f"{where} trains on every row: leave at least one row to hold out.")

@@ -214,6 +214,6 @@ def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
     if len(rows) <= table.train_size:
         raise InvalidInputError(
             f"rows must be more than train_size, {table.train_size}; received {len(rows)} rows: "
-            "give a larger subset, so that rows are left to hold out."
+            "give a larger subset, so that some rows can be held out."
         )
     return rows

@@ -272,7 +272,7 @@ def _stop_reason(code: int) -> StopReason | None:
         if known == code:
             return reason
     raise InvalidInputError(
-        f"A saved filter state has stop_code {code}, which is none of 0 to {len(StopReason)}: save it again."
+        f"A saved filter state has stop_code {code}, which is not one of 0 to {len(StopReason)}: save it again."
     )
 
 

@@ -235,7 +235,8 @@ def _scored_units(scores: np.ndarray, groups: np.ndarray | None) -> Candidates:
 def _probability(among: Candidates) -> np.ndarray:
     if among.label_probability is None:
         raise InvalidInputError(
-            'rows are to go by "label_probability", but the classifier gave no probabilities: use one that has them.'
+            'rows are to be removed by "label_probability", but the classifier returned no probabilities: use a '
+            "classifier that returns them."
         )
     return among.label_probability
 

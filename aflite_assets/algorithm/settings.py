@@ -22,7 +22,7 @@ _COUNTS = {
     "target_size": "give the fewest train rows to keep",
     "train_size": "give the number of rows each classifier is trained on",
     "slice_size": "give the most rows to remove per iteration",
-    "n_partitions": "give the number of random partitions per iteration (64 is common; the papers print none)",
+    "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
@@ -204,7 +204,7 @@ def _threshold(value: object) -> float:
     if number is None or not 0.0 <= number <= 1.0:
         raise InvalidInputError(
             f"threshold must be a number from 0 to 1; received {value!r}: "
-            "give the lowest predictability a removed row may have (0.75 is common; the papers print none)."
+            "give the lowest predictability a removed row may have (0.75 is common; the papers give no value)."
         )
     return number
 
@@ -221,4 +221,4 @@ def _positive(value: object) -> float:
 
 def _check_choice(name: str, value: object, choices: Collection[str]) -> None:
     if value not in choices:
-        raise InvalidInputError(f"{name} is {value!r}, which is no known choice: give one of {', '.join(choices)}.")
+        raise InvalidInputError(f"{name} is {value!r}, which is not a known choice: give one of {', '.join(choices)}.")

@@ -109,7 +109,7 @@ def check_row_words(words: object, rows: int) -> RowWords:
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
         raise InvalidInputError(
             f"words.offsets must ascend from 0 to the {len(numbers)} numbers; received {offsets[0]} to {offsets[-1]}: "
-            "give where each row's words begin, and at the end where the last row's end."
+            "give the start of each row's words, and the end of the last row's words."
         )
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
         raise InvalidInputError(

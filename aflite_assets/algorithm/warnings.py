@@ -32,9 +32,9 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
     deviation = (guessing * (1 - guessing) / last.rows_in) ** 0.5
     if last.representation_bias < guessing - _DEVIATIONS * deviation:
         yield (
-            f"The kept rows' representation bias, {last.representation_bias:.3f}, is under the {guessing:.3f} of "
-            "guessing each class as often as it occurs: filtering went on after the linear shortcuts were gone and "
-            "selected against them. Raise target_size or threshold."
+            f"The kept rows' representation bias, {last.representation_bias:.3f}, is below {guessing:.3f}, the "
+            "value for guessing each class as often as it occurs: filtering continued after it had removed the "
+            "linear shortcuts, and selected against them. Raise target_size or threshold."
         )
 
 
@@ -85,13 +85,14 @@ def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Itera
         return
     last = removing[-1]
     remedy = (
-        "Those rows are always predicted: lower target_size, so that they all can go."
+        "Those rows are always predicted: lower target_size, so that all of them can be removed."
         if last.cutoff == 1.0
         else "Raise n_partitions, or lower target_size."
     )
     yield (
-        f"Where the filter ended (iteration {last.iteration}), {last.tied_at_cutoff} rows had the same predictability, "
-        f"{last.cutoff:.3f}. A slice has {settings.slice_size}, so those that went were drawn at random. {remedy}"
+        f"When the filter ended (iteration {last.iteration}), {last.tied_at_cutoff} rows had the same predictability, "
+        f"{last.cutoff:.3f}. A slice has {settings.slice_size}, so the removed rows were drawn at random among "
+        f"them. {remedy}"
     )
 
 

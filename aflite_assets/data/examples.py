@@ -114,6 +114,6 @@ class Examples:
         if len(missing):
             raise DataError(
                 f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}); "
-                "the row list and the table come from different versions, materialise the upstream assets again"
+                "the row list and the table come from different versions; materialise the upstream assets again"
             )
         return Examples(rows_at(self.table, order[clipped]), self.label_names)

@@ -182,7 +182,7 @@ def _require_files(source: SourceSpec) -> None:
     missing = [path for path in source.files() if not path.is_file()]
     if missing and missing[0].is_dir():
         raise MissingDataError(
-            f"{str(missing[0])!r} is a folder, and a file is needed; name the file, or a list of files, in the spec"
+            f"{str(missing[0])!r} is a folder, not a file; name a file or a list of files in the spec"
         )
     if missing:
         raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
@@ -214,7 +214,7 @@ def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.T
         return with_files(whole, source, [(name, part.num_rows) for name, part in zip(names, tables, strict=True)])
     except pa.ArrowException as error:
         raise DataError(
-            f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"
+            f"split {split!r}: its files {list(names)} have different columns ({error}); give them the same columns"
         ) from error
 
 
@@ -237,7 +237,7 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
         array = open_array(name)
     except ArrayFileError as error:
         raise DataError(
-            f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
+            f"split {split!r}: {name!r} is not a plain .npy file ({error}); save numbers, not objects"
         ) from error
     if array.ndim != dimensions or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(

@@ -18,7 +18,7 @@ def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> in
         )
     if size < 1:
         raise DataError(
-            f"{field} is {count}, and that share of the {rows:,} {kind} rounds to no row; set a share of at least "
+            f"{field} is {count}, and this share of the {rows:,} {kind} rounds to 0 rows; set a share of at least "
             f"{1 / max(rows, 1):.2g}, or a number of rows"
         )
     return size
@@ -39,7 +39,7 @@ def stratified_sample(
         InvalidInputError: `size` is not in 0..rows.
     """
     if not 0 <= size <= len(labels):
-        raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; ask for between 0 and {len(labels)}")
+        raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; give a number from 0 to {len(labels)}")
     quota = class_quotas(np.bincount(labels, minlength=1) if len(labels) else np.zeros(1, int), size)
     if groups is None:
         order = rng.permutation(len(labels))

@@ -26,14 +26,14 @@ def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
     named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
     if named.get("backbone"):
         raise ModelError(
-            f"checkpoint {checkpoint!r} names another one, {str(named['backbone'])[:200]!r}, as its backbone "
-            "(config.json), which would be downloaded; choose a checkpoint that holds all its weights"
+            f"checkpoint {checkpoint!r} names {str(named['backbone'])[:200]!r} as its backbone (config.json), which "
+            "would be downloaded; choose a checkpoint that holds all its weights"
         )
     configuration = auto_class.from_pretrained(checkpoint, trust_remote_code=False, **options)
     if getattr(configuration, "quantization_config", None) is not None:
         raise ModelError(
             f"checkpoint {checkpoint!r} has quantised weights (quantization_config in its config.json), which cannot "
-            "be trained; choose the checkpoint that they were made from"
+            "be trained; choose the original checkpoint"
         )
     _forget_kernels(configuration)
     return configuration

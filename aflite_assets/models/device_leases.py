@@ -163,7 +163,7 @@ def _usable(devices: Sequence[str], log: Log) -> tuple[str, ...]:
     if not devices or torch is None or not torch.cuda.is_initialized():
         return tuple(devices)
     if not _first_lease:
-        log("CUDA is in use in this process already: it keeps the device that it has, and no lease is taken")
+        log("CUDA is already in use in this process: it keeps its device, and no lease is taken")
     return tuple(_first_lease)
 
 
@@ -186,7 +186,7 @@ def _take(files: Mapping[str, Path], held: ExitStack, *, all_free: bool) -> list
         except OSError as error:
             raise ModelError(
                 f"the lock of a GPU cannot be taken in {path.parent} ({error.strerror}); make the folder writable, or "
-                f"name another one on a local disk with {LOCKS}, the same for all that share the card"
+                f"name another one on a local disk with {LOCKS}, the same for all processes that share the card"
             ) from error
         held.callback(lock.release)
         taken.append(name)

@@ -54,8 +54,8 @@ class DeviceSettings:
 
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ModelError(
-                f"device 'cuda' was asked for, but torch {torch.__version__} finds no usable GPU; "
-                "use 'auto' or 'cpu', or install a torch build with CUDA and a driver that fits it"
+                f"device is 'cuda', but torch {torch.__version__} finds no usable GPU; "
+                "use 'auto' or 'cpu', or install a torch build with CUDA and a matching driver"
             )
         return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
 

@@ -81,7 +81,8 @@ class IdentityEncoder:
         features = examples.features
         if features.shape[1] != self.width:
             raise ModelError(
-                f"features are {features.shape[1]} wide, {self.width} were announced; materialise raw_dataset again"
+                f"features have {features.shape[1]} columns, but {self.width} were expected; materialise "
+                "raw_dataset again"
             )
         return EncodedBatch(features, None)
 

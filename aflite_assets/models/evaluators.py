@@ -174,8 +174,8 @@ def _trained(
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
         raise ModelError(
-            f"early_stopping.split names {stopping.split!r}, but validation, the rows of that split, is None; "
-            "give them, or leave split out to hold back a share of the train rows"
+            f"early_stopping.split names {stopping.split!r}, but validation, the rows of that split, is None; give "
+            "these rows, or leave split out to hold back a share of the train rows"
         )
     scratch.mkdir(parents=True, exist_ok=True)
     classifier = new_classifier(settings, train, log)

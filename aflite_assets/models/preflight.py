@@ -19,7 +19,7 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
     check_inputs(settings, examples)
     if getattr(settings, "loss", "") == "bradley_terry" and not len(answer_pairs(examples)):
         raise ModelError(
-            "loss is bradley_terry, but the dataset's rows are no right and wrong answers of questions; leave loss "
+            "loss is bradley_terry, but the dataset's rows are not right and wrong answers of questions; leave loss "
             "out, or read the dataset with source.format preference or multiple_choice"
         )
     family = family_of(settings)
@@ -49,7 +49,7 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
         present = [name for name in ("text", "text_pair") if name in examples.table.column_names]
         raise ModelError(
             f"inputs names {', '.join(missing)}, which the dataset lacks; "
-            + (f"it has {', '.join(present)}" if present else "leave inputs out, it is for texts only")
+            + (f"it has {', '.join(present)}" if present else "leave inputs out, which is for texts only")
         )
     _check_features(getattr(settings, "features", None), examples)
 
@@ -59,8 +59,8 @@ def _check_features(columns: tuple[int, ...] | None, examples: Examples) -> None
         return
     if examples.modality != "features":
         raise ModelError(
-            f"features names columns {list(columns)}, but the dataset's rows are {examples.modality}; leave features "
-            "out, it is for datasets of features"
+            f"features names columns {list(columns)}, but the dataset's rows are {examples.modality}; leave "
+            "features out, which is for datasets of features"
         )
     width = examples.features.shape[1]
     if len(examples) and max(columns) >= width:

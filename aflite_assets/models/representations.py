@@ -33,8 +33,8 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     ]
     if not names:
         raise ModelError(
-            f"{type(model).__name__} has no linear layer with {n_classes} outputs, so it has no representation "
-            "that a linear classifier could be trained on; choose an architecture that ends in a linear layer"
+            f"{type(model).__name__} has no linear layer with {n_classes} outputs, so it has no representation to "
+            "train a linear classifier on; choose an architecture that ends in a linear layer"
         )
     return names[-1]
 

@@ -29,7 +29,10 @@ def reading_problem(folder: str | Path, error: Exception) -> str:
     if is_refused_pickle(error):
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
         named = [path.name for path in files if path.suffix in _PICKLES]
-        return f"{', '.join(named) or 'its weights file'} holds more than tensors, or is damaged; nothing is unpickled"
+        return (
+            f"{', '.join(named) or 'its weights file'} is damaged or holds other things than tensors; only "
+            "tensors are unpickled"
+        )
     if not isinstance(error, SafetensorError):
         return str(error).strip() or type(error).__name__
     damaged = [path.name for path in sorted(Path(folder).glob("*.safetensors")) if not _is_whole(path)]

@@ -69,9 +69,9 @@ def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damag
             parts.append(part_damage)
             reasons += [f"part {name}: {reason}" for reason in part_damage.reasons]
         elif not part.path.is_dir():
-            reasons.append(f"part {name} is gone")
+            reasons.append(f"part {name} is missing")
         elif part.data_version != result.manifest["parts"][name]["data_version"]:
-            reasons.append(f"part {name} was made again with other content")
+            reasons.append(f"part {name} was computed again with other content")
     return Damage(result, tuple(reasons), tuple(parts)) if reasons else None
 
 
@@ -144,11 +144,11 @@ def _examined(folder: str, name: str, digest: str, size: int | None, known: Any)
         problem = size_problem(name, status.st_size if regular else None, status.st_size if size is None else size)
         if problem is not None:
             return [], problem
-        wrong, other_content = [*mark, _WRONG], f"{name} has other content"
+        wrong, other_content = [*mark, _WRONG], f"the content of {name} has changed"
         if known in (mark, wrong):
             return known, other_content if known == wrong else None
         if status.st_size >= _LARGE:
-            _log.info("hashing %s (%.1f GB), which is new here or has another time", path, status.st_size / 1e9)
+            _log.info("hashing %s (%.1f GB), which is new or has a new modification time", path, status.st_size / 1e9)
         return (mark, None) if file_sha256(Path(path)) == digest else (wrong, other_content)
     except (FileNotFoundError, NotADirectoryError):
         return [], f"{name} is gone"

@@ -39,10 +39,10 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     try:
         store.check_format()
     except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError) as error:
-        yield Problem("object store", str(error), "until then nothing can be found or published")
+        yield Problem("object store", str(error), "until then no result can be read or published")
         return
     except StoreError as error:
-        yield Problem("store format", str(error), "until then no command may touch this store")
+        yield Problem("store format", str(error), "until then no command may use this store")
         return
     if isinstance(store, ObjectResultStore):
         yield from _bucket(store, deep, fix)
@@ -51,7 +51,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
         return
     unlocked = lock_problem(store.root)
     if unlocked is not None:
-        remedy = "let one machine alone write there, mount it with locks, or use an object store (docs/object_store.md)"
+        remedy = "let only one machine write there, mount it with locks, or use an object store (docs/object_store.md)"
         yield Problem("locks", unlocked, remedy)
     for asset, partition, home in store.partitions():
         with writing_now(home) as free:
@@ -96,7 +96,7 @@ def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem
                     if fix:
                         shutil.rmtree(left)
                     yield Problem(
-                        "half-fetched folder", f"{left} was left by a reader that died", "nothing reads it", fix
+                        "half-fetched folder", f"{left} was left by a reader that ended early", "nothing reads it", fix
                     )
     for copy in local_copies(store.root):
         reasons = own_damage(copy, ignore_cache=deep)
@@ -104,7 +104,7 @@ def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem
             if fix:
                 discard(copy)
             yield Problem(
-                "damaged copy", f"{copy.folder}: {'; '.join(reasons)}", "it is fetched again when it is read", fix
+                "damaged copy", f"{copy.folder}: {'; '.join(reasons)}", "it is fetched again at the next read", fix
             )
 
 
@@ -114,14 +114,14 @@ def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
             shutil.rmtree(draft)
         yield Problem(
             "half-written folder",
-            f"{draft} was left by a writer that died",
-            "nothing reads it; the next run of its stage goes on from what lies beside it",
+            f"{draft} was left by a writer that ended early",
+            "nothing reads it; the next run of its stage resumes from its checkpoint",
             fix,
         )
     for aside in sorted([*home.glob(".*.json.*"), *home.glob(".seen/.*.json.*")]):
         if fix:
             aside.unlink(missing_ok=True)
-        yield Problem("half-written file", f"{aside} was left by a writer that died", "nothing reads it", fix)
+        yield Problem("half-written file", f"{aside} was left by a writer that ended early", "nothing reads it", fix)
 
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
@@ -168,8 +168,8 @@ def _locks(store: ResultStore, fix: bool) -> Iterator[Problem]:
             note.unlink(missing_ok=True)
         yield Problem(
             "stale lock",
-            f"the run of {lock.stem} ended without saying so ({holder or 'who it was cannot be read'})",
-            "the lock itself is free, nothing waits for it",
+            f"the run of {lock.stem} ended without releasing its lock ({holder or 'its holder cannot be read'})",
+            "the lock itself is free, so no other run waits",
             fix,
         )
 

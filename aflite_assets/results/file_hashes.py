@@ -117,7 +117,7 @@ class FileHashes:
         if moving:
             others = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
             raise UnsettledDataError(
-                f"{str(moving[0])!r}{others} is new or has changed; it counts once it has stood still for two looks"
+                f"{str(moving[0])!r}{others} is new or has changed; it is used once two checks find it unchanged"
             )
 
     def _computed(self, paths: Sequence[Path], marks: dict[Path, FileMark]) -> dict[Path, str]:
@@ -129,8 +129,7 @@ class FileHashes:
         except _OutOfBudgetError as error:
             rest = error.left + sum(marks[path].size for path in paths[len(hashes) + 1 :])
             raise UnsettledDataError(
-                f"{rest:,} bytes are not hashed yet, next of {str(paths[len(hashes)])!r}; this is carried on at the "
-                "next look"
+                f"{rest:,} bytes are not hashed yet (next file: {str(paths[len(hashes)])!r}); the next check continues"
             ) from None
         finally:
             lasting = {path: digest for path, digest in hashes.items() if marks[path].changed_ns < started - _RACY_NS}
@@ -153,7 +152,7 @@ class FileHashes:
                 offset += len(block)
                 self._left = None if self._left is None else self._left - len(block)
         if FileMark.of(path) != mark:
-            raise UnsettledDataError(f"{str(path)!r} changed while it was hashed; it is looked at again later")
+            raise UnsettledDataError(f"{str(path)!r} changed while it was hashed; a later check hashes it again")
         return str(digest.hexdigest())
 
 
@@ -171,8 +170,8 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
         now = FileHashes().of([file.path])[0]
         if now != file.sha256:
             raise UnsettledDataError(
-                f"{str(file.path)!r} changed after it was hashed and before it was read to its end (sha256 "
-                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when it stands still"
+                f"{str(file.path)!r} changed between hashing and the end of reading (sha256 "
+                f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when it no longer changes"
             )
 
 
@@ -256,7 +255,7 @@ class _Database:
             if self._path not in _unusable:
                 _unusable.add(self._path)
                 _log.warning(
-                    "file hashes cannot be kept in %s (%s), so files are hashed anew each time; make it writable, or "
+                    "file hashes cannot be stored in %s (%s), so files are hashed every time; make it writable, or "
                     "delete it if it is damaged",
                     self._path,
                     error,

@@ -85,7 +85,7 @@ def read_json(path: Path) -> Any:
     Raises:
         FileNotFoundError: there is no such file.
         OSError: it cannot be read.
-        ValueError: it is no regular file, too large, or not JSON.
+        ValueError: it is not a regular file, too large, or not JSON.
     """
     return parse_json(read_small(path))
 
@@ -96,13 +96,13 @@ def read_small(path: Path) -> bytes:
     Raises:
         FileNotFoundError: there is no such file.
         OSError: it cannot be read.
-        ValueError: it is no regular file, or has more than `MOST_JSON` bytes.
+        ValueError: it is not a regular file, or has more than `MOST_JSON` bytes.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     if status.st_size > MOST_JSON:
-        raise ValueError(f"it has {status.st_size:,} bytes; no such file has more than {MOST_JSON:,}")
+        raise ValueError(f"it has {status.st_size:,} bytes; the largest allowed size is {MOST_JSON:,}")
     return path.read_bytes()
 
 
@@ -125,12 +125,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:100]!r} stands in it twice")
+        raise ValueError(f"{twice[:100]!r} is in it twice")
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def flush_entry(folder: Path) -> None:

@@ -47,7 +47,7 @@ def checked_digest(value: object) -> str:
         ValueError: it is none.
     """
     if not is_digest(value):
-        raise ValueError(f"{value!r:.100} is no key")
+        raise ValueError(f"{value!r:.100} is not a key")
     return str(value)
 
 
@@ -58,5 +58,5 @@ def current_digest(fields: object) -> str:
         ValueError: it names none.
     """
     if not isinstance(fields, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return checked_digest(fields.get("key"))

@@ -70,7 +70,7 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise StoreError(
-            f"results cannot be kept in {results} ({error.strerror}); make it writable or set AFLITE_HOME"
+            f"results cannot be stored in {results} ({error.strerror}); make it writable or set AFLITE_HOME"
         ) from error
     try:
         yield
@@ -115,7 +115,7 @@ def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator
         _acquire(lock, partition, wait)
     except OSError as error:
         raise StoreError(
-            f"the lock of {partition!r} cannot be kept in {folder} ({error.strerror}); make it writable or set "
+            f"the lock of {partition!r} cannot be written in {folder} ({error.strerror}); make it writable or set "
             "AFLITE_HOME"
         ) from error
     held = _HELD.set(_HELD.get() | {path})
@@ -136,12 +136,12 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
     except Timeout:
         holder = read_holder(Path(lock.lock_file))
         if wait:
-            _log.info("waiting for the run of %s that goes on: %s", partition, holder or "another process")
+            _log.info("waiting for the end of the current run of %s: %s", partition, holder or "another process")
         try:
             lock.acquire(timeout=wait, poll_interval=0.2)
         except Timeout:
             raise DatasetBusyError(
-                f"{partition!r} is being run ({holder or 'by a process that did not say who it is'}); wait for its "
+                f"{partition!r} is being run ({holder or 'by an unknown process'}); wait for its "
                 "end, or stop that process, and try again"
             ) from None
 
@@ -159,7 +159,7 @@ def occupant(locks: Path, partition: str) -> str | None:
     lock = locks / f"{partition}.lock"
     if not lock.exists() or is_free(lock):
         return None
-    return str(read_holder(lock) or "a process that did not say who it is")
+    return str(read_holder(lock) or "an unknown process")
 
 
 def is_free(lock: Path) -> bool:
@@ -188,7 +188,7 @@ def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
 
 @contextmanager
 def _shared(result: PublishedResult) -> Iterator[None]:
-    gone = f"{result.asset} of {result.partition!r} lost its result {result.path}; materialise it again"
+    gone = f"{result.asset} of {result.partition!r} has no result {result.path} any more; materialise it again"
     try:
         opened = os.open(result.path, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:

@@ -101,7 +101,7 @@ def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, s
 
 def _seal_problem(manifest: Mapping[str, Any]) -> str | None:
     if HASH not in manifest and FORMAT in manifest:
-        return "has lost its hash"
+        return "has no hash"
     try:
         own_hash = manifest_hash(manifest)
     except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
@@ -116,7 +116,7 @@ def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key:
     if not all(isinstance(name, str) for name in said):
         return _CONTRADICTION
     own_asset, own_partition, own_key = (str(name)[:100] for name in said)
-    return f"is that of another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
+    return f"belongs to another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
 
 
 def _is_consistent(manifest: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
 FOLDER = "pins"
-_NO_PINS = "nothing is pruned there, so nothing needs a pin"
+_NO_PINS = "nothing is pruned there, so pins are not needed"
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ def _read(path: Path) -> Pin:
     try:
         found = Pin(**read_json(path))
         if not all(isinstance(value, str) for value in asdict(found).values()):
-            raise ValueError("a value is no text")
+            raise ValueError("a value is not a text")
         # Unpinning removes the file that the content names, so it must be this one.
         if (path.parent.name, path.name) != (found.partition, f"{found.asset}-{found.key}.json"):
-            raise ValueError(f"it is the pin of {found.asset[:100]!r} of {found.partition[:100]!r}")
+            raise ValueError(f"it pins {found.asset[:100]!r} of {found.partition[:100]!r}")
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"the pin {path} cannot be read ({error}); delete it and pin the result again") from error
     return found

@@ -31,7 +31,7 @@ LEFTOVERS = timedelta(days=7)
 TRASH = ".trash"
 CURRENT, REFRESHED, MADE_FROM = "current", "used by refreshes that are kept", "needed by these"
 PINNED, READ, WRITTEN = "pinned", "being read", "being written"
-YOUNG, PARTS = "younger than asked for", "parts of these"
+YOUNG, PARTS = "newer than the given age", "parts of these"
 REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
 """Why results stay, in words, most important first."""
 
@@ -97,11 +97,12 @@ def prune(
         ValueError: `keep` is negative.
     """
     if keep < 0:
-        raise ValueError(f"keep is {keep}; it counts refreshes, so it is 0 or more")
+        raise ValueError(f"keep is {keep}; give the number of refreshes to keep, 0 or more")
     store.needs_folder(
         "aflite prune",
-        instead=f"nothing that was published goes from there by itself; copies in {store.root} may be deleted while no "
-        "run is under way, and docs/object_store.md says how to free room in the bucket",
+        instead=f"no published result is deleted from there automatically; copies in {store.root} may be deleted "
+        "while no "
+        "run is under way, and docs/object_store.md shows how to free space in the bucket",
     )
     store.check_format()
     if not store.root.is_dir():

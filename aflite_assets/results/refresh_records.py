@@ -47,7 +47,7 @@ def record_refresh(
     used = {result.asset: result for result in results}
     partitions = {result.partition for result in used.values()}
     if len(partitions) != 1:
-        raise ValueError(f"a refresh is of one dataset, these results are of {sorted(partitions)}")
+        raise ValueError(f"a refresh belongs to one dataset, but these results belong to {sorted(partitions)}")
     (partition,) = partitions
     ended = datetime.now(UTC)
     folder = store.root / FOLDER / partition
@@ -66,8 +66,8 @@ def record_refresh(
         store.write_record(refresh.path, fields)
     except OSError as error:
         raise StoreError(
-            f"the record of this run cannot be kept in {folder} ({error.strerror}); its results are published: free "
-            "some space or make the folder writable, and run again"
+            f"the record of this run cannot be written to {folder} ({error.strerror}); its results are published, "
+            "so free some space or make the folder writable, and run again"
         ) from error
     return refresh
 
@@ -106,12 +106,12 @@ def _read(path: Path) -> Refresh:
         fields["made"] = tuple(fields["made"])
         refresh = Refresh(path, **fields)
         if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
-            raise ValueError(f"it is of {refresh.partition!r:.100}, {refresh.ended}")
+            raise ValueError(f"it belongs to {refresh.partition!r:.100}, {refresh.ended}")
         if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
-            raise ValueError("its keys or data versions are no texts by asset")
+            raise ValueError("its keys or data versions are not one text per asset")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"the record {path} cannot be read ({error}); delete it if what it used need not be kept"
+            f"the record {path} cannot be read ({error}); delete it if the results that it used may be pruned"
         ) from error
     return refresh
 

@@ -66,7 +66,7 @@ def _write(path: Path, content: dict[str, str]) -> None:
         path.parent.mkdir(exist_ok=True)
         write_json(path, content)
     except OSError as error:
-        _log.warning("%s could not be kept (%s)", path, error.strerror)
+        _log.warning("%s could not be written (%s)", path, error.strerror)
 
 
 def _sha256(text: str) -> str:

@@ -174,7 +174,9 @@ class ResultStore:
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
         if not (home / key / MANIFEST).is_file():
-            raise StoreError(f"{asset} of {partition!r} lost its current result {home / key}; materialise it again")
+            raise StoreError(
+                f"{asset} of {partition!r} has no current result {home / key} any more; materialise it again"
+            )
         return PublishedResult(asset, partition, key, home / key)
 
     def current_key(self, asset: str, partition: str) -> str | None:
@@ -233,7 +235,7 @@ class ResultStore:
         part = PublishedResult(asset, partition, key.digest, self._part_folder(asset, partition, key))
         damage = find_damage(part)
         if damage is not None:
-            self._set_aside(damage, f"this part of {asset} of {partition!r} is made again", log)
+            self._set_aside(damage, f"this part of {asset} of {partition!r} will be computed again", log)
         return part if damage is None and part.path.is_dir() else None
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
@@ -249,17 +251,18 @@ class ResultStore:
             with self._locked(self._home(result.asset, result.partition)):
                 damage = find_damage(result)  # another process may have mended it while we waited
                 if damage is not None:
-                    self._set_aside(damage, f"{reader} cannot be made from it", log)
+                    self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not made: {name}, which it reads, is damaged ({damage.files}) and was set aside; "
+                    f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was set "
+                    "aside; "
                     f"materialise {result.asset} again, or the whole dataset"
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> None:
         """Move a damaged result or part out of the way, under its asset's lock; its stage makes it again when run."""
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
-            self._set_aside(damage, "it is made again when its stage runs", log)
+            self._set_aside(damage, "it is computed again when its stage runs", log)
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
@@ -300,11 +303,11 @@ class ResultStore:
         if type(written) is not int or written < 1:
             text = json.dumps(content)
             held = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
-            raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is no format of a store; {expected}")
+            raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is not a format of a store; {expected}")
         if written > FORMAT:
             raise StoreError(
                 f"the results in {self.place} are of store format {written}, which a later version of aflite-assets "
-                f"wrote; this one knows up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
+                f"wrote; this version reads formats up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
             )
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
@@ -375,7 +378,7 @@ class ResultStore:
         there = PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest)
         damage = find_damage(there)
         if damage is not None:
-            self._set_aside(damage, f"{asset} of {partition!r} is made again", log)
+            self._set_aside(damage, f"{asset} of {partition!r} will be computed again", log)
         return (there if there.path.is_dir() else None), damage
 
     def _make_current(self, result: PublishedResult, *, asked: datetime, log: Log) -> None:
@@ -432,7 +435,7 @@ class ResultStore:
                 raise
             # On a shared disk a folder that another machine has just published may be seen only now.
             shutil.rmtree(draft.path)
-            draft.log(f"another machine published {target} first: its result is taken")
+            draft.log(f"another machine published {target} first: its result is used")
         flush_entry(target.parent)
         shutil.rmtree(draft.scratch, ignore_errors=True)  # removing a file's other links changes its times
         record_verified(result)
@@ -447,7 +450,7 @@ def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         raise StoreError(
-            f"{result} was not published: no space is left for {home} ({error.strerror}); free some, or set "
+            f"{result} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
             "AFLITE_HOME to a folder on a larger disk, and try again"
         ) from error
 
@@ -462,7 +465,7 @@ def _explain_obstacle(home: Path) -> Iterator[None]:
         if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
             raise
         raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be kept: {named} is in the way ({error.strerror}); move it "
+            f"{home.parent.name} of {home.name!r} cannot be stored: {named} is in the way ({error.strerror}); move it "
             "away and try again"
         ) from error
 

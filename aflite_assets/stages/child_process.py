@@ -122,10 +122,10 @@ class StageWorker:
         code = child.exit_code()
         self.end(interrupt=True)
         return WorkerLostError(
-            f"the process that made {job} ended with exit code {'none yet' if code is None else code} "
-            "(-9 is what the system's memory guard leaves"
+            f"the process of {job} ended with exit code {'none yet' if code is None else code} "
+            "(the system's memory guard ends processes with -9"
             f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
-            "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
+            "materialise it again to resume from its checkpoint; if memory ran out, lower batch_size"
         )
 
 
@@ -170,8 +170,8 @@ def _listen(
         left = None if deadline is None else deadline - time.monotonic()
         if (left is not None and left <= 0) or not connection.poll(left):
             raise TimeLimitError(
-                f"{job} was ended after {seconds:g} seconds, its time limit; materialise it again to go on from its "
-                "checkpoint, with a higher limit"
+                f"{job} was ended after {seconds:g} seconds, its time limit; raise the limit and materialise it "
+                "again to resume from its checkpoint"
             )
         kind, value = connection.recv()
         match kind:
@@ -231,5 +231,5 @@ class _Parent:
 
 
 def _sent(error: Exception, job: StageJob) -> Exception:
-    remedy = "lower batch_size, or free memory, and materialise it again to go on from its checkpoint"
+    remedy = "lower batch_size or free memory, and materialise it again to resume from its checkpoint"
     return as_sent(error, what=f"while {job} was made", remedy=remedy)

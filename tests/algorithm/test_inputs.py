@@ -68,7 +68,7 @@ def test_a_value_that_is_not_finite_is_found_in_any_block() -> None:
         (LABELS.astype(str), r"labels must be integers; received dtype <U"),
         (LABELS.astype(bool), r"labels must be integers; received dtype bool"),
         (np.where(np.arange(ROWS) == 7, -1, LABELS), r"labels must be 0 or more; row 7 has -1: leave unlabelled"),
-        (np.full(ROWS, 4), r"hold one class only \(4\): give rows of at least two classes"),
+        (np.full(ROWS, 4), r"have labels of one class only \(4\): give rows of at least two classes"),
         (LABELS.astype(np.uint64) + np.uint64(2**63), r"labels must fit into int64; received 9223372036854775809"),
     ],
 )
@@ -96,7 +96,7 @@ def test_bad_groups(groups: np.ndarray, message: str) -> None:
         (np.zeros(ROWS - 1, dtype=bool), r"score_only must be a bool array .* received shape \(39,\), dtype bool"),
         (np.zeros(ROWS, dtype=int), r"received shape \(40,\), dtype int64: give True for"),
         (np.ones(ROWS, dtype=bool), r"score_only is True for every row: leave"),
-        (LABELS == 0, r"rows to train on hold one class only \(1\)"),
+        (LABELS == 0, r"rows to train on have labels of one class only \(1\)"),
         (np.arange(ROWS) >= 10, r"train_size must be below the number of rows to train on, 10; received 10"),
     ],
 )
@@ -129,7 +129,7 @@ def test_bad_partitions(partitions: Any, message: str) -> None:
     [
         (np.ones(ROWS - 1, dtype=bool), r"counted must be a bool array .* received shape \(39,\), dtype bool"),
         (np.ones(ROWS, dtype=int), r"counted must be a bool array .* dtype int64: give True for the rows that target"),
-        (np.arange(ROWS) < 5, r"counted is True for row 3, which is score_only and so in no size: leave it out"),
+        (np.arange(ROWS) < 5, r"counted is True for row 3, which is score_only and therefore never counted: remove it"),
     ],
 )
 def test_bad_counted(counted: np.ndarray, message: str) -> None:
@@ -143,7 +143,7 @@ def test_the_target_may_not_exceed_the_rows_that_it_counts() -> None:
 
 
 def test_partitions_may_not_train_on_score_only_rows() -> None:
-    with pytest.raises(InvalidInputError, match=r"partitions\[0\] trains on row 3, which is score_only: leave it"):
+    with pytest.raises(InvalidInputError, match=r"partitions\[0\] trains on row 3, which is score_only: remove it"):
         score(partitions=[[1, 3]], score_only=np.arange(ROWS) == 3)
 
 

@@ -242,7 +242,7 @@ def solve(**changes: Any) -> Optimum:
         ({"target_size": 0}, "target_size must be a whole number of at least 1; received 0"),
         ({"train_size": 1.5}, "train_size must be a whole number of at least 1; received 1.5"),
         ({"inverse_regularization": 0.0}, "inverse_regularization must be a finite number above 0; received 0.0"),
-        ({"labels": [0] * 6}, "hold one class only"),
+        ({"labels": [0] * 6}, "have labels of one class only"),
         ({"features": np.full((6, 1), np.nan)}, "features must be finite; row 0, column 0 is nan"),
         ({"most_subsets": 63}, r"6 rows have 2\*\*6 subsets, over most_subsets, 63: give fewer rows, or raise"),
         (

@@ -138,5 +138,5 @@ def test_a_missing_array_is_named(blobs: Any, name: str) -> None:
 
 def test_an_unknown_stop_code_is_refused(blobs: Any) -> None:
     arrays = first_state(blobs).to_arrays() | {"stop_code": np.array(9)}
-    with pytest.raises(InvalidInputError, match="stop_code 9, which is none of 0 to 4"):
+    with pytest.raises(InvalidInputError, match="stop_code 9, which is not one of 0 to 4"):
         FilterState.from_arrays(arrays)

@@ -139,7 +139,7 @@ def test_places_are_shared_out_by_largest_remainder(places: int, rows: list[int]
         ({"balance": "classes", "selection": "gumbel"}, 'selection is "gumbel", which draws rows .* but balance is'),
         ({"balance": "classes", "remove": "groups"}, 'balance is "classes" but remove is "groups"'),
         ({"ranking": "vocabulary", "balance": "classes"}, 'ranking is "vocabulary", .* but balance is "classes"'),
-        ({"ties": "first"}, "ties is 'first', which is no known choice: give one of random, label_probability"),
+        ({"ties": "first"}, "ties is 'first', which is not a known choice: give one of random, label_probability"),
     ],
 )
 def test_what_orders_rows_in_two_ways_is_refused(changes: dict[str, Any], message: str) -> None:

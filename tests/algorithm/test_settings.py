@@ -52,7 +52,7 @@ def test_inverse_regularization_must_be_positive(value: object) -> None:
 )
 @pytest.mark.parametrize("value", ["best", 1, None, [1]])
 def test_choices_are_named(name: str, choices: str, value: object) -> None:
-    with pytest.raises(InvalidInputError, match=rf"{name} is .*no known choice: give one of {choices}\."):
+    with pytest.raises(InvalidInputError, match=rf"{name} is .*not a known choice: give one of {choices}\."):
         settings(**{name: value})
 
 

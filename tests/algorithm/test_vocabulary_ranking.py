@@ -238,7 +238,9 @@ def test_groups_leave_whole_by_the_words_of_all_their_rows(planted: Planted) -> 
 def test_it_takes_no_drawn_selection(selection: str) -> None:
     with pytest.raises(InvalidInputError, match=f'selection is "{selection}".*ranking is "vocabulary": use selection='):
         FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="vocabulary", selection=selection)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="ranking is 'length', which is no known choice: give one of predictab"):
+    with pytest.raises(
+        InvalidInputError, match="ranking is 'length', which is not a known choice: give one of predictab"
+    ):
         FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="length")  # type: ignore[arg-type]
 
 

@@ -52,7 +52,7 @@ def test_bias_under_chance(rows_per_class: tuple[int, int], chance: str) -> None
     first = record(rows_per_class=rows_per_class)
     messages = sentences(first, last(representation_bias=0.46, rows_per_class=rows_per_class))
     assert len(messages) == 1
-    assert f"bias, 0.460, is under the {chance} of guessing each class as often as it occurs" in messages[0]
+    assert f"bias, 0.460, is below {chance}, the value for guessing each class as often as it occurs" in messages[0]
     assert sentences(first, last(representation_bias=1.0, rows_per_class=rows_per_class)) == ()
 
 
@@ -87,8 +87,9 @@ def test_training_sets_over_half_of_the_pool() -> None:
 def test_more_than_a_slice_tied() -> None:
     messages = sentences(record(tied_at_cutoff=101), record(iteration=1, tied_at_cutoff=250), last())
     assert messages == (
-        "Where the filter ended (iteration 1), 250 rows had the same predictability, 1.000. A slice has 100, so those "
-        "that went were drawn at random. Those rows are always predicted: lower target_size, so that they all can go.",
+        "When the filter ended (iteration 1), 250 rows had the same predictability, 1.000. A slice has 100, so the "
+        "removed rows were drawn at random among them. Those rows are always predicted: lower target_size, so that "
+        "all of them can be removed.",
     )
     under = sentences(record(tied_at_cutoff=250, cutoff=0.9), last())
     assert under[0].endswith("Raise n_partitions, or lower target_size.")
@@ -109,7 +110,7 @@ def test_a_run_carries_its_warnings() -> None:
     assert len(result.warnings) == 2
     assert result.warnings[0].startswith("From iteration 4 on, train_size 35 is over half of the pool (60 rows)")
     assert result.warnings[1].startswith(
-        "Where the filter ended (iteration 3), 70 rows had the same predictability, 1.000."
+        "When the filter ended (iteration 3), 70 rows had the same predictability, 1.000."
     )
 
 

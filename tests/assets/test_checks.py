@@ -183,7 +183,7 @@ def test_small_transformers_are_not_measured(pairs: None) -> None:
     checks = evaluations(data.raw_dataset, warmup.warmup_split)
     outcome = checks["texts_fit_encoders"]
     assert outcome.passed
-    assert shown(outcome)["representations.small"] == "not measured: its tokenizer is made when it is trained"
+    assert shown(outcome)["representations.small"] == "not measured: its tokenizer is built during training"
 
 
 def outcome(name: str, subject: str = "", *, passed: bool = True, **fields: Any) -> CheckOutcome:

@@ -90,7 +90,7 @@ def test_annotators_whose_file_is_missing_are_named(make: Make, capsys: pytest.C
     code, out, _ = _checked(make(annotations=annotations), capsys)
     assert code == 0
     assert re.search(
-        r"^single annotators' labels are left out: annotations file '.*gone.csv' does not exist$", out, re.M
+        r"^the labels of single annotators are left out: annotations file '.*gone.csv' does not exist$", out, re.M
     )
 
 
@@ -262,7 +262,7 @@ def test_a_device_that_is_not_there_is_refused(
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     code, _, err = _checked(make(), capsys, "--device", "cuda")
     assert code == 1
-    assert "device 'cuda' was asked for" in err
+    assert "device is 'cuda', but" in err
 
 
 def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

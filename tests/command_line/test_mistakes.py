@@ -206,7 +206,7 @@ def _huge_cell(spec: Spec, folder: Path) -> None:
 MISTAKES: dict[str, tuple[Change, str]] = {
     # Files
     "missing file": (_set("source.splits.train", "trian.csv"), r"file '.*trian\.csv' does not exist; correct"),
-    "folder for a file": (_set("source.splits.train", "."), "is a folder, and a file is needed; name the file"),
+    "folder for a file": (_set("source.splits.train", "."), "is a folder, not a file; name a file"),
     "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
     "wrong delimiter": (
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
@@ -214,16 +214,16 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "Latin-1": (
         _train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"),
-        r"train\.csv' cannot be .* line 2 is no UTF-8 .*fits cp1252, in which it reads '1,caf\u00e9,b,neutral'"
+        r"train\.csv' cannot be .* line 2 is not valid UTF-8 .*fits cp1252, in which it reads '1,caf\u00e9,b,neutral'"
         "; if that is right set encoding: cp1252",
     ),
     "UTF-16": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16")),
-        r"train\.csv' cannot be read as csv: line 1 is no UTF-8 .*; if that is right set encoding: utf-16",
+        r"train\.csv' cannot be read as csv: line 1 is not valid UTF-8 .*; if that is right set encoding: utf-16",
     ),
     "UTF-16 without a mark": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16-le")),
-        "a NUL byte beside nearly every letter; the file fits utf-16-le, .* set encoding: utf-16-le",
+        "nearly every second byte is NUL, not a text; the file fits utf-16-le, .* set encoding: utf-16-le",
     ),
     "unknown encoding": (
         _set("source.encoding", "uft-16"), r"source\.encoding: 'uft-16' is no text encoding .*did you mean 'utf-16'",
@@ -234,24 +234,26 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "quote never closed": (
         _train('id,premise,hypothesis,gold\n1,a,b,neutral\n2,"a,b,neutral\n3,c,d,neutral\n4,e,f,neutral\n'),
-        "line 3: 2 values where there are 4 columns: .* and 2 lines more; a quote that is never closed makes one row",
+        "line 3: 2 values where there are 4 columns: .* and 2 lines more; an unclosed quote joins several lines "
+        "into one row",
     ),
     "comma at the end of rows": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral,\n"), "; end rows without the delimiter, or name a last",
     ),
-    "gzip": (_train(b"\x1f\x8b\x08\0"), "is compressed with gzip, and no text; unpack it"),
-    "Excel file": (_train(b"PK\x03\x04\x14\0"), "is a zip archive, as Excel's files .* and no text; save the sheet"),
+    "gzip": (_train(b"\x1f\x8b\x08\0"), "is compressed with gzip, not a text; unpack it"),
+    "Excel file": (_train(b"PK\x03\x04\x14\0"), "is a zip archive, like the files of Excel .* not a text; save the "
+    "sheet"),
     "decimal comma": (
         _all(_table('"0,5",2,a\n"1,5",2,b\n')),
         "column 'length' of columns.features cannot be read as numbers: row 1 holds '0,5'; write numbers with a",
     ),
     "list of JSON": (
         _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('[{"id": 1},\n{"id": 2}]')),
-        "line 1 is no JSON .*; the file seems to be one list: write an object per line",
+        "line 1 is not valid JSON .*; the file seems to be one list: write an object per line",
     ),
     "commas between objects": (
         _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('{"id": 1},\n{"id": 2}\n')),
-        "line 1 is no JSON .*; leave out the comma at the end of each line",
+        "line 1 is not valid JSON .*; leave out the comma at the end of each line",
     ),
     "no label at all": (
         _train("id,premise,hypothesis,gold\n1,a,b,\n2,c,d,\n"),
@@ -259,14 +261,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "warm-up of one row": (
         _all(_set("warmup.size", 1), _set("filter.train_size", 5)),
-        "warmup.size 1 gives 1 rows of 1 classes, and an encoder is trained on two or more; raise it",
+        "warmup.size 1 gives 1 rows of 1 classes, but training an encoder needs at least two classes; raise it",
     ),
-    "empty file": (_train(""), r"train\.csv' cannot be read as csv: it is empty, without even a line of columns"),
+    "empty file": (_train(""), r"train\.csv' cannot be read as csv: it is empty and has no header line"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
     "a cell of two gigabytes": (_huge_cell, "cannot be read as csv: a row has more than 67108864 bytes"),
     "broken line of JSON": (
         _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('{"id": 1}\n{"id": \n')),
-        r"test\.jsonl' cannot be read as jsonl: line 2 is no JSON",
+        r"test\.jsonl' cannot be read as jsonl: line 2 is not valid JSON",
     ),
     # Columns and rows
     "missing column": (
@@ -281,12 +283,12 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "empty text": (_row("premise", None), r"split 'train'.*'premise'.*row 5.*row 5 is line 5 of '.*train\.jsonl'"),
     "no group": (_all(_row("id", None), _set("columns", {
         "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
-    })), r"column 'id' names no group in 1 rows \(first: row 5\); every row"),
-    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as .*line 5 holds half of a"),
+    })), r"column 'id' has no group in 1 rows \(first: row 5\); every row"),
+    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as .*line 5 has half of a"),
     # Labels
     "unknown label": (
         _row("gold", "entailmnet"),
-        r"label 'entailmnet' \(1 rows\) is no class of labels .*; did you mean 'entailment'",
+        r"label 'entailmnet' \(1 rows\) is not one of the classes in labels, .*; did you mean 'entailment'",
     ),
     "empty label": (
         _row("gold", None),
@@ -294,7 +296,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
-        "value 'neutral' stands for class 'neutral' of labels and is in unlabelled; keep it in one",
+        "value 'neutral' belongs to class 'neutral' of labels and is also in unlabelled; keep it in one",
     ),
     "one class in train": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
@@ -337,8 +339,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     # Images
     "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
-    "image without a class": (_images(loose=True), r"image 'loose\.png' stands outside of them; move it"),
-    "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' is about 'y', but"),
+    "image without a class": (_images(loose=True), r"image 'loose\.png' is outside of these; move it"),
+    "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' names 'y', but"),
     "text encoder for images": (
         _all(_images(), _set("representations", {"small": {"kind": "small_transformer"}})),
         "representations.small: a model of kind 'small_transformer' reads text, but the .* image; choose 'timm_image'",
@@ -348,7 +350,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "train size over the pool": (_set("filter.train_size", 5_000), r"train_size is 5,000, more than the 102 rows"),
     "slice of no row": (
         _set("filter.slice_size", 0.001),
-        r"filter\.slice_size is 0\.001, and that share of the 102 rows to filter rounds to no row; set a share of at "
+        r"filter\.slice_size is 0\.001, and this share of the 102 rows to filter rounds to 0 rows; set a share of at "
         r"least 0\.0098, or a number of rows",
     ),
     "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size is 5,000, more than the 90 train rows;"),
@@ -400,14 +402,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _annotations([{"row": 3, "vote": "neutrl"}]), "'neutrl'.*did you mean 'neutral'",
     ),
     "votes about other rows": (_annotations([{"row": 9999, "vote": "neutral"}]), "9999"),
-    "challenge set of other labels": (_challenge(), r"\['other'\] are no labels of the dataset .*; set map to say"),
+    "challenge set of other labels": (_challenge(), r"but the dataset .* lacks \['other'\]; set map to give"),
     "map that lacks a label": (
         _challenge(map={"entailment": "entailment", "neutral": "other"}),
         r"challenge set 'hard': map lacks the dataset's labels \['contradiction'\]",
     ),
     "map to an unknown label": (
         _challenge(map={"entailment": "entailment", "neutral": "othr", "contradiction": "other"}),
-        "map counts 'neutral' as 'othr', which is no label of the set .*did you mean 'other'",
+        "map counts 'neutral' as 'othr', which is not a label of the set .*did you mean 'other'",
     ),
     "missing category": (
         _challenge(category="heuristic", map=dict.fromkeys(LABELS, "other")), "no column 'heuristic'",

@@ -23,7 +23,7 @@ def report(draft: Draft) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["prune"], "aflite prune does not work on the object store {place}; nothing that was published goes from"),
+        (["prune"], "aflite prune does not work on the object store {place}; no published result is deleted from"),
         (["pin", "digits"], "aflite pin does not work on the object store {place}; nothing is pruned there"),
         (["pins"], "aflite pin does not work on the object store {place}; nothing is pruned there"),
         (["unpin", "digits"], "aflite pin does not work on the object store {place}; nothing is pruned there"),

@@ -68,7 +68,7 @@ def test_prune_says_why_each_result_stays(store: ResultStore, capsys: pytest.Cap
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["nothing to remove", "kept:"]
     assert [re.split(r"  +", line.strip())[:2] for line in lines[2:]] == [
-        ["current", "1"], ["pinned", "1"], ["younger than asked for", "1"], ["total", "3"],
+        ["current", "1"], ["pinned", "1"], ["newer than the given age", "1"], ["total", "3"],
     ]  # fmt: skip
 
 

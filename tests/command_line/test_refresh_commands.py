@@ -340,7 +340,7 @@ def test_a_file_that_is_being_written_is_left_for_later(
     np.save(features, np.load(features))
     code, out, _ = run("refresh", "vectors")
     assert code == WAITING
-    assert "is new or has changed; it counts once it has stood still for two looks" in out
+    assert "is new or has changed; it is used once two checks find it unchanged" in out
 
 
 def test_cron_is_overridden_by_now(vectors: Path, run: Run) -> None:

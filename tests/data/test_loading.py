@@ -77,7 +77,7 @@ def test_files_of_a_split_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "1")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "2")
     source = _source(format="parquet", splits={"dev": [str(tmp_path / "1"), str(tmp_path / "2")]})
-    with pytest.raises(DataError, match=r"split 'dev': its files .* do not fit together .*; give them the same col"):
+    with pytest.raises(DataError, match=r"split 'dev': its files .* have different columns .*; give them the same col"):
         load_source(source)
 
 
@@ -134,7 +134,7 @@ def test_feature_files_of_different_lengths_are_refused(tmp_path: Path, name: st
         ({"features": np.array([["a"]])}, "holds 2 dimensions of <U1; it must hold numbers in 2 dimensions"),
         ({"labels": np.array([[0], [1], [0]])}, "holds 2 dimensions of int64; it must hold numbers in 1 dimension"),
         ({"labels": np.array([1j, 0, 0])}, "holds 1 dimensions of complex128"),
-        ({"labels": np.array([{}, 1, 2], dtype=object)}, "labels.npy' is no plain .npy file"),
+        ({"labels": np.array([{}, 1, 2], dtype=object)}, "labels.npy' is not a plain .npy file"),
     ],
 )
 def test_arrays_of_another_kind_are_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
@@ -157,10 +157,10 @@ def test_pickles_are_never_opened(tmp_path: Path) -> None:
 
     trap = np.array([_Trap(tmp_path / "sprung")] * 3, dtype=object)
     source = _features(tmp_path, labels=trap)
-    with pytest.raises(DataError, match=r"labels\.npy' is no plain \.npy file .*; save numbers, not objects"):
+    with pytest.raises(DataError, match=r"labels\.npy' is not a plain \.npy file .*; save numbers, not objects"):
         load_source(source)
     (tmp_path / "labels.npy").write_bytes(pickle.dumps(_Trap(tmp_path / "sprung")))
-    with pytest.raises(DataError, match=r"labels\.npy' is no plain \.npy file"):
+    with pytest.raises(DataError, match=r"labels\.npy' is not a plain \.npy file"):
         load_source(source)
     assert not (tmp_path / "sprung").exists()
 
@@ -169,7 +169,7 @@ def test_pickles_are_never_opened(tmp_path: Path) -> None:
 def test_damaged_array_files_are_refused(tmp_path: Path, content: bytes) -> None:
     source = _features(tmp_path)
     (tmp_path / "features.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"features\.npy' is no plain \.npy file"):
+    with pytest.raises(DataError, match=r"features\.npy' is not a plain \.npy file"):
         load_source(source)
 
 
@@ -177,7 +177,7 @@ def test_truncated_array_file_is_refused(tmp_path: Path) -> None:
     source = _features(tmp_path)
     path = tmp_path / "features.npy"
     path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(DataError, match=r"features\.npy' is no plain \.npy file"):
+    with pytest.raises(DataError, match=r"features\.npy' is not a plain \.npy file"):
         load_source(source)
 
 
@@ -204,7 +204,7 @@ def test_multiple_choice_is_read_in_the_encoding_of_its_table(tmp_path: Path) ->
     path.write_bytes("question;A;B;key\nO\u00f9?;caf\u00e9;th\u00e9;A\n".encode("utf-16"))
     table = {"format": "csv", "delimiter": ";", "splits": {"train": str(path)}}
     asked: dict[str, Any] = {"question": "question", "answers": ["A", "B"], "right": "key"}
-    with pytest.raises(DataError, match=r"line 1 is no UTF-8 .*; if that is right set encoding: utf-16"):
+    with pytest.raises(DataError, match=r"line 1 is not valid UTF-8 .*; if that is right set encoding: utf-16"):
         load_source(_source(format="multiple_choice", table=table, **asked))
     read = load_source(_source(format="multiple_choice", table={**table, "encoding": "UTF-16"}, **asked))["train"]
     assert read["text"].to_pylist() == ["O\u00f9?", "O\u00f9?"]
@@ -240,7 +240,7 @@ def test_rows_of_a_table_cannot_name_files_of_this_computer(tmp_path: Path) -> N
 def test_hostile_array_files_are_refused_by_name(tmp_path: Path, name: str, read: Any) -> None:
     source = _features(tmp_path)
     (tmp_path / "features.npy").write_bytes(npy((2**40, 0)) if name == "no numbers in a row" else HOSTILE[name])
-    problem = "has rows without a number" if name == "no numbers in a row" else "is no plain .npy file"
+    problem = "has rows without a number" if name == "no numbers in a row" else "is not a plain .npy file"
     with pytest.raises(DataError, match=rf"split 'train': '.*features\.npy' {problem}.*; save "):
         read(source)
 

@@ -147,7 +147,7 @@ def test_a_process_that_uses_cuda_keeps_its_card(tmp_path: Path, monkeypatch: py
     lines: list[str] = []
     with lease_devices(["1", "0"], tmp_path, purpose="third", log=lines.append) as third:
         assert third.devices == ()
-    assert lines == ["CUDA is in use in this process already: it keeps the device that it has, and no lease is taken"]
+    assert lines == ["CUDA is already in use in this process: it keeps its device, and no lease is taken"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

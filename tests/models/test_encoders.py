@@ -143,7 +143,7 @@ def test_identity_gives_the_features_back(table: Callable[..., Examples], cpu: D
     assert encoder.encode(examples).probabilities is None
     halves = [examples.select(examples.row_ids[:2]), examples.select(examples.row_ids[2:])]
     np.testing.assert_array_equal(np.concatenate([b.features for b in encoder.encode_each(halves)]), values)
-    with pytest.raises(ModelError, match=r"features are 2 wide, 3 were announced"):
+    with pytest.raises(ModelError, match=r"features have 2 columns, but 3 were expected"):
         load_encoder(settings, None, ("a", "b"), width=3, device=cpu).encode(examples)
 
 

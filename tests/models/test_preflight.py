@@ -89,7 +89,7 @@ def test_inputs_that_the_data_lack_are_named(rows: dict[str, Examples], text_set
     single = Examples(rows["text"].table.drop_columns(["text_pair"]), ("a", "b"))
     with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):
         check_model(text_settings.model_copy(update={"inputs": ("text", "text_pair")}), single)
-    with pytest.raises(ModelError, match=r"inputs names text, .* leave inputs out, it is for texts only"):
+    with pytest.raises(ModelError, match=r"inputs names text, .* leave inputs out, which is for texts only"):
         check_model(LinearModelSpec(kind="linear", inputs=("text",)), rows["image"])
 
 
@@ -119,7 +119,7 @@ def test_esims_vectors_must_be_there(rows: dict[str, Examples], bert_folder: Pat
     (tmp_path / "vectors.txt").write_text("dog 1 2\n")
     check_model(ESIM.model_copy(update={"vectors": str(tmp_path / "vectors.txt")}), rows["text"])
     for missing in (tmp_path / "gone.txt", tmp_path):
-        with pytest.raises(ModelError, match=r"vectors '.*' is no file; give the path of a text file"):
+        with pytest.raises(ModelError, match=r"vectors '.*' is not a file; give the path of a text file"):
             check_model(ESIM.model_copy(update={"vectors": str(missing)}), rows["text"])
     contextual = ESIM.model_copy(update={"contextual": str(bert_folder), "max_length": 32})
     check_model(contextual, rows["text"])

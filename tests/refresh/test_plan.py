@@ -222,7 +222,7 @@ def test_unfinished_hashing_is_waited_for_and_carried_on(
     for look in range(1, size // 1000 + 1):
         waiting = plan()["raw_dataset"]
         assert waiting.state == "waiting"
-        assert str(waiting.reasons[0]).startswith(f"{size - 1000 * look:,} bytes are not hashed yet, next of ")
+        assert str(waiting.reasons[0]).startswith(f"{size - 1000 * look:,} bytes are not hashed yet (next file: ")
     assert plan()["raw_dataset"].state == "made"
 
 
@@ -242,7 +242,7 @@ def test_a_file_that_is_being_written_is_waited_for(made_vectors: dict[str, Any]
     waiting = plan()
     assert waiting["raw_dataset"].state == "waiting"
     assert _why(waiting, "raw_dataset") == [
-        f"'{labels}' is new or has changed; it counts once it has stood still for two looks"
+        f"'{labels}' is new or has changed; it is used once two checks find it unchanged"
     ]
     assert plan()["raw_dataset"].state == "made"
 

@@ -161,7 +161,7 @@ def test_a_changed_file_is_waited_for_once(made_vectors: dict[str, Any], refresh
     assert slept == [3.0]
     assert done.made == ()
     assert done.plan["raw_dataset"].state == "waiting"
-    assert done.due.why_not[0].startswith(f"raw_dataset: '{path}' is new or has changed; it counts once it has stood")
+    assert done.due.why_not[0].startswith(f"raw_dataset: '{path}' is new or has changed; it is used once two checks")
 
 
 def test_never_and_cron_leave_it_alone(made_vectors: dict[str, Any], refresh: Refresh) -> None:

@@ -168,8 +168,8 @@ def test_a_damaged_input_is_named_and_set_aside(store: ResultStore) -> None:
     flip(result.path / "rows.txt")
     with pytest.raises(
         StoreError,
-        match=r"embeddings of 'digits' was not made: raw_dataset of 'digits', which it reads, is damaged "
-        r"\(rows\.txt has other content\) and was set aside; materialise raw_dataset again",
+        match=r"embeddings of 'digits' was not computed: raw_dataset of 'digits', which it reads, is damaged "
+        r"\(the content of rows\.txt has changed\) and was set aside; materialise raw_dataset again",
     ):
         store.check_inputs([result], reader="embeddings of 'digits'")
     assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
@@ -382,7 +382,7 @@ def test_a_part_made_again_with_other_content_makes_older_results_due(store: Res
     store.get_or_create("filtered_sets", "digits", key(a=2), otherwise)
     damage = store.damage("filtered_sets", "digits", key(a=1))
     assert damage is not None
-    assert damage.reasons == ("part one was made again with other content",)
+    assert damage.reasons == ("part one was computed again with other content",)
 
 
 def test_scratch_of_a_damaged_result_is_not_published_again(store: ResultStore) -> None:

@@ -86,7 +86,11 @@ def test_a_budget_is_shared_and_a_file_that_changed_begins_anew(tmp_path: Path, 
     one, two = _files(tmp_path, 2, size=1000)
     hashes = FileHashes(most_bytes=1500)
     hashes.of([one])
-    with pytest.raises(UnsettledDataError, match=r"^500 bytes are not hashed yet, next of '.*1\.bin'; this is carried"):
+    with pytest.raises(
+        UnsettledDataError,
+        match=r"^500 bytes are not hashed yet \(next file: '.*1\.bin'\); the next "
+        r"check continues",
+    ):
         hashes.of([two])
     two.write_bytes(b"z" * 1000)
     with pytest.raises(UnsettledDataError, match=r"^300 bytes"):
@@ -116,7 +120,11 @@ def test_a_file_stands_still_after_two_looks(tmp_path: Path) -> None:
 
 def test_what_was_hashed_before_needs_no_looks(tmp_path: Path, opened: list[Path]) -> None:
     paths = _files(tmp_path, 2)
-    with pytest.raises(UnsettledDataError, match=r"'.*0.bin' and 1 more is new or has changed; it counts once it has"):
+    with pytest.raises(
+        UnsettledDataError,
+        match=r"'.*0.bin' and 1 more is new or has changed; it is used once two "
+        r"checks",
+    ):
         FileHashes(watch=Watch()).of(paths)
     assert opened == []
     FileHashes().of(paths)
@@ -152,7 +160,7 @@ def test_a_database_that_cannot_be_used_costs_time_and_no_result(
     for _ in range(2):
         assert FileHashes().of(paths) == _digests(paths)
     assert opened == paths * 2
-    assert [record.message for record in caplog.records if "file hashes cannot be kept in" in record.message] != []
+    assert [record.message for record in caplog.records if "file hashes cannot be stored in" in record.message] != []
     assert len(caplog.records) == 1
 
 

@@ -89,6 +89,6 @@ def test_a_mark_of_reading_is_seen_and_ends_with_its_block(store: ResultStore) -
     with unread(result.path) as free:
         assert free
     gone = PublishedResult("raw_dataset", "digits", "gone", result.path.parent / "gone")
-    message = r"raw_dataset of 'digits' lost its result .*gone; materialise it again"
+    message = r"raw_dataset of 'digits' has no result .*gone any more; materialise it again"
     with pytest.raises(StoreError, match=message), reading([gone]):
         pass

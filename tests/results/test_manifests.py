@@ -110,7 +110,7 @@ def test_an_edited_manifest_of_an_input_stops_what_reads_it(store: ResultStore) 
     edit(result, EDITS["a count of the summary"])
     with pytest.raises(
         StoreError,
-        match=r"benchmark_report was not made: raw_dataset of 'digits', which it reads, is damaged "
+        match=r"benchmark_report was not computed: raw_dataset of 'digits', which it reads, is damaged "
         r"\(manifest\.json was changed after it was published\) and was set aside",
     ):
         store.check_inputs([fresh(result)], reader="benchmark_report")
@@ -135,7 +135,7 @@ def test_an_edited_manifest_of_a_part_makes_that_part_again(store: ResultStore) 
 def test_a_deleted_hash_is_found(store: ResultStore) -> None:
     result = publish(store)
     edit(result, lambda manifest: manifest.pop("manifest_sha256"))
-    assert reasons(result) == ("manifest.json has lost its hash",)
+    assert reasons(result) == ("manifest.json has no hash",)
 
 
 def test_a_manifest_without_format_and_hash_is_compared_with_what_was_noted(store: ResultStore) -> None:
@@ -175,7 +175,7 @@ def test_a_manifest_of_another_result_is_found(store: ResultStore, asset: str, p
         shutil.copy(theirs.path / "manifest.json", mine.path / "manifest.json")
         if not with_hash:
             edit(mine, lambda manifest: [manifest.pop(name) for name in ("manifest_sha256", "manifest_format")])
-        expected = f"manifest.json is that of another result ({asset!r} of {partition!r}, {mine.key!r})"
+        expected = f"manifest.json belongs to another result ({asset!r} of {partition!r}, {mine.key!r})"
         assert reasons(mine) == (expected,)
 
 
@@ -183,7 +183,7 @@ def test_a_manifest_of_another_key_is_found(store: ResultStore) -> None:
     result = publish(store)
     other = store.get_or_create("raw_dataset", "digits", ResultKey("1", {"seed": 2}, {}), with_parts).result
     shutil.copy(other.path / "manifest.json", result.path / "manifest.json")
-    expected = f"manifest.json is that of another result ('raw_dataset' of 'digits', {other.key!r})"
+    expected = f"manifest.json belongs to another result ('raw_dataset' of 'digits', {other.key!r})"
     assert reasons(result) == (expected,)
 
 
@@ -203,11 +203,11 @@ def test_what_a_result_was_made_from_contradicts_another_key(store: ResultStore)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (lambda text: text.replace("{", '{"summary": {"unlabelled_rows": 0},', 1), "'summary' stands in it twice"),
-        (lambda text: text.replace("12", "NaN", 1), "NaN is no JSON"),
-        (lambda text: text.replace("12", "-Infinity", 1), "-Infinity is no JSON"),
+        (lambda text: text.replace("{", '{"summary": {"unlabelled_rows": 0},', 1), "'summary' is in it twice"),
+        (lambda text: text.replace("12", "NaN", 1), "NaN is not JSON"),
+        (lambda text: text.replace("12", "-Infinity", 1), "-Infinity is not JSON"),
         (lambda text: "[" * 100_000, "it is nested too deeply"),
-        (lambda text: " " * (64 << 20) + text, "no such file has more than 67,108,864"),
+        (lambda text: " " * (64 << 20) + text, "the largest allowed size is 67,108,864"),
     ],
 )
 def test_a_manifest_that_is_no_plain_json_is_named(store: ResultStore, text: Callable[[str], str], reason: str) -> None:

@@ -59,6 +59,6 @@ def test_the_doctor_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         Problem(
             "locks",
             f"{tmp_path / 'results'} has no locks",
-            "let one machine alone write there, mount it with locks, or use an object store (docs/object_store.md)",
+            "let only one machine write there, mount it with locks, or use an object store (docs/object_store.md)",
         )
     ]

@@ -46,7 +46,7 @@ def test_newest_first_and_equal_ones_as_one(store: ResultStore) -> None:
 
 
 def test_what_is_no_refresh_is_refused(store: ResultStore) -> None:
-    with pytest.raises(ValueError, match=r"a refresh is of one dataset, these results are of \[\]"):
+    with pytest.raises(ValueError, match=r"a refresh belongs to one dataset, but these results belong to \[\]"):
         record_refresh(store, [], what="x")
     written = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x")
     written.path.write_text("{}")
@@ -66,5 +66,9 @@ def test_a_record_that_is_none_is_named(store: ResultStore, content: bytes) -> N
     if content.startswith(b'{"'):
         content = json.dumps({**json.loads(path.read_text()), **json.loads(content)}).encode()
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"the record /.*\.json cannot be read \(.*\); delete it if what it used"):
+    with pytest.raises(
+        StoreError,
+        match=r"the record /.*\.json cannot be read \(.*\); delete it if the results "
+        r"that it used",
+    ):
         read_refreshes(store, "digits")

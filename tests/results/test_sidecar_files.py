@@ -93,7 +93,7 @@ def test_what_cannot_be_kept_is_said_and_returned(result: PublishedResult, caplo
     (result.path.parent / "shown").write_text("in the way")
     with caplog.at_level(logging.WARNING):
         assert kept_beside(result, "pictures", version="v1", make=Counting())["n"] == 1
-    assert "pictures-v1.json could not be kept (File exists)" in caplog.text
+    assert "pictures-v1.json could not be written (File exists)" in caplog.text
 
 
 def test_a_version_changes_with_the_code(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_mark_that_leads_out_of_the_store_is_refused(store: ResultStore) -> No
     store.get_or_create("embeddings", "digits", key(), write_text("one"))
     mark = store.root / "embeddings" / "digits" / "current.json"
     mark.write_text('{"key": "../../../elsewhere"}')
-    with pytest.raises(StoreError, match=r"current\.json cannot be read \('\.\./\.\./\.\./elsewhere' is no key\)"):
+    with pytest.raises(StoreError, match=r"current\.json cannot be read \('\.\./\.\./\.\./elsewhere' is not a key\)"):
         store.current("embeddings", "digits")
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_another_machine_published_meanwhile_is_taken(store: Resul
     result = store.get_or_create("embeddings", "digits", key(a=1), late, log=lines.append).result
     assert result.file("rows.txt").read_text() == "two"
     assert store.current("embeddings", "digits").data_version == elsewhere.result.data_version
-    assert lines == [f"another machine published {result.path} first: its result is taken"]
+    assert lines == [f"another machine published {result.path} first: its result is used"]
     assert not (result.path.parent / ".work").exists()
 
 
@@ -274,5 +274,5 @@ def test_names_that_are_not_folders_are_refused(store: ResultStore, name: str) -
 def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")
-    with pytest.raises(StoreError, match=r"results cannot be kept in .*file.* set AFLITE_HOME"):
+    with pytest.raises(StoreError, match=r"results cannot be stored in .*file.* set AFLITE_HOME"):
         ResultStore(blocker / "results").get_or_create("embeddings", "digits", key(a=1), write_text("x"))

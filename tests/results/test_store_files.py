@@ -50,7 +50,14 @@ def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest
     made(store)
     assert json.loads((store.root / "format.json").read_text()) == {"format": 1}
     (store.root / "format.json").write_text('{"format": 2}')
-    with caplog.at_level(logging.WARNING), pytest.raises(StoreError, match=r"store format 2, .* knows up to 1: update"):
+    with (
+        caplog.at_level(logging.WARNING),
+        pytest.raises(
+            StoreError,
+            match=r"store format 2, .* reads formats up to "
+            r"1: update",
+        ),
+    ):
         store.find("raw_dataset", "digits", key(a=1))
     with pytest.raises(StoreError, match="store format 2"):
         made(store)
@@ -60,7 +67,7 @@ def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"format": "1"}', r'holds \{"format": "1"\}, which is no format of a store'),
+        ('{"format": "1"}', r'holds \{"format": "1"\}, which is not a format of a store'),
         ('{"format": [1]}', r'holds \{"format": \[1\]\}, which'),
         ('{"format": true}', r'holds \{"format": true\}, which'),
         ('{"format": 0}', r'holds \{"format": 0\}, which'),
@@ -69,7 +76,7 @@ def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest
         ("null", r"holds null, which"),
         ("[1]", r"holds \[1\], which"),
         ('"' + "x" * 1000 + '"', r'holds "x{99} \.\.\., which'),
-        ('{"format": 1, "format": 2}', r"cannot be read \('format' stands in it twice\)"),
+        ('{"format": 1, "format": 2}', r"cannot be read \('format' is in it twice\)"),
         ("\udcff", r"cannot be read \(it is not UTF-8\)"),
         ("[" * 100_000, r"cannot be read \(it is nested too deeply\)"),
         ("", r"cannot be read \(Expecting value"),
@@ -85,7 +92,7 @@ def test_a_format_that_is_none_is_named_with_its_value(store: ResultStore, conte
 
 def test_a_format_that_is_a_folder_is_named(store: ResultStore) -> None:
     (store.root / "format.json").mkdir(parents=True)
-    with pytest.raises(StoreError, match=r"format\.json cannot be read \(it is no regular file\)"):
+    with pytest.raises(StoreError, match=r"format\.json cannot be read \(it is not a regular file\)"):
         made(store)
 
 
@@ -93,12 +100,12 @@ def test_a_format_that_is_a_folder_is_named(store: ResultStore) -> None:
     ("content", "said"),
     [
         (b'{"key": "', "Unterminated string"),
-        (b"[]", "it is no JSON object"),
-        (b"{}", "None is no key"),
-        (b'{"key": ["x"]}', r"\['x'\] is no key"),
+        (b"[]", "it is not a JSON object"),
+        (b"{}", "None is not a key"),
+        (b'{"key": ["x"]}', r"\['x'\] is not a key"),
         (b"\xff", "it is not UTF-8"),
         (b"[" * 100_000, "it is nested too deeply"),
-        (b'{"key": "' + b"x" * 10_000 + b'"}', "'x{99} is no key"),
+        (b'{"key": "' + b"x" * 10_000 + b'"}', "'x{99} is not a key"),
     ],
 )
 def test_a_damaged_current_mark_is_named(store: ResultStore, content: bytes, said: str) -> None:
@@ -108,7 +115,7 @@ def test_a_damaged_current_mark_is_named(store: ResultStore, content: bytes, sai
         store.current_key("raw_dataset", "digits")
     mark.unlink()
     mark.mkdir()
-    with pytest.raises(StoreError, match=r"current\.json cannot be read \(it is no regular file\)"):
+    with pytest.raises(StoreError, match=r"current\.json cannot be read \(it is not a regular file\)"):
         store.current_key("raw_dataset", "digits")
 
 
@@ -128,7 +135,7 @@ def test_what_is_in_the_way_of_the_store_is_named(store: ResultStore, place: str
         obstacle.write_text("in the way")
     with pytest.raises(
         StoreError,
-        match=rf"raw_dataset of 'digits' cannot be kept: {obstacle}.* is in the way \(.*\); move it away and",
+        match=rf"raw_dataset of 'digits' cannot be stored: {obstacle}.* is in the way \(.*\); move it away and",
     ):
         store.get_or_create("raw_dataset", "digits", key(a=1), with_part)
 
@@ -137,5 +144,9 @@ def test_a_current_mark_that_names_a_key_of_another_dataset_names_a_lost_result(
     other = store.get_or_create("raw_dataset", "letters", key(a=2), write).result
     home = made(store).path.parent
     shutil.copy(other.path.parent / "current.json", home / "current.json")
-    with pytest.raises(StoreError, match=r"raw_dataset of 'digits' lost its current result /.*/digits/[0-9a-f]{20};"):
+    with pytest.raises(
+        StoreError,
+        match=r"raw_dataset of 'digits' has no current result any more: "
+        r"/.*/digits/[0-9a-f]{20};",
+    ):
         store.current("raw_dataset", "digits")

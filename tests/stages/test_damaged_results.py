@@ -71,11 +71,12 @@ def test_a_damaged_input_is_named_and_made_again_by_the_next_run(spec: DatasetSp
     changed = spec.model_copy(update={"seed": 1, "title": "new"})
     with pytest.raises(
         StoreError,
-        match=r"published_dataset of 'vectors' was not made: raw_dataset of 'vectors', which it reads, is damaged "
-        r"\(rows-00000.parquet has other content\) and was set aside; materialise raw_dataset again, or the whole",
+        match=r"published_dataset of 'vectors' was not computed: raw_dataset of 'vectors', which it reads, is damaged "
+        r"\(the content of rows-00000.parquet has changed\) and was set aside; materialise raw_dataset again, or "
+        r"the whole",
     ):
         run_stage("published_dataset", changed, store=store)
-    with pytest.raises(StoreError, match="raw_dataset of 'vectors' lost its current result"):
+    with pytest.raises(StoreError, match="raw_dataset of 'vectors' has no current result any more:"):
         run_stage("published_dataset", changed, store=store)
     again = run_pipeline(spec, store=store)
     assert made(again) == ["raw_dataset"]

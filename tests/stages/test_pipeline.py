@@ -197,8 +197,8 @@ def test_what_another_machine_makes_current_in_the_middle_of_a_run_stops_it(
     monkeypatch.setattr(pipeline, "run_stage", interrupted)
     with pytest.raises(
         StoreError,
-        match=r"of 'small_circles' was made from other results of \['raw_dataset'\] than this run's, since another "
-        "machine made its own current meanwhile; let one machine run the dataset at a time, and run it again",
+        match=r"of 'small_circles' was computed from other results of \['raw_dataset'\] than this run's, because "
+        r"another machine published its own meanwhile; run the dataset on one machine at a time, and run it again",
     ):
         run_pipeline(ours, store=store)
     assert list((store.root / "refreshes").glob("*/*.json")) == []
@@ -265,7 +265,13 @@ def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, StoredResult
 BAD: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
     ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 8"),
     ("one class", {"train_labels": np.zeros(120, int)}, DataError, r"'train' has one class only"),
-    ("unknown label", {"train_labels": np.arange(120) % 3}, DataError, r"label '2' \(40 rows\) is no class"),
+    (
+        "unknown label",
+        {"train_labels": np.arange(120) % 3},
+        DataError,
+        r"label '2' \(40 rows\) is not one of the "
+        r"classes",
+    ),
 ]
 
 
@@ -326,7 +332,7 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "slice of no row",
         {"filter": {"slice_size": 0.001}},
         DataError,
-        r"slice_size is 0.001, and that share of the",
+        r"slice_size is 0.001, and this share of the",
     ),
     (
         "encoder for text",

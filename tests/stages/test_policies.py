@@ -145,7 +145,7 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
 def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
-    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, .* since groups are taken whole"):
+    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, .* because groups are taken whole"):
         _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
 
 

@@ -205,7 +205,8 @@ def test_a_kill_between_stages_loses_the_stage_that_it_was_in_alone(walk: Walk, 
     assert spy.counts == {"later": 3}
     stages = [line for line in lines if line.startswith(("stage", "found finished", "epoch"))]
     assert stages[:4] == [
-        "stage 1 of 2: 80 rows of far", "found finished: far", "stage 2 of 2: 80 rows of far", stages[3],
+        "stage 1 of 2: 80 rows of far", "stage far was finished by an earlier run", "stage 2 of 2: 80 rows of "
+        "far", stages[3],
     ]  # fmt: skip
     assert stages[3].startswith("epoch 2 of 3")
     part = again.result.part("net_twice.full.0")
@@ -246,7 +247,7 @@ def test_two_workers_train_each_start_once_with_the_same_bits(
     lines: list[str] = []
     only = CellFilter(evaluators=("net", "net_far", "net_near"), train_sets=("full",))
     grid = run_stage("evaluator_models", spec, store=store, cells=only, progress=_progress(lines.append)).result
-    assert [line for line in lines if "start from" in line] == ["training what cells start from, weights:net.full.0"]
+    assert [line for line in lines if "start from" in line] == ["training the base model weights:net.full.0"]
     for name in ("net.full.0", "net_far.full.0"):
         assert grid.part(name).data_version == walk.grid.part(name).data_version
 

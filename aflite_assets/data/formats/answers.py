@@ -124,7 +124,9 @@ def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -
     several = set()
     for name, row, number in zip(named, answers.rows, answers.questions, strict=True):
         if rows.setdefault(name, row) != row and first[name] != number:
-            raise bad_row(split, row, f"has the id {quoted(name, SHOWN)} of another question; ids must differ")
+            raise bad_row(
+                split, row, f"has the id {quoted(name, SHOWN)} of another question; give every question its own id"
+            )
         if first.setdefault(name, number) != number:
             several.add(name)
     if not several:

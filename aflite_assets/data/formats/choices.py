@@ -132,7 +132,7 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
             raise bad_row(
                 split,
                 row,
-                f"has the answer {quoted(min(both), SHOWN)} as right and as wrong; correct it or drop the row",
+                f"has the answer {quoted(min(both), SHOWN)} both as right and as wrong; correct it or drop the row",
             )
         found.add_question(row, [(text, label) for label, texts in given.items() for text in texts])
     return found.answers
@@ -161,7 +161,11 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
             else:
                 right = {_place_by_name(split, source, row, answers, one, own[row]) for one in said}
             if len(right) == len(answers):
-                raise bad_row(split, row, f"has {len(answers)} answers, all right; a question needs a wrong one")
+                raise bad_row(
+                    split,
+                    row,
+                    f"has {len(answers)} answers, which are all right; a question needs at least one wrong answer",
+                )
             rows += [row] * len(answers)
             texts += list(answers.values())
             labels += [RIGHT if key in right else WRONG for key in answers]
@@ -185,7 +189,7 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
     offered = [{place: text for place, text in enumerate(row) if text.strip()} for row in lists]
     for row, answers in enumerate(offered):
         if len(answers) < 2:
-            raise bad_row(split, row, f"has {len(answers)} answers in source.answers; a question needs two or more")
+            raise bad_row(split, row, f"has {len(answers)} answers in source.answers; a question needs at least two")
     return offered
 
 
@@ -198,8 +202,8 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
     if numbers and zero == last:
         seen = "both 0 and the number of answers" if zero else "neither 0 nor the number of answers"
         raise DataError(
-            f"source.right holds numbers, among them {seen}, so it is not known whether they count from 0 or from 1; "
-            "set source.numbers_from"
+            f"source.right holds numbers, including {seen}, so they may count from 0 or from 1; set "
+            "source.numbers_from to 0 or 1"
         )
     return 0 if zero else 1
 
@@ -270,8 +274,8 @@ def _by_answer(split: str, source: MultipleChoiceSource, table: pa.Table) -> Ans
             raise bad_row(
                 split,
                 first_row[number],
-                f"begins question {quoted(name, SHOWN)} with {counts[number]} answers, of which {right_ones[number]} "
-                "are right; a question needs two answers or more, a right one and a wrong one among them",
+                f"begins question {quoted(name, SHOWN)} with {counts[number]} answers, and {right_ones[number]} of "
+                "them are right; a question needs at least one right and one wrong answer",
             )
     return Answers(list(range(table.num_rows)), questions, texts, [RIGHT if one else WRONG for one in right])
 
@@ -282,7 +286,8 @@ def _is_right(split: str, source: MultipleChoiceSource, row: int, said: str) -> 
         raise bad_row(
             split,
             row,
-            f"has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which says neither right nor wrong; write "
+            f"has {quoted(said, SHOWN)} in column {_right_column(source)!r}, which means neither right nor wrong; "
+            "write "
             "1 or 0, true or false, yes or no, right or wrong",
         )
     return plain in _TRUE

@@ -45,7 +45,7 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     if all(isinstance(one, Mapping) for one in value):
         return [_conversation(value)]
     if in_list:
-        raise UnreadableError("a list in a list of answers that is no list of messages")
+        raise UnreadableError("a list of answers with an entry that is a list but not of messages")
     return [answer for one in value for answer in answers_in(one, in_list=True)]
 
 
@@ -76,7 +76,7 @@ def _conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
     for number, message in enumerate(messages, 1):
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not isinstance(content, str):
-            raise UnreadableError(f"a message ({number} of {len(messages)}) without a text as role and as content")
+            raise UnreadableError(f"a message ({number} of {len(messages)}) whose role or content is not a text")
         found.append(Message(role, content))
     return found
 

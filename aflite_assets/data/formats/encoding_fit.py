@@ -23,7 +23,7 @@ _MOST_FITS = 3
 
 _NO_TEXT = {
     b"\x1f\x8b": "it is compressed with gzip; unpack it",
-    b"PK\x03\x04": "it is a zip archive, as Excel's files (.xlsx) are; save the sheet as CSV in UTF-8, or unpack it",
+    b"PK\x03\x04": "it is a zip archive, like the files of Excel (.xlsx); save the sheet as CSV in UTF-8, or unpack it",
     b"\xd0\xcf\x11\xe0": "it is a file of Excel or Word (.xls, .doc); save the sheet as CSV in UTF-8",
     b"PAR1": "it is a Parquet file; set format: parquet",
     b"BZh": "it is compressed with bzip2; unpack it",
@@ -87,7 +87,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
         return binary
     if encoding in ("utf-16", "utf-32") and marked_encoding(start) is None:
         return Misfit(
-            f"it does not begin with the mark (BOM) that says the order of bytes in {encoding}",
+            f"it lacks the byte order mark (BOM) of {encoding}",
             _remedy(_fitting(path, start, encoding), path, None),
         )
     bad = _first_undecodable(path, encoding)
@@ -95,11 +95,13 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
         wide = [] if encoding != UTF_8 or not start.count(0) else _fitting(path, start, encoding)
         if not wide or not wide[0].startswith("utf"):
             return None
-        return Misfit("it has a NUL byte beside nearly every letter", _remedy(wide, path, None))
-    found = f"line {bad.line} is no {_shown(encoding)} ({bad.what})"
+        return Misfit("nearly every second byte is NUL", _remedy(wide, path, None))
+    found = f"line {bad.line} is not valid {_shown(encoding)} ({bad.what})"
     if encoding == UTF_8 and bad.others_fit:
-        found += f", though other lines hold letters in {_shown(UTF_8)}"
-        return Misfit(found, f"correct that line, which reads {bad.excerpt('cp1252')} in cp1252, and save all as UTF-8")
+        found += f", although other lines have letters in {_shown(UTF_8)}"
+        return Misfit(
+            found, f"correct that line, which reads {bad.excerpt('cp1252')} in cp1252, and save the whole file as UTF-8"
+        )
     return Misfit(found, _remedy(_fitting(path, start, encoding), path, bad))
 
 
@@ -109,12 +111,12 @@ def _no_text(start: bytes) -> Misfit | None:
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
     what, remedy = known.split("; ", 1)
-    return Misfit(f"{what}, and no text", remedy)
+    return Misfit(f"{what}, not a text", remedy)
 
 
 def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
     if not fitting:
-        return "no other encoding that was tried fits; it may be no text, or damaged: export it again as UTF-8"
+        return "no other encoding that was tried fits; the file may be damaged or not a text: export it again as UTF-8"
     reads = [
         f"{fit}, in which it reads {_first_line(path, fit) if bad is None or bad.is_wide else bad.excerpt(fit)}"
         for fit in fitting
@@ -186,7 +188,9 @@ def _first_undecodable(path: Path, encoding: str) -> _Undecodable | None:
     try:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return _Undecodable(line, "the file ends within a letter", before[-_AROUND:].rsplit(b"\n", 1)[-1], False)
+        return _Undecodable(
+            line, "the file ends in the middle of a character", before[-_AROUND:].rsplit(b"\n", 1)[-1], False
+        )
     return None
 
 

@@ -75,8 +75,8 @@ def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[st
     stray = next((path for path in paths if len(path.parts) == 1), None)
     if stray is not None:
         raise DataError(
-            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but image {str(stray)!r} stands "
-            "outside of them; move it, or for a flat folder give a label file: {folder: ..., labels: ...}"
+            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but image {str(stray)!r} is "
+            f"outside of these; move it, or describe a flat folder with a label file: {folder: ..., labels: ...}"
         )
     return [path.parts[0] for path in paths]
 
@@ -93,7 +93,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
         row = names.get(name)
         if row is None and number > 1:
             raise DataError(
-                f"split {split!r}: line {number} of {str(file)!r} is about {name!r}, but the folder has no such image"
+                f"split {split!r}: line {number} of {str(file)!r} names {name!r}, but the folder has no such image"
                 + (did_you_mean(name, list(names)[:1000]) or "; remove the line or add the image")
             )
         if row is not None and labels.setdefault(row, label) != label:
@@ -102,7 +102,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
     if missing:
         raise DataError(
             f"split {split!r}: {str(file)!r} has no line for {len(missing)} of {len(paths)} images (first: "
-            f"{missing[0]!r}); a line is an image's name, then its label"
+            f"{missing[0]!r}); write a line with the image's name, then its label"
         )
     return [labels[row] for row in range(len(paths))]
 
@@ -123,8 +123,9 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
     short = next((number for number, parts in enumerate(fields, 1) if len(parts) < 2), None)
     if short is not None:
         raise DataError(
-            f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}; a line is an image's name and its "
-            "label, separated by a comma, a tab or spaces, or every line is a label, in the order of the images' names"
+            f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}; write an image's name and its "
+            "label in each line, separated by a comma, a tab or spaces, or write only a label in each line, in the "
+            "order of the images' names"
         )
     wordy = next((number for number, parts in enumerate(fields, 1) if number > 1 and _is_wordy(parts)), None)
     if wordy is not None:
@@ -152,7 +153,7 @@ def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
     other = next((pair for pair in zip(paths, natural, strict=True) if pair[0] != pair[1]), None)
     if other is not None:
         raise DataError(
-            f"split {split!r}: {str(file)!r} holds labels alone, and the order of the images' names is not clear "
+            f"split {split!r}: {str(file)!r} holds only labels, and the order of the images' names is ambiguous "
             f"({str(other[0])!r} or {str(other[1])!r} first?); write lines of name and label, or pad the numbers"
         )
 

@@ -98,7 +98,7 @@ def _how_read(columns: PreferenceColumns, layout: Layout) -> str:
     named = {"prompt": columns.prompt, "margin": columns.margin, "subset": columns.subset}
     named |= {"models": columns.chosen_model}
     others = "".join(f", {what} {quoted(name, SHOWN)}" for what, name in named.items() if name is not None)
-    begins = "" if layout == "texts" else "; the prompt is what all answers begin with"
+    begins = "" if layout == "texts" else "; the prompt is the beginning that all answers share"
     rejected = quoted_list(columns.rejected, most=_MOST_NAMES, length=SHOWN)
     return f"Preferences as {layout}: chosen {quoted(columns.chosen, SHOWN)}, rejected {rejected}{others}{begins}."
 
@@ -124,7 +124,7 @@ def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Pref
     for field in ("chosen", "rejected"):
         if not found[field]:
             raise DataError(
-                f"no column is named like the {field} answers (there are "
+                f"no column has a name usual for the {field} answers (the columns are "
                 f"[{quoted_list(shared, most=_MOST_NAMES, length=SHOWN)}]); name it as source.{field}"
             )
     models = found["chosen_model"] and found["rejected_model"]
@@ -196,8 +196,8 @@ def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> li
         raise bad_row(
             split,
             min(found),
-            f"has a list of texts in column {name!r}, and other rows have a text; write all in one layout, or set "
-            "source.layout: texts to take texts as they are",
+            f"has a list of texts in column {name!r}, and other rows have a text; write all rows in one layout, or "
+            "set source.layout: texts to read every answer as plain text",
         )
     return [found.get(row, value) for row, value in enumerate(values)]
 
@@ -212,7 +212,7 @@ def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layo
             raise bad_row(split, row, f"has {error}; correct it or drop the row") from error
         for names, answers, kind in (((columns.chosen,), pair[0], "chosen"), (columns.rejected, pair[1], "rejected")):
             if not answers:
-                alone = "" if kind == "chosen" else ", so that one answer stands alone"
+                alone = "" if kind == "chosen" else ", so that there is only one answer"
                 named = quoted_list(names, most=_MOST_NAMES, length=SHOWN)
                 raise bad_row(split, row, f"has no {kind} answer in [{named}]{alone}; fill it or drop the row")
         yield pair
@@ -230,8 +230,9 @@ def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
                     raise bad_row(
                         split,
                         row,
-                        f"has an answer written as {layout}, but row {first[2] + 1} of split {first[1]!r} one as "
-                        f"{first[0]}; write all in one layout, or set source.layout: texts to take texts as they are",
+                        f"has an answer written as {layout}, but row {first[2] + 1} of split {first[1]!r} has "
+                        f"one written as {first[0]}; write all rows in one layout, or set source.layout: texts to "
+                        "read every answer as plain text",
                     )
     return first[0] if first else "texts"
 
@@ -256,8 +257,8 @@ def _read_table(
         raise bad_row(
             split,
             0,
-            f"is a tie or has equal answers, and so have all {len(pairs)} rows, so nothing is preferred; name the "
-            "columns as source.chosen, source.rejected and source.margin",
+            f"is a tie or has equal answers, as do all {len(pairs)} rows, so no row shows a preference; name the "
+            "right columns as source.chosen, source.rejected and source.margin",
         )
     return _Read(lists.answers, prompts, layout)
 
@@ -278,7 +279,7 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
             ties.append(bool(value.strip()) and float(value) == 0)
         except ValueError as error:
             raise bad_row(
-                split, row, f"has {quoted(value, SHOWN)} in column {name!r}, which is no number; correct it"
+                split, row, f"has {quoted(value, SHOWN)} in column {name!r}, which is not a number; correct it"
             ) from error
     return ties
 
@@ -287,11 +288,11 @@ def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
     """Return the common beginning of conversations as a prompt, "" for texts, and what each answer adds to it."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
-            raise UnreadableError("a list of messages, and not a text")
+            raise UnreadableError("a list of messages instead of a text")
         return "", [one for one in answers if isinstance(one, str)]
     conversations = [turns_of(one) if isinstance(one, str) else one for one in answers]
     if layout == "messages" and any(isinstance(one, str) for one in answers):
-        raise UnreadableError("a text, and not a list of messages")
+        raise UnreadableError("a text instead of a list of messages")
     if not all(conversations):
         raise UnreadableError("an answer without turns that begin with Human: and Assistant:")
     common = common_beginning(conversations)

@@ -93,9 +93,9 @@ def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
     """
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:
-        reason, remedy = "it is empty, without even a line of columns", "write the data into it, or correct the path"
+        reason, remedy = "it is empty and has no header line", "write the data into it, or correct the path"
     if "straddling object" in reason:
-        reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
+        reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, for example because a quote is never closed"
     if isinstance(error, _FileError):
         remedy = error.remedy
     elif form.format != "parquet" and _TOO_LONG not in reason:
@@ -137,7 +137,7 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
         raise _FileError(
             f"names has {len(names)} names, but the first line has {len(first)} columns "
             f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]",
-            "give one name for each",
+            "give one name for each column",
         )
     columns = first if names is None else list(names)
     _require_distinct(columns)
@@ -166,8 +166,8 @@ def _require_distinct(columns: Sequence[str]) -> None:
         f"columns {_listed(same)} {f'share the name {quoted(name, _SHOWN)}' if name.strip() else 'have no name'}"
         for name, same in list(repeated.items())[:_MOST_REPEATED]
     ]
-    more = f", and {len(repeated) - len(named)} more names stand twice" if len(repeated) > len(named) else ""
-    empty = ", or remove what ends each line with an empty column" if any(not name.strip() for name in repeated) else ""
+    more = f", and {len(repeated) - len(named)} more names occur twice" if len(repeated) > len(named) else ""
+    empty = ", or remove the delimiter at the end of each line" if any(not name.strip() for name in repeated) else ""
     raise _FileError(
         f"{'; '.join(named)} (counted from 1){more}", f"give every column a name of its own in the file{empty}"
     )
@@ -224,14 +224,14 @@ def _first_uneven(
 def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> str:
     if len(lines) > 1:
         return (
-            "a quote that is never closed makes one row of several lines: close it, or set quoted: false if quotes "
+            "an unclosed quote joins several lines into one row: close it, or set quoted: false if quotes "
             "enclose nothing"
         )
     if surplus == 1 and lines[0].endswith(form.delimiter):
         return "end rows without the delimiter, or name a last column in the first line"
     if surplus > 0 and form.quote_char is not False:
         return "enclose values that hold the delimiter in double quotes, and double the quotes in them"
-    return "correct the row, or set delimiter and quoted as the file is written"
+    return "correct the row, or set delimiter and quoted to match the file"
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
@@ -291,7 +291,7 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     except _FileError as error:
         raise _FileError(f"line {number}: {error}", error.remedy) from error
     except ValueError as error:
-        raise _FileError(f"line {number} is no JSON ({error})", _json_remedy(number, line)) from error
+        raise _FileError(f"line {number} is not valid JSON ({error})", _json_remedy(number, line)) from error
     if not isinstance(row, dict):
         remedy = _json_remedy(number, line)
         raise _FileError(f"line {number} holds {type(row).__name__}, not an object of columns", remedy)
@@ -314,7 +314,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise _FileError(f"the key {quoted(twice, _SHOWN)} stands twice", "keep one of them")
+        raise _FileError(f"the key {quoted(twice, _SHOWN)} occurs twice", "keep one of them")
     return values
 
 
@@ -322,7 +322,7 @@ def _check_pairs(number: int, row: dict[str, Any]) -> None:
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"line {number} holds half of a character pair, which is no text ({error})") from error
+        raise ValueError(f"line {number} has half of a surrogate pair, which is not text ({error})") from error
 
 
 def _json_column(values: list[Any]) -> pa.Array:

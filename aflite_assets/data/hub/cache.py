@@ -68,7 +68,7 @@ def read_cache(folder: Path) -> pa.Table | None:
     try:
         parts = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in sorted(folder.glob("*.arrow"))]
     except (OSError, pa.ArrowException) as error:
-        damaged = DataError(f"{str(folder)!r} is damaged ({error}); delete it, and it is made again")
+        damaged = DataError(f"{str(folder)!r} is damaged ({error}); delete it, and the next run writes it again")
         damaged.refuses = False
         raise damaged from error
     return joined(parts, what=f"the parts of {folder.name!r}")
@@ -86,9 +86,7 @@ def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise DataError(
-            f"{what} do not fit together ({error}); take them apart, or name files of one kind as source.splits"
-        ) from error
+        raise DataError(f"{what} have different columns ({error}); name files of one kind as source.splits") from error
 
 
 def remember_commit(repo_id: str, revision: str, commit: str) -> None:

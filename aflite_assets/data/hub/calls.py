@@ -59,7 +59,7 @@ def in_time(call: Callable[[], Answer]) -> Answer:
         return call()
     left = look.ends - time.monotonic()
     if look.given_up or left <= 0:
-        raise TimeoutError(f"it did not answer within {look.seconds:g} s, so nothing more was asked")
+        raise TimeoutError(f"it did not answer within {look.seconds:g} s, so no further request was sent")
     try:
         return within(left, call)
     except LateError:

@@ -96,7 +96,7 @@ def check_available(source: HubSource) -> None:
     repository = HubRepository(_place(source), source_commit(source))
     reader = _Reader(repository, source)
     if not all(reader.is_kept(name) for names in source.splits.values() for name in as_tuple(names)):
-        call_hub(repository.place, lambda: in_time(repository.check_reachable), doing="asking the hub for it")
+        call_hub(repository.place, lambda: in_time(repository.check_reachable), doing="requesting it from the hub")
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
@@ -166,7 +166,7 @@ class _Reader:
     def _reach(self) -> None:
         """Send requests that are not repeated, before those that the libraries repeat for minutes."""
         if not self._reached:
-            call_hub(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
+            call_hub(self._repository.place, self._repository.check_reachable, doing="requesting it from the hub")
             self._reached = True
 
 
@@ -205,7 +205,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
         commit = _commit(place)
     except Exception as error:  # of many types; raised below, translated, unless an older commit is known
         known = _known_commit(place) if unreachable(error) else None
-        refusal = translate_error(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
+        refusal = translate_error(place, error, doing=f"resolving revision {place.revision!r} on the hub")
     else:
         if place.kind == "dataset":
             remember_commit(place.id, place.revision, commit)
@@ -213,9 +213,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        unanswered = MissingDataError(
-            f"{refusal}, or set revision: {known} (the commit it last stood for) and newest: false"
-        )
+        unanswered = MissingDataError(f"{refusal}, or set revision: {known} (its last known commit) and newest: false")
         unanswered.may_pass = refusal.may_pass
         raise unanswered
     look = asking()

@@ -29,7 +29,7 @@ class RepoRef:
         token = self.token.strip() if self.token else None
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise DataError(
-                f"{self}: the token holds spaces, line breaks or letters that no token has; "
+                f"{self}: the token holds spaces, line breaks or letters that a token never has; "
                 "check the variable that source.token names"
             )
         object.__setattr__(self, "token", token or None)
@@ -121,11 +121,11 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
             where = f"set revision to a commit, tag or branch of {place.page}/commits/main"
             return "for good", f"the hub knows no revision {place.revision!r}; {where}"
         case RepositoryNotFoundError():
-            return "for good", f"it is not on the hub, or is private; correct the id, or for a private one {_LOGIN}"
+            return "for good", f"it is private or not on the hub; correct the id, or for a private dataset {_LOGIN}"
         case OfflineModeIsEnabled():
-            return "for now", f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE where there is a network"
+            return "for now", f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE if there is a network"
         case HfHubHTTPError() if error.response.status_code == 401:
-            return "for good", f"the hub refuses the token that was sent; make a new one, then {_LOGIN}"
+            return "for good", f"the hub refuses the token that was sent; create a new token, then {_LOGIN}"
         case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):
             answer = f"{error.response.status_code} ({_text(error)})"
             return "for a while", f"the hub answers {answer}; try again later"
@@ -143,7 +143,7 @@ def _gated(place: RepoRef) -> str:
         return f"it is gated and no token was sent; accept its terms on {place.page}, then {_LOGIN}"
     return (
         f"it is gated and the token that was sent has no access; accept its terms on {place.page} with the account "
-        f"of that token, or {_LOGIN} of an account that has"
+        f"of that token, or use an account with access: {_LOGIN}"
     )
 
 

@@ -110,8 +110,8 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
     form = form_of(path)
     if form is None:
         raise DataError(
-            f"{repository.place}: {path!r} ends in none of {', '.join(_FORMATS)} (each also with .gz); "
-            "name other files, or one of the hub's own splits (a name without a dot)"
+            f"{repository.place}: {path!r} ends in none of {', '.join(_FORMATS)} (.gz may follow); name other "
+            "files, or a split of the hub, whose name has no dot"
         )
     return HubFile(repository, path, TableFormat(format=form), columns)
 

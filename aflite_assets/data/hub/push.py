@@ -106,13 +106,13 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
     if private == public:
         was, option = ("private", "leave --public out") if private else ("public", "add --public")
         raise DataError(
-            f"{place} is there and {was}, and a push does not change that; {option}, change it on "
+            f"{place} already exists and is {was}, and a push does not change this; {option}, change it on "
             f"{place.page}/settings, or name another id"
         )
     if files - _NOT_OURS and TAG not in tags:
         raise DataError(
             f"{place} holds files that `aflite push` did not make ({len(files)} files, and its card lacks the tag "
-            f"{TAG!r}); a push would delete what lies in data/, so name another id"
+            f"{TAG!r}); a push would delete its files in data/, so name another id"
         )
     return True
 
@@ -132,8 +132,8 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
         if error.response.status_code != 403:
             raise
         refusal = DataError(
-            f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or name "
-            "an id of your own"
+            f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or "
+            "name an id of your own account"
         )
     except Exception as error:  # the hub's client, httpx and sockets each have their own for "nobody answers"
         if not unreachable(error):

@@ -165,5 +165,5 @@ def commit_on_hub(place: RepoRef, revision: str) -> str:
     ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info
     info = ask_info(place.id, revision=revision, timeout=ANSWER_SECONDS, expand=["sha"], token=place.token)
     if info.sha is None:
-        raise ConnectionError(f"{place.page} gives no commit, so it is no hub; check HF_ENDPOINT")
+        raise ConnectionError(f"{place.page} returns no commit, so the server is not a hub; check HF_ENDPOINT")
     return info.sha

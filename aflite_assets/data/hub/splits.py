@@ -23,8 +23,8 @@ _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "de
 """Options that a card can state of CSV and JSON files without a need for the reader of `datasets`."""
 
 _CONVERTED = (
-    "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub keeps a copy as "
-    "Parquet, and name files of that, such as CONFIG/SPLIT/*.parquet"
+    "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a copy as "
+    "Parquet, and name files of this copy, such as CONFIG/SPLIT/*.parquet"
 )
 
 
@@ -81,7 +81,8 @@ class HubSplits:
                 raise
         if builder.name not in _READERS:
             raise DataError(
-                f"{place}: its files are for {builder.name!r}, which is not read here (read are {sorted(_READERS)}); "
+                f"{place}: its files are in the format {builder.name!r}, which is not supported (supported: "
+                f"{sorted(_READERS)}); "
                 f"{_CONVERTED}"
             )
         return builder
@@ -115,7 +116,8 @@ class HubSplits:
         foreign = [name for name in files[split] if not name.startswith(root)]
         if foreign:
             raise DataError(
-                f"{place}: split {split!r} names files of another place ({foreign[0]!r}); name its own files"
+                f"{place}: split {split!r} names files outside of the repository ({foreign[0]!r}); name files of "
+                "the repository"
             )
         return [name.removeprefix(root) for name in files[split]]
 

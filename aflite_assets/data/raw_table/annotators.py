@@ -74,7 +74,7 @@ def why_left_out(annotations: AnnotationsSpec) -> str | None:
     missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
     if not missing:
         return None
-    return f"single annotators' labels are left out: annotations file {str(missing[0])!r} does not exist"
+    return f"the labels of single annotators are left out: annotations file {str(missing[0])!r} does not exist"
 
 
 def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
@@ -173,8 +173,8 @@ def _refuse_unknown(
         where.setdefault(str(texts[at]), []).append(int(rows[at]))
     (value, first), *others = sorted(where.items())
     raise BadRowError(
-        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is no "
-        f"class of labels (values known: {[known[:80] for known in reader.classes][:20]})"
+        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is not "
+        f"a class in labels (values known: {[known[:80] for known in reader.classes][:20]})"
         + (f", nor are {[other[:80] for other, _ in others[:5]]}" if others else "")
         + did_you_mean(value[:200], reader.classes)
         + "; map it to a class in labels, or add it to unlabelled if it is no label",
@@ -220,7 +220,7 @@ def _numbered(keys: list[Key | None], numbers: Mapping[Key, int]) -> np.ndarray:
 
 def _no_match(match: Mapping[str, str], keys: Iterable[Key], file_keys: Iterable[Iterable[Key | None]]) -> str:
     return (
-        f"annotations: no row of the files matches a row of the dataset; match compares the dataset's "
+        "annotations: no row of the files matches a row of the dataset; match compares the dataset's "
         f"{_example(match, keys)} with the files' {_example(match.values(), chain.from_iterable(file_keys))}; name "
         "columns that hold the same values"
     )
@@ -245,6 +245,7 @@ def _require_same_inputs(
             if not same:
                 raise DataError(
                     f"annotations: row {other_row + 1} of split {other!r} and row {row + 1} of split {split!r} have "
-                    "one key but different inputs, so the files do not say whose labels theirs are; add a column to "
+                    "the same key but different inputs, so the labels in the files cannot be assigned; add a "
+                    "column to "
                     "annotations.match that tells such rows apart"
                 )

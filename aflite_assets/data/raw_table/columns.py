@@ -77,9 +77,12 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
 
 def _why_missing(known: Iterable[str], *, headed: bool) -> str:
     if headed and any("\t" in name for name in known):
-        return "; tabs seem to separate the columns, try format: tsv"
+        return "; the columns seem to be separated by tabs, so try format: tsv"
     if headed:
-        return "; correct the spec, or if the first line is a row and no header, set header: false and names in source"
+        return (
+            "; correct the spec, or if the first line is a row instead of a header, set header: false and names "
+            "in source"
+        )
     return "; correct the spec"
 
 
@@ -136,8 +139,8 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
         if value is None or rows.setdefault(value, row) != row:
             seen = f"is empty in row {row + 1}" if value is None else _twice(value, rows[value], row)
             raise BadRowError(
-                f"split {split!r}: column {name!r} {seen}; name a column of unique ids as columns.id, or none to use "
-                "content hashes",
+                f"split {split!r}: column {name!r} {seen}; name a column of unique ids as columns.id, or leave "
+                "columns.id out to use hashes of the content",
                 place=f"split {split!r}",
                 row=row,
             )

@@ -85,8 +85,8 @@ def _named(broken: pa.Table, *, of: int) -> UndecodableImages:
 def _too_many(split: str, dropped: UndecodableImages, images: int, largest_share: float) -> DataError:
     return DataError(
         f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, more than the "
-        f"{largest_share:.2%} of undecodable_images (first: {_first_ids(dropped)}); repair them or take them "
-        "out of the source, or raise undecodable_images to drop them"
+        f"{largest_share:.2%} of undecodable_images (first: {_first_ids(dropped)}); repair them, remove them from "
+        "the source, or raise undecodable_images to drop them"
     )
 
 

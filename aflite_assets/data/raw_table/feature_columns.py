@@ -88,7 +88,7 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
             f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds "
             f"{shown(str(column.type))}; {_REMEDY}"
             + (
-                " (a list written as text is not read: store it as a list, or as columns)"
+                " (a list written as text is not parsed: store it as a list, or as columns)"
                 if _looks_listed(column)
                 else ""
             )

@@ -101,7 +101,7 @@ def read_labels(
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
     """Say that rows have one class, which it is and how many they are. `labels`: class numbers, all the same."""
     only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
-    return f"has one class only, {only}, and filtering needs at least two"
+    return f"has only the class {only}, and filtering needs at least two classes"
 
 
 def _claims(names: LabelNames) -> dict[str | None, int]:
@@ -112,7 +112,9 @@ def _claims(names: LabelNames) -> dict[str | None, int]:
         for value in map(label_text, values if isinstance(values, tuple) else (values,)):
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
-                raise DataError(f"labels: value {shown(value)} stands for {other!r} and for {name!r}; keep it in one")
+                raise DataError(
+                    f"labels: value {shown(value)} is listed for {other!r} and for {name!r}; keep it in one of them"
+                )
     if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
         return claims
     return claims | {str(row): row for row in range(len(names))}
@@ -131,13 +133,13 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
     if len(names) > MOST_CLASSES:
         raise DataError(
             f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
-            f"{counts.total():,} rows (such as {names[0][:80]!r}), but this is for single-label classification; "
-            "set columns.label to another column, or name the classes in labels if they are meant"
+            f"{counts.total():,} rows (such as {names[0][:80]!r}), but labels are classes here; set columns.label "
+            "to another column, or list these values in labels if each is a class"
         )
     bad = [name for name in names if not is_printable_name(name)]
     if bad:
         raise DataError(
-            f"label {shown(bad[0])} ({counts[bad[0]]} rows) is no name to print: it is blank, longer than "
+            f"label {shown(bad[0])} ({counts[bad[0]]} rows) cannot be printed as a name: it is blank, longer than "
             f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
             "{name: value, ...}"
         )
@@ -157,7 +159,7 @@ def _refuse_unlike_names(names: tuple[str, ...]) -> None:
         )
     if words and names[0].startswith("-") and _is_whole(names[0]):
         raise DataError(
-            f"label {names[0]!r} stands among names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
+            f"label {names[0]!r} occurs next to names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
             "rows have no label, or name the classes in labels"
         )
 
@@ -174,7 +176,7 @@ def _require_single_values(split: str, kind: pa.DataType) -> None:
     if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         raise DataError(
             f"split {split!r}: the label column holds {shown(str(kind))}, but a row has one label, a text or a number; "
-            "set columns.label to such a column (several annotators' labels go to columns.annotators)"
+            "set columns.label to such a column (name labels of several annotators as columns.annotators)"
         )
 
 
@@ -182,9 +184,8 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
     both = [value for value in claims if value in dropped]
     if both:
         raise DataError(
-            f"value {shown(both[0])} stands for class {names[claims[both[0]]]!r} of labels and is in unlabelled; "
-            "keep it in one of them (a list of labels also counts its names from 0, a mapping of names to values "
-            "knows its values only)"
+            f"value {shown(both[0])} belongs to class {names[claims[both[0]]]!r} of labels and is also in "
+            "unlabelled; keep it in one of them (in a list of labels, the numbers from 0 belong to the classes too)"
         )
 
 
@@ -208,7 +209,7 @@ def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int],
     classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
     near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
     raise DataError(
-        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is no class of labels {classes}"
+        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is not one of the classes in labels, {classes}"
         + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
         + (f" (values found: {', '.join(sorted(map(shown, counts))[:20])})" if isinstance(names, Mapping) else "")
         + (near or "; add it to labels, or to unlabelled if such rows have no label")

@@ -44,7 +44,7 @@ class Scale:
         if constant.all():
             raise DataError(
                 f"standardise: all {len(mean)} feature columns are constant in the {len(train)} train rows, so they "
-                "say nothing; correct columns.features or the source"
+                "carry no information; correct columns.features or the source"
             )
         return cls(mean, np.where(constant, 1.0, deviation), tuple(int(column) for column in np.flatnonzero(constant)))
 
@@ -59,7 +59,7 @@ class Scale:
         if not np.isfinite(features).all():
             row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
             raise DataError(
-                f"standardise: a feature of row id {examples.row_ids[row]} is beyond float32 once it is divided by the "
+                f"standardise: a feature of row id {examples.row_ids[row]} exceeds float32 after division by the "
                 "train rows' standard deviation; correct the value in the source"
             )
         place = examples.table.column_names.index("features")

@@ -298,7 +298,7 @@ def _limited(
             rng = np.random.default_rng([seed, number])
             rows = rows[stratified_sample(own[rows], within, size, rng=rng)]
             if complete:
-                _require_classes(name, own[rows], labels.names, f"the limit of {size} rows leaves no more, raise it")
+                _require_classes(name, own[rows], labels.names, f"the limit keeps only {size} rows, so raise it")
         kept[name] = rows
     return kept
 
@@ -367,7 +367,8 @@ def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_
         return
     if amounts:
         raise DataError(
-            f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts and no classes; "
+            f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts instead of "
+            "classes; "
             f"{remedy}"
         )
 
@@ -406,7 +407,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
     if None in values:
         first = values.index(None)
         raise BadRowError(
-            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows (first: row {first + 1}); "
+            f"split {split!r}: column {name!r} has no group in {values.count(None)} rows (first: row {first + 1}); "
             "every row needs one",
             place=f"split {split!r}",
             row=first,
@@ -445,14 +446,14 @@ def hold_out(
         size = resolve_count(count, len(labels), field=f"holdout.{name}", kind="train rows")
         if size >= len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size:,} rows, but train has {len(rest):,} left for it and must "
-                "keep some; hold out fewer"
+                f"holdout.{name} is {count}, which is {size:,} rows, but train has only {len(rest):,} rows left and "
+                "must keep some; hold out fewer rows"
             )
         rng = np.random.default_rng([seed, 1, number])
         chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)
         if not len(chosen):
             raise DataError(
-                f"holdout.{name} draws whole groups, and no group is as small as its {size} rows; raise it, or group "
+                f"holdout.{name} draws whole groups, and every group has more than {size} rows; raise it, or group "
                 "by another column"
             )
         drawn[name], rest = rest[chosen], np.delete(rest, chosen)

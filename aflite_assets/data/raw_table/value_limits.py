@@ -43,7 +43,7 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
             row = start + _first_undecodable(chunk)
             row = row if rows is None else int(rows[row])
             raise BadRowError(
-                f"{place}: column {name!r} holds bytes that are no UTF-8 in row {row + 1}; write the source's text as "
+                f"{place}: column {name!r} holds bytes that are not UTF-8 in row {row + 1}; write the source's text as "
                 "UTF-8",
                 place=place,
                 row=row,
@@ -68,8 +68,8 @@ def check_sizes(
             row = row if rows is None else int(rows[row])
             raise BadRowError(
                 f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row {row + 1}, but one "
-                f"value may have {largest // 2**20} MiB; shorten it or drop the row from the source (in a csv, a quote "
-                "that is never closed makes one value of many rows)",
+                f"value may have {largest // 2**20} MiB; shorten it or drop the row from the source (in a csv, an "
+                "unclosed quote joins many rows into one value)",
                 place=place,
                 row=row,
             )

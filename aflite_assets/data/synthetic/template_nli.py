@@ -189,8 +189,8 @@ def _new_pair(
             drawn.add(pair)
             return pair
     raise DataError(
-        f"split {split!r} asks for {rows} rows, but after {len(drawn)} rows the grammar gives no new pair of label "
-        f"{label!r}; ask for fewer rows"
+        f"split {split!r} needs {rows} rows, but after {len(drawn)} rows the grammar has no new pair with the label "
+        f"{label!r}; lower the number of rows"
     )
 
 

@@ -77,8 +77,9 @@ class ContextualVectors(nn.Module):
         shapes = {tuple(states.shape) for states in layers}
         if shapes != {(1, 2, self.width)}:
             raise ModelError(
-                f"contextual: a {type(self.encoder).__name__} gives layers of the shapes {sorted(shapes)} for two word "
-                f"pieces, not {self.width} numbers for each; choose an encoder such as a BERT, RoBERTa or DistilBERT"
+                f"contextual: a {type(self.encoder).__name__} returns layers of the shapes {sorted(shapes)} for two "
+                f"word pieces instead of {self.width} numbers per word piece; choose an encoder such as a BERT, "
+                "RoBERTa or DistilBERT"
             )
         return len(layers)
 
@@ -180,12 +181,12 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     if config.is_encoder_decoder:
         raise ModelError(
-            f"contextual {checkpoint!r} is a {config.model_type!r}, which decodes what it has encoded; choose an "
+            f"contextual {checkpoint!r} is a {config.model_type!r}, which has a decoder; choose an "
             "encoder such as a BERT, RoBERTa or DistilBERT"
         )
     if not tokenizer.is_fast:
         raise ModelError(
-            f"the tokenizer of contextual {checkpoint!r} does not say which characters a word piece has; choose an "
+            f"the tokenizer of contextual {checkpoint!r} gives no character positions of word pieces; choose an "
             "encoder with a tokenizer.json"
         )
 
@@ -216,7 +217,7 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
     if missing or report["mismatched_keys"]:
         raise ModelError(
             f"contextual {checkpoint!r} lacks {len(missing)} weights of a {type(encoder).__name__} (first: "
-            f"{[*missing, *report['mismatched_keys']][0]}); its config.json and its weights do not belong together"
+            f"{[*missing, *report['mismatched_keys']][0]}); its config.json and its weights do not match"
         )
     return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=_most_pieces(encoder.config))
 

@@ -119,7 +119,7 @@ def _building_problem(error: Exception, image_size: int) -> str:
     refused = [name for name in SETTINGS if isinstance(error, TypeError) and f"'{name}'" in str(error)]
     if refused:
         return f"has no {refused[0]}; leave {SETTINGS[refused[0]]} out"
-    return f"cannot process images of {image_size} x {image_size} pixels ({error}); set image_size to one that it can"
+    return f"cannot process images of {image_size} x {image_size} pixels ({error}); set image_size to a supported size"
 
 
 def _try_one_image(model: Any, image_size: int) -> None:

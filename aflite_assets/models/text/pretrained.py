@@ -81,7 +81,7 @@ def pretrained_text_model(
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
     if new:
-        log(f"not in checkpoint {checkpoint}, drawn at random: {', '.join(new)}")
+        log(f"checkpoint {checkpoint} lacks these weights, which are drawn at random: {', '.join(new)}")
     _agree_on_padding(checkpoint, model, tokenizer)
     return BuiltModel(model, tokenizer)
 
@@ -104,7 +104,7 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         return _configuration(checkpoint, revision, local=False)
     except LOADING_ERRORS as error:
         raise ModelError(
-            f"checkpoint {checkpoint!r} is neither a folder nor a model that the hub or its cache serves ({error}); "
+            f"checkpoint {checkpoint!r} is neither a folder nor a model on the hub or in its cache ({error}); "
             "give a local folder, correct the id, or download the model while there is a network"
         ) from error
 
@@ -155,13 +155,13 @@ def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) ->
     if len(report["missing_keys"]) > len(expected) / 2:
         raise ModelError(
             f"checkpoint {checkpoint!r} lacks {len(report['missing_keys'])} of {len(expected)} weights of a "
-            f"{type(model).__name__}; its config.json and its weights do not belong together"
+            f"{type(model).__name__}; its config.json and its weights do not match"
         )
     for key, actual, wanted in sorted(report["mismatched_keys"], key=str):
         if wanted[0] != n_labels:
             raise ModelError(
-                f"checkpoint {checkpoint!r} has {key} with shape {tuple(actual)}, its config.json says "
-                f"{tuple(wanted)}; its config.json and its weights do not belong together"
+                f"checkpoint {checkpoint!r} has {key} with shape {tuple(actual)}, but its config.json gives "
+                f"{tuple(wanted)}; its config.json and its weights do not match"
             )
 
 
@@ -184,7 +184,7 @@ def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"
     elif is_refused_pickle(error):
-        remedy = "take its model.safetensors, have one written where it comes from, or choose another checkpoint"
+        remedy = "use its model.safetensors, ask its author for one, or choose another checkpoint"
     else:
         remedy = (
             "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "

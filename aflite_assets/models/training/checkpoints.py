@@ -70,7 +70,10 @@ class CheckpointStore:
             epochs = [EpochDynamics(**epoch) for epoch in values.pop("epochs")]
             return TrainingState(epochs=epochs, **values)
         except LOADING_ERRORS as error:
-            self._log(f"the training starts anew: {path} cannot be read ({reading_problem(path, error)})")
+            self._log(
+                f"the training starts from the beginning, because {path} cannot be read "
+                f"({reading_problem(path, error)})"
+            )
             return None
 
     def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
@@ -96,8 +99,8 @@ class CheckpointStore:
             return dict(torch.load(path, map_location="cpu", weights_only=True))
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"{path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder}, and the "
-                "training starts anew"
+                f"{path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder} to start "
+                "the training from the beginning"
             ) from cause_of(error)
 
     def delete(self) -> None:

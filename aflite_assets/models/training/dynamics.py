@@ -98,7 +98,7 @@ def check_divergence(
     risen, stays = judged[-1] > RISEN * before, judged[-1] > epochs[0].loss * (1 - NOISE)
     if min(judged) > HOPELESS * guessing and (risen or (stays and len(epochs) > 1)):
         raise ModelError(
-            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}, before the first step it was "
+            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}. Before the first step it was "
             f"{before:.4g}, and guessing among {classes} classes gives {guessing:.4g}; "
             f"lower learning_rate (now {rate})"
         )

@@ -79,8 +79,9 @@ def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
         return
     source = f"share {stopping.share}" if stopping.split is None else f"split {stopping.split!r}"
     raise DataError(
-        f"early_stopping with {source} holds {held} rows back and leaves {left} of {held + left} to train on; it needs "
-        f"at least 1 and {FEWEST_TRAIN_ROWS}: choose another share or split (whole groups are held back), give the "
+        f"early_stopping with {source} holds back {held} of {held + left} rows and leaves {left} to train on; it "
+        f"needs at least 1 held-back row and {FEWEST_TRAIN_ROWS} train rows: choose another share or split (whole "
+        "groups are held back), give the "
         "dataset more rows, or leave early_stopping out"
     )
 

@@ -84,7 +84,7 @@ def _stage(
     del start
     ended = CheckpointStore(folder / "ended", mark, log)
     if (ended.folder / f"best-{_LAST}.pt").is_file():
-        log(f"found finished: {stage.name}")
+        log(f"stage {stage.name} was finished by an earlier run")
         classifier.model.load_state_dict(ended.best(_LAST))
         metrics: dict[str, float] = json.loads((ended.folder / _METRICS).read_text(encoding="utf-8"))
         return metrics

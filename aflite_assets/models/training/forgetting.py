@@ -43,7 +43,7 @@ def forgetting(correct: np.ndarray) -> Forgetting:
     """
     if correct.ndim != 2 or correct.dtype != np.bool_ or not len(correct):
         raise InvalidInputError(
-            f"correct must be bool, epochs x rows with one epoch or more, got {correct.dtype} {correct.shape}"
+            f"correct must be bool, epochs x rows with at least one epoch; received {correct.dtype} {correct.shape}"
         )
     # Epoch by epoch, so that memory is for a few numbers per row however many epochs there are.
     events = np.zeros(correct.shape[1], np.int64)

@@ -88,11 +88,11 @@ class AdaptiveBatchSize:
         release_memory()
         if rows == 1:
             raise ModelError(
-                f"memory ran out when the model was asked about a single row ({problem}); "
+                f"memory ran out on the prediction of a single row ({problem}); "
                 "lower max_length or image_size, choose a smaller model or free the device's memory"
             )
         self.most = rows // 2
-        self.log(f"memory ran out: the model is now asked about {self.most} rows at once instead of {rows}")
+        self.log(f"memory ran out: the model now predicts {self.most} rows at once instead of {rows}")
 
 
 def _tried(answer: Callable[[Batch], Answer], batch: Batch) -> Answer | _RanOut:

@@ -150,7 +150,8 @@ def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, n
     places = np.unique(answer_pairs(examples))
     if not len(places):
         raise DataError(
-            f"loss is bradley_terry, but the {len(examples)} train rows hold no right and wrong answer of a question; "
+            f"loss is bradley_terry, but the {len(examples)} train rows hold no question with a right and a wrong "
+            "answer; "
             "leave loss out, or read the dataset with source.format preference or multiple_choice"
         )
     rows = Examples(rows_at(examples.table, places), examples.label_names)
@@ -328,7 +329,7 @@ class _Training:
             return True
         if self.stopping is None or not self.stopping.patience_is_over:
             return False
-        self.log(f"stopped after epoch {number}: none was better than epoch {self.stopping.best_epoch}")
+        self.log(f"stopped after epoch {number}: no later epoch was better than epoch {self.stopping.best_epoch}")
         return True
 
     def _restore(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
@@ -375,7 +376,7 @@ class _Training:
             )
         self.log(
             f"memory ran out: batches of {settings.batch_size} rows are now computed in {more} parts "
-            f"of {settings.batch_size // more} (gradient_accumulation: {more} says so from the start)"
+            f"of {settings.batch_size // more} (set gradient_accumulation: {more} to do so from the start)"
         )
         return more
 

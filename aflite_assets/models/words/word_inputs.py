@@ -143,7 +143,7 @@ class WordReader:
         try:
             words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise ValueError("it is no list of words")
+                raise ValueError("it is not a list of words")
         except (OSError, ValueError) as error:
             raise ModelError(
                 f"{folder} holds no readable {VOCABULARY_FILE} ({error}); materialise warmup_models again"

@@ -95,9 +95,9 @@ def read_words(
     """
     counts = frequent_words(texts, vocabulary)
     if not counts:
-        raise DataError(f"the texts of {rows} train rows hold no words to make a vocabulary from; check the source")
+        raise DataError(f"the texts of {rows} train rows hold no words for a vocabulary; check the source")
     if file is None:
-        log(f"vocabulary: {len(counts)} words of the train texts, vectors learnt from them")
+        log(f"vocabulary: {len(counts)} words of the train texts, whose vectors are learnt")
         return ReadWords(counts, None)
     return ReadWords(counts, _vectors(Path(file), counts, vocabulary, log))
 
@@ -108,6 +108,6 @@ def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[st
     share = sum(counts[word] for word in covered) / sum(counts.values())
     log(
         f"{path.name}: vectors of {len(covered)} of {len(counts)} words of the train texts ({share:.1%} of their "
-        f"occurrences) and of {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
+        f"occurrences) and {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
     )
     return vectors

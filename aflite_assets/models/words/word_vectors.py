@@ -35,7 +35,7 @@ def check_vectors_file(file: str | None) -> None:
     """
     if file is not None and not Path(file).is_file():
         raise ModelError(
-            f"vectors {file!r} is no file; give the path of a text file of word vectors such as GloVe's, "
+            f"vectors {file!r} is not a file; give the path of a text file of word vectors such as GloVe's, "
             "or leave vectors out to learn them from the train texts"
         )
 
@@ -74,7 +74,7 @@ def read_word_vectors(
     if len(kept) == others:
         raise DataError(
             f"{path} has a vector for none of {len(wanted)} words of the train texts; "
-            "give vectors of the texts' language, of lower-cased words"
+            "give vectors of lower-cased words in the texts' language"
         )
     return WordVectors(tuple(kept), np.stack(list(kept.values())))
 
@@ -101,8 +101,8 @@ def _width(path: Path) -> int:
         if numbers and all(map(_is_number, numbers)):
             return len(numbers)
     raise DataError(
-        f"none of the first {HEAD_LINES} lines of {path} is a word and its numbers with spaces between; "
-        "give a text file as GloVe's are (unpack an archive first)"
+        f"none of the first {HEAD_LINES} lines of {path} is a word followed by numbers, separated by spaces; give a "
+        "text file in GloVe's format (unpack an archive first)"
     )
 
 
@@ -142,7 +142,7 @@ class _Line:
         except UnicodeDecodeError as error:
             raise DataError(
                 f"line {self.number} of {self.path} is not UTF-8 ({error}); "
-                "give a text file as GloVe's are (unpack an archive, or convert it to UTF-8, first)"
+                "give a text file in GloVe's format (unpack an archive, or convert the file to UTF-8)"
             ) from error
 
     def vector(self) -> np.ndarray:
@@ -152,13 +152,13 @@ class _Line:
             with np.errstate(over="ignore"):
                 vector = np.array([float(field) for field in numbers]).astype(np.float32)
         except ValueError as error:
-            raise self._broken(f"has a field that is no number ({error})") from error
+            raise self._broken(f"has a field that is not a number ({error})") from error
         if not np.isfinite(vector).all():
             raise self._broken("has a number that is not finite in single precision")
         return vector
 
     def _ragged(self, width: int) -> DataError:
-        return self._broken(f"has {width} numbers, where the first lines have {self.width}")
+        return self._broken(f"has {width} numbers, but the first lines have {self.width}")
 
     def _broken(self, what: str) -> DataError:
         shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")

@@ -53,11 +53,13 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
     """
     example = "write s3://bucket/prefix"
     if "@" in text:  # what stands before it may be a password, so it is not repeated
-        raise InvalidInputError(f"{named} has a user; {example}, and give credentials as AWS's tools take them")
+        raise InvalidInputError(f"{named} has a user; {example}, and give credentials in the way of AWS's tools")
     if "?" in text or "#" in text:
-        raise InvalidInputError(f"{named} has a query or a fragment; {example}, and nothing behind the prefix")
+        raise InvalidInputError(f"{named} has a query or a fragment; {example}, and end the address with the prefix")
     if not text.startswith(SCHEME):
-        raise InvalidInputError(f"{named} is {shown_value(text)}, which is no address of an object store; {example}")
+        raise InvalidInputError(
+            f"{named} is {shown_value(text)}, which is not an address of an object store; {example}"
+        )
     bucket, _, prefix = text.removeprefix(SCHEME).partition("/")
     prefix = prefix.removesuffix("/")
     if not _BUCKET.fullmatch(bucket):

@@ -100,7 +100,8 @@ class Bucket:
             from botocore.exceptions import BotoCoreError
         except ImportError as error:
             raise UnsupportedStoreError(
-                f"results lie in {address}, which needs boto3 ({error}); pip install -c constraints.txt -e '.[s3]'"
+                f"the results are in {address}, which needs boto3 ({error}); run pip install -c constraints.txt -e "
+                "'.[s3]'"
             ) from error
         # Servers of one's own seldom have a host name for each bucket.
         style = {"addressing_style": "path"} if address.endpoint_url else None
@@ -115,7 +116,7 @@ class Bucket:
             )
         except BotoCoreError as error:
             raise StoreAccessError(
-                f"{address} cannot be used: {error}; correct the settings of AWS's tools (AWS_PROFILE, AWS_REGION)"
+                f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
         except ValueError:  # names the server's address, which may hold a password
             raise StoreAccessError(_bad_server(address, "cannot be one")) from None
@@ -185,8 +186,8 @@ class Bucket:
             if self._put_if(name, body, **condition):
                 raise UnsupportedStoreError(
                     f"{self.address}: the server {self.server} ignores the condition {_header(condition)} of a write, "
-                    "so two machines would overwrite each other's results; use a server that keeps conditions, as S3 "
-                    "does, or a folder"
+                    "so two machines would overwrite each other's results; use a server that respects conditions, "
+                    "as S3 does, or a folder"
                 )
 
     def upload(self, path: Path, name: str) -> None:
@@ -290,7 +291,9 @@ class Bucket:
     def _stream(self, name: str, stream: Any) -> str:
         answer = self._found(name)
         if answer is None:
-            raise LostObjectsError(f"{self.address}/{name} is gone; run `aflite doctor --fix`, then make it again")
+            raise LostObjectsError(
+                f"{self.address}/{name} is missing; run `aflite doctor --fix`, then materialise it again"
+            )
         digest = hashlib.sha256()
         if stream is not None:
             stream.seek(0)
@@ -325,7 +328,7 @@ class Bucket:
                     return False
                 time.sleep(0.05 * 2**attempt)
         raise StoreUnreachableError(
-            f"{self.address}/{name} could not be written, since others write it all the time; try again"
+            f"{self.address}/{name} could not be written because other machines keep writing it; try again"
         )
 
     @contextmanager
@@ -357,8 +360,8 @@ class Bucket:
             ) from error
         except errors.FlexibleChecksumError as error:
             raise _OtherContentError(
-                f"{self.address} was not {doing}: it has other content than was published; run `aflite doctor --deep "
-                "--fix`, then make it again"
+                f"{self.address} was not {doing}: its content has changed since publication; run `aflite doctor "
+                "--deep --fix`, then materialise it again"
             ) from error
         except errors.BotoCoreError as error:
             raise StoreError(f"{self.address} was not {doing}: {error}; check the settings of AWS's tools") from error
@@ -367,7 +370,7 @@ class Bucket:
         code, status = _code(error), _status(error)
         failed = f"{self.address} was not {doing}: {self.server} answers {code}"
         if code == "NoSuchBucket":
-            return StoreAccessError(f"{failed}; make the bucket {self.address.bucket!r}, or correct AFLITE_STORE")
+            return StoreAccessError(f"{failed}; create the bucket {self.address.bucket!r}, or correct AFLITE_STORE")
         if code in _REGION:
             return StoreAccessError(f"{failed}; the bucket is in another region: set AWS_REGION to it")
         if code in _UNKNOWN:
@@ -378,15 +381,17 @@ class Bucket:
             return StoreUnreachableError(f"{failed} ({status}); try again later")
         if code == "NotImplemented" or status == 501:
             return UnsupportedStoreError(
-                f"{failed}; use a server that knows conditions of writes, as S3 does, or a folder"
+                f"{failed}; use a server that supports conditional writes, as S3 does, or a folder"
             )
-        return StoreError(f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 would not")
+        return StoreError(
+            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 does not answer this"
+        )
 
 
 def _bad_server(address: StoreAddress, why: str) -> str:
     return (
-        f"{address} cannot be used: the server's address that AWS's settings give (endpoint_url of the profile) {why}; "
-        "give the plain start of an address, and credentials as AWS's tools take them"
+        f"{address} cannot be used: the server's address in AWS's settings (endpoint_url of the profile) {why}; "
+        "give the plain start of an address, and credentials in the way of AWS's tools"
     )
 
 

@@ -76,8 +76,9 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
         if now - upload.begun >= LEFT_AFTER:
             yield Finding(
                 "unfinished upload",
-                f"{store.place}/{upload.name}, begun {upload.begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died",
-                "nothing reads it, and it takes room",
+                f"{store.place}/{upload.name}, begun {upload.begun:%Y-%m-%d %H:%M} UTC, was left by a writer that "
+                "ended early",
+                "nothing reads it, and it takes up space",
                 partial(_given_up, bucket, upload),
             )
 
@@ -147,7 +148,7 @@ def _damage(
         if problem is not None:
             yield problem
         elif deep and not _has_hash(bucket, there[file].name, manifest["files"][file]):
-            yield f"{file} has other content"
+            yield f"the content of {file} has changed"
     home = "/".join(name.split("/")[:2])
     for label, part in manifest["parts"].items():
         part_name = f"{home}/parts/{part['key']}"
@@ -156,9 +157,9 @@ def _damage(
         if part_name in damaged:
             continue
         if found is None:
-            yield f"part {label} is gone"
+            yield f"part {label} is missing"
         elif found["data_version"] != part["data_version"]:
-            yield f"part {label} was made again with other content"
+            yield f"part {label} was computed again with other content"
 
 
 def _has_hash(bucket: Bucket, name: str, digest: str) -> bool:
@@ -180,7 +181,7 @@ def _orphans(
         yield Finding(
             "orphan files",
             f"{store.place}/{name}/{attempt} ({len(objects)} files, {size:,} bytes) belongs to no published result",
-            "nothing reads it, and it takes room",
+            "nothing reads it, and it takes up space",
             partial(_removed, store.bucket, [each.name for each in objects.values()]),
         )
 

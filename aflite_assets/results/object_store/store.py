@@ -104,7 +104,8 @@ class ObjectResult(PublishedResult):
         content = self.store.bucket.get(f"{self.store.name_of(self.folder)}/{MANIFEST}")
         if content is None or read_manifest(content.body, self.store.name_of(self.folder)) is None:
             raise LostObjectsError(
-                f"{self.store.place} lost {self.asset} of {self.partition!r}, {self.store.name_of(self.folder)}; "
+                f"{self.store.place} no longer has {self.asset} of {self.partition!r}, "
+                f"{self.store.name_of(self.folder)}; "
                 "materialise it again"
             )
         return content.body
@@ -198,7 +199,7 @@ class ObjectResultStore(ResultStore):
         result = self._published(asset, partition, home / key)
         if result is None:
             raise StoreError(
-                f"{asset} of {partition!r} lost its current result {self.place}/{self.name_of(home / key)}; "
+                f"{asset} of {partition!r} has no current result any more: {self.place}/{self.name_of(home / key)}; "
                 "materialise it again"
             )
         return result
@@ -236,14 +237,14 @@ class ObjectResultStore(ResultStore):
         """
         for result in inputs:
             if not isinstance(result, ObjectResult):
-                raise TypeError(f"{result} is of another store")
+                raise TypeError(f"{result} belongs to another store")
             reasons = self._fetch_with_parts(result, log)
             if reasons:
                 why = "; ".join(reasons)
                 withdrawn = self.withdraw(result, result.body, why, log=log)
                 raise StoreError(
-                    f"{reader} was not made: {result.asset} of {result.partition!r}, which it reads, is damaged in "
-                    f"{self.place} ({why}) and was {'withdrawn' if withdrawn else 'published again meanwhile'}; "
+                    f"{reader} was not computed: {result.asset} of {result.partition!r}, which it reads, is damaged "
+                    f"in {self.place} ({why}) and was {'withdrawn' if withdrawn else 'published again meanwhile'}; "
                     f"materialise {result.asset} again, or the whole dataset"
                 )
 
@@ -257,10 +258,10 @@ class ObjectResultStore(ResultStore):
         name = f"{self.name_of(result.folder)}/{MANIFEST}"
         there = self.bucket.get(name)
         if there is not None and not (there.body == body and self.bucket.delete_same(name, there.etag)):
-            _log.info("%s/%s was published again meanwhile, so it stays", self.place, name)
+            _log.info("%s/%s was published again meanwhile, so it is kept", self.place, name)
             return False
         discard(result)
-        line = f"{self.place}/{self.name_of(result.folder)} is damaged ({why}): withdrawn; it is made again"
+        line = f"{self.place}/{self.name_of(result.folder)} is damaged ({why}): withdrawn; it will be computed again"
         _log.warning("%s", line)
         log(line)
         return True
@@ -376,14 +377,17 @@ class ObjectResultStore(ResultStore):
             elif _asked(mark[0]) > asked:
                 # Two machines that made the same result at once agree about what is current.
                 if mark[0]["key"] != result.key:
-                    log(f"another machine asked for {asset} of {partition!r} later: its {mark[0]['key']} stays current")
+                    log(
+                        f"another machine requested {asset} of {partition!r} later: its {mark[0]['key']} remains "
+                        "current"
+                    )
                 return
             else:
                 written = self.bucket.put_over(name, body, mark[1].etag)
             if written:
                 return
         raise StoreUnreachableError(
-            f"{self.place}/{name} is written by others all the time; {result.key} was published, so try again"
+            f"{self.place}/{name} is being written by other machines; {result.key} was published, so try again"
         )
 
     def _mark_name(self, asset: str, partition: str) -> str:
@@ -408,7 +412,7 @@ class ObjectResultStore(ResultStore):
         for part in damage.parts:
             self._set_aside(part, then, log)
         discard(damage.result)
-        line = f"{damage.result.folder} is damaged ({damage.files}): removed here; it is fetched when it is read"
+        line = f"{damage.result.folder} is damaged ({damage.files}): removed here; it is fetched at the next read"
         _log.warning("%s", line)
         log(line)
 
@@ -419,7 +423,7 @@ class ObjectResultStore(ResultStore):
             try:
                 part.fetch()
                 if part.data_version != result.manifest["parts"][name]["data_version"]:
-                    reasons.append(f"part {name} was made again with other content")
+                    reasons.append(f"part {name} was computed again with other content")
             except LostObjectsError as error:
                 self.withdraw(part, part.stored_body(), str(error), log=log)
                 reasons.append(f"part {name}: {error}")
@@ -435,7 +439,7 @@ class ObjectResultStore(ResultStore):
         ready = self._home(asset, partition) / WORK / key.digest / READY / key.digest
         if not self._can_be_uploaded(asset, partition, ready):
             return super()._publish(asset, partition, key, target, write, log)
-        log(f"{asset} of {partition!r} was made before and not uploaded: {ready} is uploaded now")
+        log(f"{asset} of {partition!r} was computed before but not uploaded: {ready} is uploaded now")
         result = self._upload(PublishedResult(asset, partition, key.digest, target), ready, log)
         shutil.rmtree(ready.parents[1], ignore_errors=True)
         return result
@@ -472,7 +476,7 @@ class ObjectResultStore(ResultStore):
             there = self._usable(wanted.asset, wanted.partition, wanted.folder)
             if there is None:
                 raise StoreError(f"{self.place}/{place} was published and withdrawn by another machine; try again")
-            log(f"another machine published {self.place}/{place} first: its result is taken")
+            log(f"another machine published {self.place}/{place} first: its result is used")
             return there
         result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
         keep_copy(ready, result, body)

@@ -67,14 +67,15 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     wrong = lost_files(bucket, place, manifest)
     if wrong:
         raise StoreError(
-            f"{bucket.address}/{place} was not published: not all arrived whole ({'; '.join(wrong)}); try again"
+            f"{bucket.address}/{place} was not published: some files did not arrive whole ({'; '.join(wrong)}); try "
+            "again"
         )
     if bucket.put_new(f"{place}/{MANIFEST}", body):
         return body
     try:
         bucket.delete(f"{place}/{attempt}/{name}" for name in manifest["files"])
     except StoreError as error:
-        _log.warning("files of a result that another machine published stay below %s/%s (%s)", place, attempt, error)
+        _log.warning("files of a result that another machine published remain below %s/%s (%s)", place, attempt, error)
     return None
 
 
@@ -128,7 +129,9 @@ def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
             (folder / MANIFEST).write_bytes(body)
             _put_in_place(folder, result)
     except (OSError, StoreError) as error:
-        _log.warning("%s was published, and is fetched when it is read: no copy was kept (%s)", result.folder, error)
+        _log.warning(
+            "%s was published, but no local copy was kept, so it is fetched at the next read (%s)", result.folder, error
+        )
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -143,8 +146,8 @@ def _put_in_place(whole: Path, result: PublishedResult) -> None:
     with _unread(copy) as free:
         if not free and _data_version(copy.folder) != _data_version(whole):
             raise StoreError(
-                f"{copy.folder} has an earlier version of {copy.asset} of {copy.partition!r}, which a process here is "
-                "reading; try again when that has ended"
+                f"{copy.folder} has an earlier version of {copy.asset} of {copy.partition!r}, which a process on "
+                "this machine is reading; try again when that process has ended"
             )
         _discard(copy)
         whole.rename(copy.folder)
@@ -220,8 +223,8 @@ def _download(bucket: Bucket, manifest: Mapping[str, Any], place: str, folder: P
     def one(name: str) -> None:
         if bucket.download(f"{place}/{name}", folder / name) != manifest["files"][name]:
             raise LostObjectsError(
-                f"{bucket.address}/{place}/{name} has other content than was published; run `aflite doctor --deep "
-                "--fix`, then make it again"
+                f"{bucket.address}/{place}/{name} has changed since publication; run `aflite doctor --deep --fix`, "
+                "then materialise it again"
             )
 
     _all_at_once(one, manifest["files"])

@@ -130,8 +130,8 @@ def _save_fine_tune(
     (draft.path / name / FINE_TUNE).mkdir()
     save_examples(unrepeated.examples, draft.path / name / FINE_TUNE)
     context.progress.log(
-        f"challenge set {name}: {len(unrepeated.examples)} rows to fine-tune on, {unrepeated.repeats_dropped} dropped "
-        "because a test set has their input"
+        f"challenge set {name}: {len(unrepeated.examples)} rows to fine-tune on, {unrepeated.repeats_dropped} "
+        "dropped because a test set has the same input"
     )
     assert challenge.fine_tune is not None
     return FineTuneFacts(
@@ -277,8 +277,8 @@ def _with_categories(name: str, categories: tuple[str, ...], examples: Examples)
 def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
     if examples.modality != raw.modality:
         raise DataError(
-            f"challenge set {name!r} holds {examples.modality}, but the dataset {raw.modality}; "
-            "a model reads one kind of input, correct the set's columns"
+            f"challenge set {name!r} holds {examples.modality}, but the dataset holds {raw.modality}; a model reads "
+            "one kind of input, so correct the set's columns"
         )
     if raw.modality == "text":
         for column in ("text", "text_pair"):
@@ -288,8 +288,8 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
                 )
     if raw.modality == "features" and examples.features.shape[1] != raw.features.shape[1]:
         raise DataError(
-            f"challenge set {name!r} has {examples.features.shape[1]} features, the dataset {raw.features.shape[1]}; "
-            "both need the same columns"
+            f"challenge set {name!r} has {examples.features.shape[1]} features, but the dataset has "
+            f"{raw.features.shape[1]}; both need the same columns"
         )
 
 
@@ -300,7 +300,7 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
     """Yield whether all challenge sets were there."""
     named = read_challenge_sets(result)
     found = "; ".join(f"{name}: {reason}" for name, reason in named.missing.items())
-    what_to_do, applies = "get the files that are named and materialise again", bool(named.missing or named.sets)
+    what_to_do, applies = "get the missing files and materialise again", bool(named.missing or named.sets)
     for name, asks in AVAILABLE.items():
         yield CheckOutcome("data", name, asks, not found, found, what_to_do, applies=applies)
 

@@ -181,11 +181,11 @@ def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
     raise ArtefactFoundError(
         f"the scan of {spec.name!r} found an artefact, and its file says scan: {{stop: artefact}}, so no model is "
         f"trained. {headline(facts)} See all cues: aflite scan {options}; {''.join(f'{one}; ' for one in mending)}"
-        "or train all the same: write scan: {stop: never}, or leave it out"
+        "or train anyway: write scan: {stop: never}, or leave scan out"
     )
 
 
-NO_ARTEFACT = {"no_artefact_tells": "No property that is no part of the task tells the label by itself."}
+NO_ARTEFACT = {"no_artefact_tells": "No property outside the task predicts the label by itself."}
 
 
 _WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or rebalance the rows within the cue"

@@ -100,8 +100,9 @@ def in_dataset_classes(
 def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
     what = f"{' and '.join(map(repr, sources))} both count" if sources else "no label of the dataset counts"
     return DataError(
-        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so it is not "
-        f"known which of the dataset's labels {list(dataset_labels)[:10]} to train on; leave fine_tune out (the set is "
+        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so the "
+        f"label to train on is ambiguous among {list(dataset_labels)[:10]} to train on; leave fine_tune out (the "
+        "set is "
         "then tested on alone), or let map count exactly one label of the dataset as each label of these rows"
     )
 
@@ -127,7 +128,7 @@ def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> F
     seen = repeated_rows(rows, tests)
     if seen.all():
         raise DataError(
-            f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are test rows too; name another split as "
+            f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are also test rows; name another split as "
             "fine_tune"
         )
     kept = replace(rows, table=rows_at(rows.table, np.flatnonzero(~seen)))

@@ -105,7 +105,7 @@ def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[st
     return told
 
 
-_WHY_DROPPED = {TIE: "of ties", EQUAL: "equal to a right answer, or left alone by it"}
+_WHY_DROPPED = {TIE: "of ties", EQUAL: "equal to a right answer, or the only answer left of its question"}
 
 
 def changes(raw: LoadedTable) -> list[str]:
@@ -113,17 +113,17 @@ def changes(raw: LoadedTable) -> list[str]:
     copies = raw.dropped_copies
     lines = [raw.how_read] if raw.how_read else []
     lines += [
-        f"drop_duplicates: {rows} rows of {split} dropped, whose input and label stand before them"
+        f"drop_duplicates: {rows} rows of {split} dropped because an earlier row has the same input and label"
         for split, rows in copies.duplicates.items()
     ]
     lines += [
-        f"drop_duplicates: {rows} rows of {split} stay although their input stands there with another label too"
+        f"drop_duplicates: {rows} rows of {split} kept although the same input also occurs with another label"
         for split, rows in copies.conflicting.items()
     ]
     if copies.shared_group or copies.shared_input:
         lines.append(
             f"between_splits: {copies.shared_group + copies.shared_input} train rows dropped, {copies.shared_group} "
-            f"whose group and {copies.shared_input} whose input another split has"
+            f"because another split has their group and {copies.shared_input} because another split has their input"
         )
     for split, answers in raw.dropped_answers.items():
         named = [f"{counted(rows, 'answer')} {_WHY_DROPPED[why]}" for why, rows in answers.items()]
@@ -131,8 +131,8 @@ def changes(raw: LoadedTable) -> list[str]:
     if raw.scale is not None:
         constant = quoted_list(raw.scale.constant, most=20, length=20)
         lines.append(
-            f"standardise: {len(raw.scale.mean)} feature columns to mean 0 and deviation 1 by the train rows"
-            + (f"; constant in train, so 0 there: columns {constant} (from 0)" if raw.scale.constant else "")
+            f"standardise: {len(raw.scale.mean)} feature columns scaled to mean 0 and deviation 1 over the train rows"
+            + (f"; these columns are constant in train and become 0: {constant} (from 0)" if raw.scale.constant else "")
         )
     return lines
 

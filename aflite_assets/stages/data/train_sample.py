@@ -120,14 +120,16 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"sample: of {sizes.held_back} rows to hold back whole groups give {len(held_back)}; group by a column of "
+            f"sample: {sizes.held_back} rows should be held back, but whole groups give {len(held_back)}; group by "
+            "a column of "
             "smaller groups, or leave sample out"
         )
     grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
     if len(grown) < 2:
         raise DataError(
-            f"sample: of samples of {list(sizes.samples)} rows whole groups give {[len(one) for one in grown]}, too "
-            "few that differ and have two classes; raise sample.start and sample.step, or group by a column of smaller "
+            f"sample: samples of {list(sizes.samples)} rows are planned, but whole groups give "
+            f"{[len(one) for one in grown]}, so too few samples differ and have two classes; raise sample.start and "
+            "sample.step, or group by a column of smaller "
             "groups"
         )
     return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))
@@ -276,8 +278,8 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
     problems = sample_misfits(spec, samples, facts["rows"], classes=len(facts["label_names"]))
     if len(problems) == len(samples):
         raise DataError(
-            f"the sizes fit none of the samples of {samples[0]} to {samples[-1]} rows that "
-            f"sample would try, so nothing is trained; of {samples[-1]} rows: {problems[samples[-1]]}"
+            f"the sizes do not fit any sample of {samples[0]} to {samples[-1]} rows, so nothing is trained; for "
+            f"{samples[-1]} rows: {problems[samples[-1]]}"
         )
 
 

@@ -168,11 +168,11 @@ def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows)
         if failed is not None:
             return f"forgettables.{needed} failed: {failed}"
         if needed not in forgettables.summary.get("models", {}):
-            return f"forgettable_sets was made before the spec named {needed!r}; materialise it again"
+            return f"forgettable_sets was computed before the spec named {needed!r}; materialise it again"
     weak_model, name = chosen.weak_model, chosen.set_name
     return (
-        f"forgettables.{weak_model} has no {name} rows to train on (with balance: a class without any leaves none); "
-        "see its check in forgettable_sets, or set balance: false or fewer epochs there"
+        f"forgettables.{weak_model} has no {name} rows to train on (with balance, one class without such rows "
+        "leaves no rows); see its check in forgettable_sets, or set balance: false or fewer epochs there"
     )
 
 
@@ -190,6 +190,6 @@ def _fine_tune_sets(
             continue
         rows[name] = None
         problems[name] = "there are no rows to fine-tune on: " + published.missing.get(
-            name, f"challenge_sets was made before the spec asked for those of {name!r}; materialise it again"
+            name, f"challenge_sets was computed before the spec set fine_tune for {name!r}; materialise it again"
         )
     return rows, problems

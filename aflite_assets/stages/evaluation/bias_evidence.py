@@ -184,30 +184,32 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
     tables = [
         EvidenceTable(
             f"Classes kept and removed ({representation})",
-            "Each class's rows and its share of the kept and of the removed rows.",
+            "Rows per class, and each class's share of the kept and of the removed rows.",
             label_shares(rows, label_names=raw.label_names).drop_columns(["label"]),
         ),
         EvidenceTable(
             f"Train rows removed by iteration and class ({representation})",
-            "How many train rows of each class an iteration removed of those that had entered it. Examples are the "
-            "three easiest of them: the highest predictability, then the highest probability of their label. A class "
-            "that goes first is the one whose rows are easiest to tell, by a shortcut or by the task.",
+            "Train rows per class that entered an iteration, and how many of them it removed. The examples are the "
+            "three easiest removed rows: the highest predictability, then the highest probability of their label. "
+            "The class removed first is the easiest to predict, by a shortcut or by the task.",
             removed_by_class(rows, raw),
         ),
         EvidenceTable(
             f"Attributes kept and removed ({representation})",
-            "Columns that the spec carries along. share_kept is the share of the value's rows that filtering kept.",
+            "Columns listed as attributes in the spec. share_kept is the share of the value's rows that filtering "
+            "kept.",
             attribute_shares(rows, raw),
         ),
         EvidenceTable(
             f"Scores of kept and removed rows ({representation})",
-            "Means of the last known predictability, and of the first iteration's probability of the row's own label.",
+            "Mean of the last known predictability, and mean probability of the row's own label in the first "
+            "iteration.",
             mean_scores(rows),
         ),
         EvidenceTable(
             f"Text lengths ({representation})",
-            "Mean number of words and characters of kept and removed rows, of all classes together and of each. "
-            "Whether a length gives the label away is tested among the marks of removed rows.",
+            "Mean number of words and characters of kept and removed rows, over all classes and per class. Whether "
+            "a length predicts the label is tested in the table of properties of the removed rows.",
             _named_classes(text_lengths(rows, raw)),
         ),
     ]

@@ -35,10 +35,10 @@ ASKS = {
     "all_cells_done": "Every evaluator was trained on every train set with every seed.",
     "better_than_largest_class": "An evaluator trained on full is better than the largest class, by the whole "
     "interval.",
-    "not_at_chance": "No evaluator trained on full is at chance on a challenge set: where intervals can tell, they "
-    "leave out the largest class.",
-    "more_than_one_answer": f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being "
-    "better than that.",
+    "not_at_chance": "No evaluator trained on full is at chance on a challenge set: its interval excludes the "
+    "accuracy of the largest class, if there are enough rows to show it.",
+    "more_than_one_answer": f"No evaluator predicts one class for {round(100 * ONE_ANSWER)} % of a test set without "
+    "exceeding the accuracy of that class.",
 }
 """Question of each check; none blocks."""
 
@@ -110,7 +110,9 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
     """Return whether no evaluator answers a natural test set with one class almost alone."""
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
-    found = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
+    found = (
+        f"these learnt little, so draw no conclusion from them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
+    )
     natural = any(not one.challenge for one in test_sets)
     applies = natural and any(cell.predictions is not None for cell in cells)
     return _outcome(name, ASKS[name], not collapsed, found, applies=applies)
@@ -118,7 +120,7 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
 
 def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
     name = "better_than_largest_class"
-    advice = "" if one.beaten else ". Do not judge by it: train it longer, on more seeds or on more rows"
+    advice = "" if one.beaten else ". Draw no conclusion from it: train it longer, on more seeds or on more rows"
     found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
     return _outcome(name, ASKS[name], one.beaten, found, subject=one.evaluator, numbers=unasked)
 
@@ -133,20 +135,20 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
     at_chance = [one for one in found if one.at_chance]
     groups = {
         "at chance": at_chance,
-        "worse than that": [one for one in found if one.margin.high < 0],
+        "worse than the largest class": [one for one in found if one.margin.high < 0],
         "better": [one for one in found if one.beaten],
     }
     for one in found:
         if one.too_few:
-            groups.setdefault(f"cannot be told from {one.rival} (too few {one.too_few})", []).append(one)
+            groups.setdefault(f"cannot be distinguished from {one.rival} (too few {one.too_few})", []).append(one)
     margins = ". ".join(
         f"{words[0].upper()}{words[1:]}: {one.evaluator} ({_margin_text(one)})"
         for words, each in groups.items()
         for one in each
     )
     advice = (
-        ". A train set moves such a model from one class to another. Read its accuracy on "
-        f"{test_set} by gold label, and judge by another evaluator or set"
+        f". A change of train set only moves such a model from one class to another. Read its accuracy on {test_set} "
+        "by gold label, and draw conclusions from another evaluator or set"
     )
     said = f"{margins}{advice if at_chance else ''}"
     applies = not all(one.too_few for one in found)

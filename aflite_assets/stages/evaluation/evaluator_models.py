@@ -191,7 +191,7 @@ class _Training:
 
     def _train_base(self, base: BaseTraining) -> None:
         """Train it; a failure is that of every cell which starts from it."""
-        self.context.progress.log(f"training what cells start from, {base.name}")
+        self.context.progress.log(f"training the base model {base.name}")
         try:
             self.draft.part(base.name, base.key, self._base_writer(base))
         except ClusterError:

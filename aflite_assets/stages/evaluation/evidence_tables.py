@@ -51,14 +51,14 @@ def paper_neighbour_tables(
     kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, compared=True)
     if not distances.held_out or not kept.queries:
         return
-    sampled = " On a random sample, which makes sums smaller." if distances.sampled or kept.sampled else ""
+    sampled = " Measured on a random sample, which makes the sums smaller." if distances.sampled or kept.sampled else ""
     yield EvidenceTable(
         f"Nearest train rows as sums of similarities ({representation})",
         "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
         f"all train rows. Before: {counted(distances.queries, 'row')} of the other splits to all train rows. After: "
-        f"the {counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table "
-        "3 of the ICLR 2020 submission. What it prints as distances grows with the number of neighbours, as sums of "
-        f"similarities do and sums of distances cannot. What it sums is not said there.{sampled}",
+        f"the {counted(kept.queries, 'row')} that filtering kept, to the kept train rows. Compare with Table 3 of "
+        "the ICLR 2020 submission. That table prints distances, but they grow with the number of neighbours as "
+        f"sums of similarities do; it does not define what is summed.{sampled}",
         similarity_sums(distances, kept),
     )
 
@@ -95,7 +95,7 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
         else "the train rows themselves"
     )
     sampled = (
-        f" On a random sample: {distances.queries:,} of {distances.all_queries:,} rows measured from, "
+        f" Measured on a random sample: from {distances.queries:,} of {distances.all_queries:,} rows to "
         f"{distances.train_rows:,} of {distances.all_train_rows:,} train rows."
         if distances.sampled
         else ""
@@ -103,8 +103,8 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
     yield EvidenceTable(
         f"Distance to the nearest train rows ({representation})",
         f"Mean cosine distance from {whose} to their k nearest train rows of the same class and of the others. "
-        f"{_distances(distances.overall)}. What goes beyond the random rows is the filter's doing and not that of "
-        f"fewer rows. The scale is the representation's own and cannot be compared with another's.{sampled}",
+        f"{_distances(distances.overall)}. A difference from the random rows is due to the filter, not to the "
+        f"smaller number of rows. The scales of two representations cannot be compared.{sampled}",
         distances.overall,
     )
     by_class = distances.by_class
@@ -113,8 +113,8 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
     if by_class.num_rows <= _MOST_ROWS:
         yield EvidenceTable(
             f"Distance to the nearest train rows by class ({representation})",
-            "The same for the rows of each class; train_rows are those of the class. Rows of a class that lost more of "
-            "them than others are farther from it for that alone.",
+            "The same distances per class; train_rows are the train rows of the class. If a class lost more rows "
+            "than others, its rows are farther apart for that reason alone.",
             by_class,
         )
 
@@ -158,11 +158,12 @@ def similarity_tables(representation: str, alike: pa.Table) -> Iterator[Evidence
     whole = alike["rows"].equals(alike["used_rows"])
     yield EvidenceTable(
         f"Similarity of kept and removed rows ({representation})",
-        "Mean cosine similarity over all pairs of a class's train rows, of the classes with most rows on both sides. "
-        "Random is as many rows of the class as were kept. What kept has less than random is the filter's doing and "
-        "not that of fewer rows, which leave this mean as it is. Part of it is built in: rows that a linear classifier "
-        "gets right lie together in the features it sees, and wrong labels lie apart. Of few rows a small difference "
-        "may be luck." + ("" if whole else " Of sides with more rows than used_rows a random sample."),
+        "Mean cosine similarity over all pairs of train rows of a class, for the classes with most kept and removed "
+        "rows. Random has as many rows of the class as were kept. If kept is below random, this is due to the "
+        "filter, because fewer rows alone do not change this mean. Part of the effect is inevitable: rows that a "
+        "linear classifier predicts correctly lie close together in its features, and rows with wrong labels lie "
+        "apart. With few rows, a small difference may be chance."
+        + ("" if whole else " If there are more rows than used_rows, a random sample is measured."),
         alike.select(["label_name", "side", "rows", "used_rows", "mean_similarity"]),
     )
 
@@ -171,7 +172,8 @@ def _distances(overall: pa.Table) -> str:
     means = {row["when"]: row["within_class"] for row in overall.to_pylist() if row["k"] == _NEIGHBOURS_SHOWN}
     before, random, after = (_distance(means[when]) for when in ("before", "random", "after"))
     return (
-        f"Within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and {random} among "
+        f"The distance within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and "
+        f"{random} among "
         "as many train rows drawn at random"
     )
 
@@ -189,16 +191,16 @@ def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
     if not table.num_rows:
         return
     overlap = (
-        f"the overlap (Jaccard) is {_range(known['jaccard'])}, where as many rows drawn at random would have "
-        f"{_range(known['expected_jaccard'])}"
+        f"the overlap (Jaccard) is {_range(known['jaccard'])}, against {_range(known['expected_jaccard'])}"
         if known.num_rows
         else "none was removed in any pair"
     )
     yield EvidenceTable(
         "Overlap of the rows that representations removed",
-        f"Of the train rows removed with one representation and with another {overlap}. Little more than at random "
-        "says that what is easy depends on the representation, much more that both find the same rows easy. Neither "
-        "says that the rows carry an artifact. tau is the agreement of the two orders by predictability, 1 when they "
+        f"Of the train rows removed with one representation and with another {overlap}. If it is close to the value "
+        "for random rows, easiness depends on the representation. If it is much larger, the same rows are easy for "
+        "both. Neither shows that the rows carry an artefact. tau is the agreement of the two orders by "
+        "predictability, 1 when they "
         "are the same.",
         table,
     )
@@ -217,9 +219,10 @@ def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iter
     if table.num_rows:
         yield EvidenceTable(
             f"Annotators on kept and removed rows ({representation})",
-            f"Share of single annotators who gave the row's label: {_agreement(table)}. Where they agree less on kept "
-            "rows, a lower accuracy after filtering is in part doubt about the labels and not difficulty of the task. "
-            "A row's only annotator mostly gave its label and says nothing, so see unanimous, over rows_of_several.",
+            f"Share of single annotators who gave the row's label: {_agreement(table)}. If they agree less on kept "
+            "rows, a lower accuracy after filtering is partly due to doubtful labels instead of a harder task. "
+            "A row with one annotator mostly has that annotator's label, so read unanimous, which covers "
+            "rows_of_several.",
             table,
         )
 
@@ -246,7 +249,7 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
             f"Possible label errors ({representation})",
             f"The {counted(table.num_rows, 'row')} whose own label had the lowest probability before anything was "
             f"removed ({probabilities[0]:.2g} to {probabilities[-1]:.2g}), {pc.sum(table['kept']).as_py()} of them "
-            "kept. A wrong label looks like this and so does a hard row, so read them before you drop any.",
+            "kept. Wrong labels and hard rows look alike here, so read the rows before you drop any.",
             table,
         )
 
@@ -294,9 +297,9 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
     )
     yield EvidenceTable(
         f"Suspected label errors on either side ({representation})",
-        f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities. "
-        f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what "
-        "is left. Suspects may be hard rows with right labels too."
+        "Rows whose label confident learning suspects, from the held-out probabilities of the first iteration. "
+        f"{found}. The filter removes rows that are predicted correctly, so wrong labels tend to stay and their "
+        "share grows. A suspect may also be a hard row with the right label."
         f"{_many_suspects(table)}"
         + (f" Taken out before the first iteration: {counted(taken_out, 'suspect')}." if taken_out else ""),
         table,
@@ -313,8 +316,8 @@ def _many_suspects(shares: pa.Table) -> str:
     if share <= _MOST_WRONG:
         return ""
     return (
-        f" {percent(share)} % of all rows are suspected: rarely are so many labels wrong. Where a shortcut misleads, "
-        "rows against it look wrong, and these are worth keeping."
+        f" {percent(share)} % of all rows are suspected, but rarely are so many labels wrong. If a shortcut is "
+        "misleading, rows that contradict it look wrong, and they are worth keeping."
     )
 
 
@@ -340,16 +343,16 @@ def planted_tables(
     sentences = map(planted_sentence, planted_removals(representation, rows, raw, planted))
     yield EvidenceTable(
         f"Planted rows among the removed ({representation})",
-        f"{' '.join(sentences)} A row that is not planted may be removed for being easy without a shortcut, so a "
-        "precision under 100 % need not be a mistake.",
+        f"{' '.join(sentences)} A row that was not planted may be removed because it is easy without a shortcut, so "
+        "a precision under 100 % need not be a mistake.",
         planted_removed(rows, raw, planted),
     )
     by_iteration = planted_by_iteration(rows, raw, planted)
     if by_iteration.num_rows:
         yield EvidenceTable(
             f"Planted rows removed in each iteration ({representation})",
-            "The same for the train rows that each iteration removed of those that had entered it. Where precision "
-            "falls to precision_by_chance the shortcut is used up, and what goes from then on is easy in other ways.",
+            "The same numbers per iteration, for the train rows that entered it. When precision falls to "
+            "precision_by_chance, the shortcut is used up, and later removals are easy in other ways.",
             by_iteration,
         )
 
@@ -365,18 +368,19 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}
     adversary = unseen_adversary(pool, kept, seed=seed)
     reached = ". ".join(
-        f"Of those kept with {name} {_share(adversary.of('filtered', name)['accuracy'])}, of as many at random "
-        f"{_share(adversary.of('random', name)['accuracy'])}"
+        f"On rows kept with {name} it reaches {_share(adversary.of('filtered', name)['accuracy'])}, on as many "
+        f"random rows {_share(adversary.of('random', name)['accuracy'])}"
         for name in kept
     )
     sampled = any(row["used_rows"] < row["rows"] for row in adversary.accuracies.to_pylist())
     yield EvidenceTable(
         "A simple model that the filter did not use",
-        f"Held-out accuracy, by fifths, of {adversary.name}: {_share(adversary.of('full')['accuracy'])} of all train "
-        f"rows. {reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
-        "shortcut or the task itself. What it still has over majority_share may be either too. Differences no larger "
-        "than deviation, which is over the five parts, may be luck."
-        + (" Larger sets were measured on a random sample of used_rows." if sampled else ""),
+        f"Held-out accuracy of {adversary.name} in five-fold cross-validation: "
+        f"{_share(adversary.of('full')['accuracy'])} of all train "
+        f"rows. {reached}. The drop from random to kept rows is what this model shares with the filter, whether a "
+        "shortcut or the task itself. What remains above majority_share may be either too. Differences up to "
+        "deviation, taken over the five parts, may be chance."
+        + (" Sets with more rows were measured on a random sample of used_rows." if sampled else ""),
         adversary.accuracies,
     )
 

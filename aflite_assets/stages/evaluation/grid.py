@@ -154,7 +154,9 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
     ):
         unknown = [name for name in getattr(wanted, field) if name not in known]
         if unknown:
-            raise InvalidInputError(f"cells.{field} names {unknown}; this grid has {sorted(known, key=str)}")
+            raise InvalidInputError(
+                f"cells.{field} names {unknown}, which the grid lacks; give some of {sorted(known, key=str)}"
+            )
 
 
 __all__ = [

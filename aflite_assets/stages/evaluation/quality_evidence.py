@@ -27,30 +27,32 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
     of_classes = pc.is_valid(terms["label_name"])
     overall, by_class = terms.filter(pc.invert(of_classes)).drop_columns(["label_name"]), terms.filter(of_classes)
     groups = (
-        " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should."
+        " Rows are removed in whole groups but drawn one by one, so the random sets differ less than they should."
         if filtered.settings.get("remove") == "groups"
         else ""
     )
     yield EvidenceTable(
         f"Quality terms ({filtered.representation})",
-        f"{_first_term(overall, len(kept))} Single terms of the Data Quality Index (Mishra et al. 2020), never one "
-        "index, as how they combine is not defined. t1, distinct words per row, falls with the number of rows whatever "
-        f"these are, and other terms move with it too. So compare kept with the {DRAWS} random sets of its size, not "
-        f"with before. By chance a term of the kept rows lies outside of all of them 2 times in {DRAWS + 1}, and there "
-        "are many terms. X or N rows, l words of a text, V distinct words. c: how often an item stands, of K items "
-        "that stand C times in all. |dl|: by how many words the two texts of a row differ. None is said where a term "
-        "is not a number, as where all items are equally frequent. Words are runs of letters and digits in small "
-        "letters, with stop words and endings, so the terms are not the authors' to the digit. Not built: c3, c4, c5 "
-        "and c7 with similarities. They take other models, and time that grows with the square of the rows. Nearest "
-        f"train rows and similarity say the same of the representation's features.{groups}",
+        f"{_first_term(overall, len(kept))} These are single terms of the Data Quality Index (Mishra et al. 2020); "
+        "the paper does not define how to combine them into one index. t1, distinct words per row, depends on the "
+        f"number of rows, and so do other terms. So compare kept with the {DRAWS} random sets of its size, not with "
+        "before. By chance a term of the kept rows lies outside the range of the random sets 2 times in "
+        f"{DRAWS + 1}, and there are many terms. X or N rows, l words of a text, V distinct words. c: count of an "
+        "item; K items have C occurrences in all. |dl|: by how many words the two texts of a row differ. A term is "
+        "None if it is not a number, for example if all items are equally frequent. Words are runs of letters and "
+        "digits in lower case, with stop words and endings, so the terms differ slightly from the authors'. c3, "
+        "c4, c5 and c7 with similarities are not implemented, because they need other models and time that grows "
+        "with the square of the rows. The tables of nearest train rows and of similarity measure the same for the "
+        f"representation's features.{groups}",
         overall,
     )
     if 0 < by_class.num_rows <= _MOST_ROWS:
         columns = ["label_name", *(name for name in by_class.column_names if name != "label_name")]
         yield EvidenceTable(
             f"Quality terms by class ({filtered.representation})",
-            "The terms of c6 within each class, of its words alone. Random sets are of the kept rows' number, not of "
-            "its class sizes: where a class lost more rows than others its terms move for that alone.",
+            "The terms of c6 per class, from the words of its rows only. Random sets are of the kept rows' number, "
+            "not of "
+            "its class sizes: if a class lost more rows than others, its terms change for that reason alone.",
             by_class.select(columns),
         )
 

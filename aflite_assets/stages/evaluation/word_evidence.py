@@ -42,8 +42,8 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
     if not artifacts.words.num_rows:
         return
     groups = (
-        " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should: take "
-        "conclusions with care."
+        " Rows are removed in whole groups but drawn one by one, so the random sets differ less than they should; "
+        "draw conclusions with care."
         if filtered.settings.get("remove") == "groups"
         else ""
     )
@@ -76,17 +76,16 @@ def _mean_z(artifacts: "WordArtifacts") -> str:
     )
     if means.kept_is_lowest:
         return (
-            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}. With the "
-            "rows that filtering removed these words lost more of their tie to the class than fewer rows explain. It "
-            "does not say whether a word is an artifact or belongs to the task, nor that nothing else gives the class "
-            "away."
+            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}. "
+            "Filtering weakened the tie of these words to the class more than fewer rows explain. This does not "
+            "show whether a word is an artefact or belongs to the task, nor that nothing else predicts the class."
         )
     if means.kept_is_highest:
         return (
-            f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to the "
-            "class more closely than among as many others."
+            f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to "
+            "the class more closely than among as many random rows."
         )
-    return f"{numbers}no more and no less than random sets have. Nothing can be concluded about filtering."
+    return f"{numbers}within the range of the random sets. Nothing can be concluded about filtering."
 
 
 def _over_line(artifacts: "WordArtifacts") -> str:
@@ -97,13 +96,15 @@ def _over_line(artifacts: "WordArtifacts") -> str:
     )
     if counts.kept_is_lowest:
         return (
-            f"{numbers}: fewer than in any random set, so filtering did more to the words than leave fewer rows. Words "
-            "under the line may still be tied to a class: fewer rows show less."
+            f"{numbers}: fewer than in any random set, so filtering affected the words beyond reducing the number "
+            "of rows. Words under the line may still be tied to a class: fewer rows show less."
         )
     if counts.kept_is_highest:
-        return f"{numbers}: more than in any random set, so among the rows kept more words are tied to a class."
-    none = " Sets of this size show no word over the line whichever rows they hold." if not max(counts.random) else ""
-    return f"{numbers}: as random sets have it, so nothing can be concluded from this count.{none}"
+        return f"{numbers}: more than in any random set, so more words are tied to a class among the kept rows."
+    none = (
+        " Sets of this size show no word over the line, whichever rows they contain." if not max(counts.random) else ""
+    )
+    return f"{numbers}: within the range of the random sets, so nothing can be concluded from this count.{none}"
 
 
 def _range(counts: "AmongDraws") -> str:

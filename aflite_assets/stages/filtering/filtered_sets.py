@@ -269,7 +269,8 @@ class Checkpoint:
             return FilterState.from_arrays(read_arrays(self._state))
         except (ArrayFileError, InvalidInputError, TypeError, IndexError) as error:
             raise StoreError(
-                f"{self._state} is no state that a filter left ({error}); delete it, and the filter begins anew"
+                f"{self._state} is not a saved state of a filter ({error}); delete it to start the filter from the "
+                "beginning"
             ) from error
 
     def publish_scores(self, folder: Path) -> None:
@@ -421,7 +422,7 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-NO_CAUTIONS = {"no_cautions": "The filter ended without a caution about its own result."}
+NO_CAUTIONS = {"no_cautions": "The filter reported no warnings."}
 
 
 def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object) -> Iterator[CheckOutcome]:

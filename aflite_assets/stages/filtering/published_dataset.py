@@ -157,7 +157,7 @@ def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
         return ()
     return (
         f"A random sample of {len(sample.rows):,} train rows was filtered. Other train rows have the status "
-        f"'not sampled', among them {len(sample.held_back):,} by which its size was chosen.",
+        f"'not sampled', including {len(sample.held_back):,} rows that were used to choose its size.",
     )
 
 
@@ -173,7 +173,7 @@ def _own_rows(
     try:
         return OwnRows.of(raw_result, raw), ()
     except DataError as error:
-        context.progress.log(f"published dataset: no rows in the source's own layout: {error}")
+        context.progress.log(f"published dataset: rows in the source's own layout are missing: {error}")
         return None, ("There are no rows in the layout of the source, because its files changed or are missing.",)
 
 

@@ -50,7 +50,9 @@ def compare_results(old: PublishedResult, new: PublishedResult) -> VersionCompar
     for one in (old, new):
         damage = own_damage(one)
         if damage:
-            raise DataError(f"{one.path} is not what was published ({'; '.join(damage)}); refresh {one.partition!r}")
+            raise DataError(
+                f"{one.path} was changed after publication ({'; '.join(damage)}); refresh {one.partition!r}"
+            )
     return compare_versions(version_of(old), version_of(new), smallest_effect=_facts(new).smallest_effect)
 
 

@@ -71,7 +71,7 @@ class FieldContents:
         annotations = self._spec.annotations
         was_missing = "annotations" in named and self._contents["annotations"] == MISSING
         if was_missing and annotations is not None and why_left_out(annotations) is None:
-            raise UnsettledDataError("annotations: the missing file came while the dataset was read; try again")
+            raise UnsettledDataError("annotations: the missing file appeared while the dataset was read; try again")
 
     def _look(self, field: str) -> object:
         if field in self._refusals:

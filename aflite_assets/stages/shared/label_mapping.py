@@ -63,9 +63,9 @@ def _check_names(where: str, own: tuple[str, ...], dataset_labels: tuple[str, ..
     strange = [label for label in own if label not in dataset_labels]
     if strange:
         raise DataError(
-            f"{where} has labels {_some(own)}, of which {_some(strange)} are no labels of the dataset "
-            f"({_some(dataset_labels)}); set map to say for each label of the dataset "
-            "which label of the set it counts as, or null for none (or name the set's classes like the "
+            f"{where} has labels {_some(own)}, but the dataset ({_some(dataset_labels)}) lacks {_some(strange)}; "
+            "set map to give, for each label of the dataset, the label of the set it counts as, or null (or name "
+            "the set's classes like the "
             "dataset's, by labels: {name: value in the source})"
         )
 
@@ -76,19 +76,19 @@ def _check_map(
     for label, target in given.items():
         if label not in dataset_labels:
             raise DataError(
-                f"{where}: map names {label!r}, which is no label of the dataset ({_some(dataset_labels)})"
+                f"{where}: map names {label!r}, which is not a label of the dataset ({_some(dataset_labels)})"
                 f"{did_you_mean(label, dataset_labels)}"
             )
         if target is not None and target not in own:
             raise DataError(
-                f"{where}: map counts {label!r} as {target!r}, which is no label of the set ({_some(own)})"
+                f"{where}: map counts {label!r} as {target!r}, which is not a label of the set ({_some(own)})"
                 f"{did_you_mean(target, own)}"
             )
     missing = [label for label in dataset_labels if label not in given]
     if missing:
         raise DataError(
             f"{where}: map lacks the dataset's labels {_some(missing)}; "
-            f"add each with a label of the set ({_some(own)}), or with null if it counts as none"
+            f"add each with a label of the set ({_some(own)}), or with null if no label of the set matches"
         )
 
 
@@ -98,7 +98,7 @@ def _check_reachable(where: str, reached: Collection[str | None], examples: Exam
         if rows[number] and label not in reached:
             raise DataError(
                 f"{where}: no label of the dataset counts as {label!r}, which {rows[number]} of its {len(examples)} "
-                "rows have, so no prediction could be right there; map a label to it, or list it in the set's "
+                "rows have, so no prediction for these rows could be right; map a label to it, or list it in the set's "
                 "unlabelled to drop its rows (a label without rows needs none)"
             )
 

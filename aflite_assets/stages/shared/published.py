@@ -265,7 +265,8 @@ def open_features(part: PublishedResult) -> np.ndarray:
         return open_array(path)
     except ArrayFileError as error:
         raise StoreError(
-            f"{path} is no array as it was published ({error}); run `aflite doctor --deep --fix`, then make it again"
+            f"{path} is not the array that was published ({error}); run `aflite doctor --deep --fix`, then "
+            "materialise it again"
         ) from error
 
 

@@ -112,8 +112,8 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
             if "reason" in fact:
                 yield f"{shown} is missing: {fact['reason']}."
             elif fact["iteration"] is None:
-                rows = f"all {fact['rows']['train']:,} train rows that the filter began with"
-                yield f"{shown} has {rows}, and is compared with nothing."
+                rows = f"all {fact['rows']['train']:,} train rows with which the filter began"
+                yield f"{shown} has {rows} and has no comparison set."
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:

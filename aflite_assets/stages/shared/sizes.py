@@ -63,8 +63,8 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
     if len(enough) < 2 or held_back < FEWEST_HELD_BACK:
         needed = max(FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE, 2 * LEAST_PER_CLASS * classes / LARGEST_SAMPLE)
         raise DataError(
-            f"warmup.size is auto, but a learning curve of {classes} classes needs {needed:.0f} train rows and there "
-            f"are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
+            f"warmup.size is auto, but a learning curve of {classes} classes needs {needed:.0f} train rows, but "
+            f"there are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
         )
     return CurveSizes(enough, round(held_back))
 
@@ -79,13 +79,13 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
     enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
     if held_back < FEWEST_HELD_BACK:
         raise DataError(
-            f"sample needs {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows, of which it holds back "
-            f"{FEWEST_HELD_BACK}, and there are {train_rows}; leave sample out"
+            f"sample needs {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows and holds back "
+            f"{FEWEST_HELD_BACK} of them, but there are {train_rows}; leave sample out"
         )
     if len(enough) < 2:
         raise DataError(
             f"sample.start {sample.start} and a step of {sample.step} need {sample.start + sample.step} train rows, "
-            f"and beside {held_back} held-back rows there are {train_rows - held_back}; lower them"
+            f"but besides {held_back} held-back rows there are {train_rows - held_back}; lower them"
         )
     return CurveSizes(enough, held_back)
 

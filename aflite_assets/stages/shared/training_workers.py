@@ -253,7 +253,7 @@ class _Worker:
             self.stop()
             raise ModelError(
                 f"the worker process {self._place} ended with exit code {code} while it trained this model "
-                "(-9 is what the system's memory guard leaves); lower batch_size, or materialise again"
+                "(the system's memory guard ends processes with -9); lower batch_size, or materialise again"
             ) from error
         except BaseException:
             # An interrupted conversation cannot be taken up again: what the worker says next is about this job.

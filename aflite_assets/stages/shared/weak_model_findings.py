@@ -11,10 +11,12 @@ MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 """Shares of the rows; outside of these, forgettable rows are hardly a choice."""
 
 CHECKS: Mapping[str, str] = {
-    "weak_models_trained": "Every model that is to be forgotten with was trained.",
-    "weak_models_learnt": "Each is better than the largest class of a test split, by the whole interval.",
+    "weak_models_trained": "Every model that defines forgettable rows was trained.",
+    "weak_models_learnt": "Each of these models is better than the largest class of a test split, by the whole "
+    "interval.",
     "forgettable_rows_are_a_choice": "Of the rows, 1 to 60 % are forgettable.",
-    "balancing_keeps_half": "Cutting every class to the smallest one keeps half of the forgettable rows or more.",
+    "balancing_keeps_half": "Cutting every class to the size of the smallest keeps at least half of the forgettable "
+    "rows.",
 }
 """The checks by name, and what each asks; none blocks."""
 
@@ -53,8 +55,8 @@ def _learnt_nothing(facts: WeakModelFacts) -> str | None:
     if accuracy > facts.largest_class:
         return None
     return (
-        f"{accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: what it forgets says "
-        "nothing; train it longer, or at another rate"
+        f"{accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: its forgettable rows "
+        "are meaningless; train it longer, or at another rate"
     )
 
 
@@ -65,8 +67,8 @@ def _at_chance(facts: WeakModelFacts) -> str | None:
     where = "worse than it" if margin["high"] < 0 else "at chance"
     return (
         f"{facts.accuracy[split]:.1%} on {split}, whose largest class makes up {margin['largest_class']:.1%}, "
-        f"difference {margin['low']:.1f} to {margin['high']:.1f} points: {where}, so what it forgets says nothing; "
-        "train it longer, or at another rate"
+        f"difference {margin['low']:.1f} to {margin['high']:.1f} points: {where}, so its forgettable rows are "
+        "meaningless; train it longer, or at another rate"
     )
 
 
@@ -82,7 +84,7 @@ def _unbalanced(facts: WeakModelFacts) -> str | None:
         return None
     fewest = min(facts.by_class, key=lambda name: facts.by_class[name]["forgettable"])
     return (
-        f"balancing takes {facts.taken} of {facts.forgettable} forgettable rows, since {fewest} has only "
+        f"balancing takes {facts.taken} of {facts.forgettable} forgettable rows, because {fewest} has only "
         f"{facts.by_class[fewest]['forgettable']}; set balance: false to take all"
     )
 

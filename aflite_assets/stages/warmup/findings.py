@@ -19,19 +19,19 @@ def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return what to do about each text model that reads too little; `lengths` as `warmup_split` publishes them."""
     return [
         f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
-        f"tokens, the longest has {facts['longest']}), or as near to it as the checkpoint reads"
+        f"tokens, the longest has {facts['longest']}), or to the checkpoint's limit if it is lower"
         for name, facts in lengths.items()
         if facts.get("share", 0) > LARGEST_CUT_SHARE
     ]
 
 
 SPLIT_ASKS = {
-    "texts_fit_encoders": "At most 1 % of the rows have more tokens than a text model reads.",
-    "learning_curves_flatten": "Every encoder's learning curve rises, then flattens.",
+    "texts_fit_encoders": "At most 1 % of the rows have more tokens than the text model reads.",
+    "learning_curves_flatten": "The learning curve of every encoder rises, then flattens.",
 }
 ENCODER_ASKS = {
     "better_than_largest_class": "Each encoder is better than the largest class on its warm-up rows, by the whole "
-    "interval. These are the rows that it was trained on, so passing is no proof that it learnt the task.",
+    "interval. The encoder was trained on these rows, so passing does not prove that it learnt the task.",
 }
 """Question of each check; none blocks."""
 
@@ -109,7 +109,7 @@ def check_encoders(
         found = (
             f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(interval.low)}, "
             f"{percent(interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
-            f"{'' if learnt else '. What it filters says little: train it longer, or on more rows'}"
+            f"{'' if learnt else '. Its filtering shows little: train it longer, or on more rows'}"
         )
         yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers=numbers)
 

@@ -156,7 +156,7 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     held_back = drawn(train, sizes.held_back, seed=[seed, 0, 1])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"warmup.size is auto, and of {sizes.held_back} rows to hold back whole groups give {len(held_back)}; "
+            f"warmup.size is auto and should hold back {sizes.held_back} rows, but whole groups give {len(held_back)}; "
             "group by a column of smaller groups, or set warmup.size to a share such as 0.1"
         )
     left = rows_left(train, held_back)
@@ -171,8 +171,9 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     ]
     if len(kept) < 2:
         raise DataError(
-            f"warmup.size is auto, and of samples of {list(sizes.samples)} rows whole groups give "
-            f"{list(map(len, nested))}, too few that differ and have two classes; group by a column of smaller groups, "
+            f"warmup.size is auto and needs samples of {list(sizes.samples)} rows, but whole groups give "
+            f"{list(map(len, nested))}, so too few samples differ and have two classes; group by a column of "
+            "smaller groups, "
             "or set warmup.size to a share such as 0.1"
         )
     return NestedSamples(train.row_ids[held_back], tuple(sample.row_ids for sample in kept))

@@ -39,7 +39,7 @@ from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
 
 _UNMEASURED: dict[type, str] = {
-    SmallTransformerSpec: "its tokenizer is made when it is trained",
+    SmallTransformerSpec: "its tokenizer is built during training",
     **dict.fromkeys(
         (EsimSpec, SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec), "its max_length counts words of each text"
     ),
@@ -213,11 +213,11 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
         why = (
             "; raise it"
             if raw.groups is None
-            else (", since groups are taken whole; raise it, or group by a column of smaller groups")
+            else (", because groups are taken whole; raise it, or group by a column of smaller groups")
         )
         raise DataError(
             f"warmup.size {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
-            f"and an encoder is trained on two or more{why}"
+            f"but training an encoder needs at least two classes{why}"
         )
     rest = without_rows(raw, warmup)
     splits = rest.table["split"].to_numpy(zero_copy_only=False)
@@ -264,7 +264,7 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
         larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
         instead = "" if larger is None else f", or set sample.start to {larger}"
         raise DataError(
-            f"train_sample chose {chosen} rows, which the sizes do not fit: {problems[chosen].rstrip('.')}{instead}"
+            f"train_sample chose {chosen} rows, for which the sizes are wrong: {problems[chosen].rstrip('.')}{instead}"
         )
 
 

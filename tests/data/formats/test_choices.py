@@ -110,7 +110,10 @@ def test_several_columns_are_joined_to_one_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (["q", "x", "", "A"], "row 2 has 1 answers in source.answers; a question needs two or more (rows count from 1"),
+        (
+            ["q", "x", "", "A"],
+            "row 2 has 1 answers in source.answers; a question needs at least two (rows count from 1",
+        ),
         (
             ["q", "x", "y", "C"],
             "row 2 has 'C' as right answer, which is none of its 2 answers; write the answer's column",
@@ -150,11 +153,11 @@ def test_numbers_that_do_not_say_where_they_begin_are_refused_and_may_be_told(tm
     [
         (
             [["q", "x", "1", "a"]],
-            "row 1 begins question 'a' with 1 answers, of which 1 are right; a question needs two",
+            "row 1 begins question 'a' with 1 answers, and 1 of them are right; a question needs at",
         ),
-        ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a' with 2 answers, of which 2 are right"),
-        ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a' with 2 answers, of which 0 are right"),
-        ([["q", "x", "maybe", "a"]], "row 1 has 'maybe' in column 'key', which says neither right nor wrong"),
+        ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a' with 2 answers, and 2 of them are right"),
+        ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a' with 2 answers, and 0 of them are right"),
+        ([["q", "x", "maybe", "a"]], "row 1 has 'maybe' in column 'key', which means neither right nor wrong"),
         ([["q", "x", "1", ""]], "row 1 has no question id in column 'qid'; every row needs one"),
         ([["q", "", "1", "a"]], "row 1 has no answer in column 'answer'; fill it or drop the row"),
     ],
@@ -186,7 +189,11 @@ def test_several_right_answers_are_named_by_letter_number_or_text(tmp_path: Path
 
 def test_a_question_without_a_wrong_answer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q", "options": ["x", "y"], "key": ["A", "B"]}))
-    with pytest.raises(DataError, match=r"row 1 has 2 answers, all right; a question needs a wrong one .*line 1 of"):
+    with pytest.raises(
+        DataError,
+        match=r"row 1 has 2 answers, which are all right; a question needs at least one "
+        r"wrong answer .*line 1 of",
+    ):
         load_source(_source(tmp_path / "q.jsonl", "jsonl", answers="options"))
 
 
@@ -231,7 +238,7 @@ def test_lists_of_right_and_wrong_answers_do_not_show_by_place_which_is_right(tm
     [
         (["q", "", "y"], "row 1 has no right answer in ['good']; fill it or drop the row"),
         (["q", "x", ""], "row 1 has no wrong answer in ['bad']; fill it or drop the row"),
-        (["q", "x", "x"], "row 1 has the answer 'x' as right and as wrong; correct it or drop the row"),
+        (["q", "x", "x"], "row 1 has the answer 'x' both as right and as wrong; correct it or drop the row"),
     ],
 )
 def test_sorted_out_answers_that_make_no_question_are_refused(tmp_path: Path, row: list[str], message: str) -> None:
@@ -248,7 +255,7 @@ def test_answers_are_named_in_one_way() -> None:
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
     rows = [["question", "A", "B", "key", "uid"], ["q", "x", "y", "A", "7"], ["r", "x", "y", "B", "7"]]
-    with pytest.raises(DataError, match="row 2 has the id '7' of another question; ids must differ"):
+    with pytest.raises(DataError, match="row 2 has the id '7' of another question; give every question its own id"):
         load_source(_source(_write(tmp_path / "q.csv", rows), answers=["A", "B"], id="uid"))
 
 

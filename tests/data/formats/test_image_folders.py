@@ -59,7 +59,7 @@ def test_archives_in_an_image_folder_are_not_opened(image_folder: Path) -> None:
 
 def test_images_outside_of_class_folders_are_refused(tmp_path: Path, image_folder: Path) -> None:
     (image_folder / "9.png").write_bytes(b"")
-    with pytest.raises(DataError, match=r"a folder of images per class, but image '9\.png' stands outside of them"):
+    with pytest.raises(DataError, match=r"a folder of images per class, but image '9\.png' is outside of these"):
         image_table("train", str(image_folder))
     (tmp_path / "nothing").mkdir()
     with pytest.raises(DataError, match=r"holds no image \(images end in \.bmp, \.gif, "):
@@ -107,7 +107,7 @@ def test_links_to_folders_are_refused_since_they_would_be_passed_over(image_fold
 def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
     for number, path in enumerate(sorted(flat_folder.iterdir()), 8):
         path.rename(flat_folder / f"img{number}.png")
-    with pytest.raises(DataError, match=r"not clear \('img10\.png' or 'img8\.png' first\?\); write lines of name and"):
+    with pytest.raises(DataError, match=r"ambiguous \('img10\.png' or 'img8\.png' first\?\); write lines of name and"):
         image_table("val", _flat(flat_folder, "1\n2\n3\n4\n5\n6\n"))
 
 
@@ -118,9 +118,12 @@ def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
             "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000002,golden retriever\n",
             "line 2 of {file} has words after",
         ),
-        ("7\n1\n", "line 1 of {file} is ['7']; a line is an image's name and its label, separated by a comma, a tab"),
+        (
+            "7\n1\n",
+            "line 1 of {file} is ['7']; write an image's name and its label in each line, separated by a comma, a tab",
+        ),
         ("ILSVRC2012_val_00000001 a\nb\n", "line 2 of {file} is ['b']"),
-        ("x y\nILSVRC2012_val_00000007 a\n", "line 2 of {file} is about 'ILSVRC2012_val_00000007', but the folder has"),
+        ("x y\nILSVRC2012_val_00000007 a\n", "line 2 of {file} names 'ILSVRC2012_val_00000007', but the folder has"),
         (
             "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000001 b\n",
             "gives 'ILSVRC2012_val_00000001' two labels, 'a' an",
@@ -147,7 +150,8 @@ def test_label_file_in_another_encoding_is_named_and_read_where_it_is_set(flat_f
     place = _flat(flat_folder, "")
     Path(place.labels).write_bytes(lines.encode("cp1252"))
     message = (
-        r"labels\.txt' cannot be read as text: line 1 is no UTF-8 .*; the file fits cp1252, .* set encoding: cp1252"
+        r"labels\.txt' cannot be read as text: line 1 is not valid UTF-8 .*; the file fits cp1252, .* set encoding: "
+        r"cp1252"
     )
     with pytest.raises(DataError, match=message):
         image_table("val", place)

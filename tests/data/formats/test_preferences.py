@@ -133,7 +133,7 @@ def test_several_rejected_answers_are_as_many_pairs_of_one_group(tmp_path: Path)
 def test_an_id_of_two_rows_is_refused_also_among_pairs(tmp_path: Path) -> None:
     rows = [{**row, "id": "x"} for row in BEST_OF_FOUR]
     for several in ("question", "pairs"):
-        with pytest.raises(DataError, match="row 2 has the id 'x' of another question; ids must differ"):
+        with pytest.raises(DataError, match="row 2 has the id 'x' of another question; give every question its own id"):
             load_source(_jsonl(tmp_path, rows, several=several, id="id"))
 
 
@@ -206,14 +206,15 @@ GOOD = {"prompt": "p", "chosen": "a", "rejected": "b"}
     ("row", "message"),
     [
         ({"chosen": None}, "row 2 has no chosen answer in ['chosen']; fill it or drop the row"),
-        ({"rejected": ""}, "row 2 has no rejected answer in ['rejected'], so that one answer stands alone; fill it"),
+        ({"rejected": ""}, "row 2 has no rejected answer in ['rejected'], so that there is only one answer; fill it"),
         ({"chosen": []}, "row 2 has an empty conversation; correct it or drop the row"),
-        ({"chosen": [{"role": "user"}]}, "row 2 has a message (1 of 1) without a text as role and as content"),
+        ({"chosen": [{"role": "user"}]}, "row 2 has a message (1 of 1) whose role or content is not a text"),
         (
             {"chosen": _transcript("p", "a"), "rejected": _transcript("p", "b")},
-            "row 2 has an answer written as transcripts, but row 1 of split 'train' one as texts; write all in one lay",
+            "row 2 has an answer written as transcripts, but row 1 of split 'train' has one written as texts; write "
+            "all rows in one lay",
         ),
-        ({"margin": "much"}, "row 2 has 'much' in column 'margin', which is no number; correct it"),
+        ({"margin": "much"}, "row 2 has 'much' in column 'margin', which is not a number; correct it"),
     ],
 )
 def test_what_is_no_preference_is_refused_with_its_line(tmp_path: Path, row: dict[str, Any], message: str) -> None:
@@ -242,7 +243,7 @@ def test_lists_in_some_rows_alone_are_refused_and_in_all_rows_of_a_csv_file_read
 
 def test_lists_of_lists_of_texts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match="row 1 has a list in a list of answers that is no list of messages; correct it"
+        DataError, match="row 1 has a list of answers with an entry that is a list but not of messages; correct it"
     ):
         load_source(_jsonl(tmp_path, [{"chosen": "a", "rejected": [["b"]]}]))
 
@@ -261,9 +262,13 @@ def test_a_layout_may_be_given_for_texts_that_look_like_transcripts(tmp_path: Pa
 
 def test_a_file_in_which_nothing_is_preferred_or_no_column_is_found_is_refused(tmp_path: Path) -> None:
     same = {"prompt": "p", "chosen": "a", "rejected": "a"}
-    with pytest.raises(DataError, match="row 1 is a tie or has equal answers, and so have all 2 rows, so nothing is p"):
+    with pytest.raises(DataError, match="row 1 is a tie or has equal answers, as do all 2 rows, so no row shows a p"):
         load_source(_jsonl(tmp_path, [same, same]))
-    with pytest.raises(DataError, match=r"no column is named like the rejected answers \(there are \['chosen'\]\); na"):
+    with pytest.raises(
+        DataError,
+        match=r"no column has a name usual for the rejected answers \(the columns are "
+        r"\['chosen'\]\); na",
+    ):
         load_source(_jsonl(tmp_path, [{"chosen": "a"}]))
     with pytest.raises(DataError, match=r"has no column 'bad' that source\.rejected names"):
         load_source(_jsonl(tmp_path, [GOOD], rejected="bad"))

@@ -85,7 +85,7 @@ def test_cell_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, for
     reason = (
         "line 1 has more than 67108864 characters"
         if form == "jsonl"
-        else "a row has more than 67108864 bytes, as where a quote"
+        else "a row has more than 67108864 bytes, for example because a quote"
     )
     with pytest.raises(DataError, match=f"huge' cannot be read as {form}: .*{reason}"):
         _read(path, None, form)
@@ -158,11 +158,11 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
     [
         ("csv", b"a,b\n1,2,3\n", "line 2: 3 values where there are 2 columns: '1,2,3'"),
         ("csv", b"a,b\n1\n", "line 2: 1 values where there are 2 columns: '1'"),
-        ("csv", b"", "it is empty, without even a line of columns; write the data into it, or correct the path"),
-        ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
+        ("csv", b"", "it is empty and has no header line; write the data into it, or correct the path"),
+        ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is not valid JSON"),
         ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
-        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 holds half of a character pair, which is no text"),
-        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 holds half of a character pair"),
+        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 has half of a surrogate pair, which is not text"),
+        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 has half of a surrogate pair"),
         ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
         ("parquet", b"PAR1 no parquet", "Parquet"),
     ],
@@ -207,20 +207,26 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
         (
             ACCENTED.encode("cp1252"),
             "utf-8",
-            "line 2 is no UTF-8 (byte 0xe9 at 19); the file fits cp1252, in which it reads '1,caf\u00e9 au lait,a'; "
+            "line 2 is not valid UTF-8 (byte 0xe9 at 19); the file fits cp1252, in which it reads '1,caf\u00e9 au "
+            "lait,a'; "
             "if that is right set encoding: cp1252, or save the file as UTF-8",
         ),
         (
             ACCENTED.encode("utf-16"),
             "utf-8",
-            "csv: line 1 is no UTF-8 (byte 0xff at 0); the file fits utf-16, in which it reads 'id,text,label'; if "
+            "csv: line 1 is not valid UTF-8 (byte 0xff at 0); the file fits utf-16, in which it reads "
+            "'id,text,label'; if "
             "that is right set encoding: utf-16, or",
         ),
-        (ACCENTED.encode("utf-32"), "utf-8", "line 1 is no UTF-8 (byte 0xff at 0); the file fits utf-32, in which"),
+        (
+            ACCENTED.encode("utf-32"),
+            "utf-8",
+            "line 1 is not valid UTF-8 (byte 0xff at 0); the file fits utf-32, in which",
+        ),
         (
             "a,b\n1,2\n".encode("utf-16-be"),
             "utf-8",
-            "csv: it has a NUL byte beside nearly every letter; the file fits utf-16-be, in which it reads 'a,b'; if",
+            "csv: nearly every second byte is NUL; the file fits utf-16-be, in which it reads 'a,b'; if",
         ),
         ("a,b\n1,2\n".encode("utf-16-le"), "utf-8", "the file fits utf-16-le, in which it reads 'a,b'"),
         ("a,b\n1,2\n".encode("utf-32-le"), "utf-8", "the file fits utf-32-le, in which it reads 'a,b'"),
@@ -232,7 +238,7 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
         (
             b"a,b\n\x81\x8d,1\n",
             "utf-8",
-            "line 2 is no UTF-8 (byte 0x81 at 4); the file fits latin-1, in which it reads '\\x81\\x8d,1', or",
+            "line 2 is not valid UTF-8 (byte 0x81 at 4); the file fits latin-1, in which it reads '\\x81\\x8d,1', or",
         ),
         (
             "\u6807,\u672c\n".encode("gb18030"),
@@ -242,37 +248,43 @@ def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> 
         (
             ACCENTED.encode() + "3,r\u00e9sum\u00e9,c\n".encode("cp1252"),
             "utf-8",
-            "line 5 is no UTF-8 (byte 0xe9 at 53), though other lines hold letters in UTF-8; correct that line, which "
-            "reads '3,r\u00e9sum\u00e9,c' in cp1252, and save all as UTF-8",
+            "line 5 is not valid UTF-8 (byte 0xe9 at 53), although other lines have letters in UTF-8; correct that "
+            "line, "
+            "which "
+            "reads '3,r\u00e9sum\u00e9,c' in cp1252, and save the whole file as UTF-8",
         ),
         (
             b"a,b\n1,caf\xc3",
             "utf-8",
-            "line 2 is no UTF-8 (the file ends within a letter); the file fits cp1252, in which",
+            "line 2 is not valid UTF-8 (the file ends in the middle of a character); the file fits cp1252, in which",
         ),
         (
             ACCENTED.encode(),
             "ascii",
-            "line 2 is no ascii (byte 0xc3 at 19); the file fits utf-8, in which it reads '1,caf\u00e9",
+            "line 2 is not valid ascii (byte 0xc3 at 19); the file fits utf-8, in which it reads '1,caf\u00e9",
         ),
         (
             ACCENTED.encode(),
             "utf-16",
-            "mark (BOM) that says the order of bytes in utf-16; the file fits utf-8, in which",
+            "it lacks the byte order mark (BOM) of utf-16; the file fits utf-8, in which",
         ),
-        (bytes(range(256)) * 9, "utf-8", "no other encoding that was tried fits; it may be no text, or damaged"),
+        (
+            bytes(range(256)) * 9,
+            "utf-8",
+            "no other encoding that was tried fits; the file may be damaged or not a text",
+        ),
         (
             b"a,b\n1,2,\xe9\n",
             "utf-8",
-            "line 2 is no UTF-8 (byte 0xe9 at 8); the file fits cp1252, in which it reads '1,2,\xe9'",
+            "line 2 is not valid UTF-8 (byte 0xe9 at 8); the file fits cp1252, in which it reads '1,2,\xe9'",
         ),
-        (b"\x1f\x8b\x08\0rest", "utf-8", "it is compressed with gzip, and no text; unpack it"),
+        (b"\x1f\x8b\x08\0rest", "utf-8", "it is compressed with gzip, not a text; unpack it"),
         (
             b"PK\x03\x04\x14\0rest",
             "utf-8",
-            "it is a zip archive, as Excel's files (.xlsx) are, and no text; save the sheet",
+            "it is a zip archive, like the files of Excel (.xlsx), not a text; save the sheet",
         ),
-        (b"PAR1\0\0\xff", "utf-8", "it is a Parquet file, and no text; set format: parquet"),
+        (b"PAR1\0\0\xff", "utf-8", "it is a Parquet file, not a text; set format: parquet"),
     ],
 )
 def test_file_in_another_encoding_is_named_with_the_one_that_fits(
@@ -286,17 +298,23 @@ def test_file_in_another_encoding_is_named_with_the_one_that_fits(
 
 def test_place_beyond_the_first_block_is_found(tmp_path: Path) -> None:
     content = b"id,text\n" + b"1,plain\n" * 20_000 + b"2,caf\xe9 x\n"
-    message = "line 20002 is no UTF-8 (byte 0xe9 at 160,013); the file fits cp1252, in which it reads '2,caf\u00e9 x'"
+    message = (
+        "line 20002 is not valid UTF-8 (byte 0xe9 at 160,013); the file fits cp1252, in which it reads '2,caf\u00e9 x'"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         _read(tmp_path / "a.csv", content, "csv")
-    with pytest.raises(DataError, match=r"line 20002 is no UTF-8 \(byte 0xe9 at 160,0"):
+    with pytest.raises(DataError, match=r"line 20002 is not valid UTF-8 \(byte 0xe9 at 160,0"):
         _read(tmp_path / "a.jsonl", content, "jsonl")
 
 
 def test_uneven_row_in_another_encoding_is_about_the_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_CSV_BLOCK_BYTES", 2**16)
     content = b"id,text\n" + b"1,plain\n" * 20_000 + b"2,caf\xe9,x\n"
-    with pytest.raises(DataError, match=r"line 20002 is no UTF-8 .* fits cp1252, in which it reads '2,caf\u00e9,x'"):
+    with pytest.raises(
+        DataError,
+        match=r"line 20002 is not valid UTF-8 .* fits cp1252, in which it reads "
+        r"'2,caf\u00e9,x'",
+    ):
         _read(tmp_path / "a.csv", content, "csv")
 
 
@@ -342,7 +360,7 @@ def test_columns_of_parquet_that_share_a_name_are_named(tmp_path: Path) -> None:
 
 def test_key_that_stands_twice_in_a_line_is_named(tmp_path: Path) -> None:
     content = b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n'
-    message = "read as jsonl: line 2: the key 'a' stands twice; keep one of them"
+    message = "read as jsonl: line 2: the key 'a' occurs twice; keep one of them"
     with pytest.raises(DataError, match=re.escape(message)):
         _read(tmp_path / "a.jsonl", content, "jsonl")
 
@@ -362,7 +380,10 @@ def test_values_of_a_file_without_a_header_stay_as_written(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["label"], "names has 1 names, but the first line has 2 columns ['ham', 'see you']; give one name for each"),
+        (
+            ["label"],
+            "names has 1 names, but the first line has 2 columns ['ham', 'see you']; give one name for each column",
+        ),
         (["a", "b", "c"], "names has 3 names, but the first line has 2 columns ['ham', 'see you']"),
     ],
 )

@@ -51,7 +51,9 @@ def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
     assert RepoRef("dataset", "me/data", "main", " hf_x\n").token == "hf_x"
     assert RepoRef("dataset", "me/data", "main", "\n").token is None
     for token in ("hf x", "hf_x\ny", "hf_ä"):
-        with pytest.raises(DataError, match="the token holds spaces, line breaks or letters that no token has") as e:
+        with pytest.raises(
+            DataError, match="the token holds spaces, line breaks or letters that a token never has"
+        ) as e:
             RepoRef("dataset", "me/data", "main", token)
         assert token not in str(e.value)
 
@@ -64,7 +66,7 @@ def test_offline_mode_is_named_and_counts_as_out_of_reach() -> None:
     assert unreachable(error)
     message = str(translate_error(PLACE, error, doing="reading"))
     assert message.startswith("dataset 'me/data': HF_HUB_OFFLINE is set and revision 'main' is not in the cache ")
-    assert message.endswith("; unset HF_HUB_OFFLINE where there is a network")
+    assert message.endswith("; unset HF_HUB_OFFLINE if there is a network")
     assert not unreachable(ValueError("x"))
 
 

@@ -112,11 +112,11 @@ def test_public_is_asked_for_and_never_changed_by_a_push(hub: Hub, frogs: Publis
     assert answer["code"] == 0, answer
     assert "(public, everybody can read it)" in answer["out"]
     assert repository(hub, "me/open")[1] == {"private": False}
-    assert "dataset 'me/open' is there and public, and a push does not change that; add --public" in refusal(
+    assert "dataset 'me/open' already exists and is public, and a push does not change this; add --public" in refusal(
         hub.worker, "frogs", "me/open"
     )
     assert push(hub.worker, "frogs", "me/shut")["code"] == 0
-    assert "is there and private, and a push does not change that; leave --public out" in refusal(
+    assert "already exists and is private, and a push does not change this; leave --public out" in refusal(
         hub.worker, "frogs", "me/shut", "--public"
     )
     assert repository(hub, "me/shut")[1] == {"private": True}
@@ -139,7 +139,7 @@ def test_files_that_no_push_made_are_not_deleted(hub: Hub, frogs: PublishedResul
     before = repository(hub, "me/pairs")
     message = refusal(hub.worker, "frogs", "me/pairs", "--public")
     assert "dataset 'me/pairs' holds files that `aflite push` did not make (" in message
-    assert "its card lacks the tag 'aflite'); a push would delete what lies in data/, so name another id" in message
+    assert "its card lacks the tag 'aflite'); a push would delete its files in data/, so name another id" in message
     assert repository(hub, "me/pairs") == before
 
 

@@ -57,7 +57,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"x.pkl": b"\x80"},
         {"splits": {"train": "x.pkl"}},
-        r"'x\.pkl' ends in none of \.parquet, \.csv, .* \(each also with \.gz\); name other files, or one of",
+        r"'x\.pkl' ends in none of \.parquet, \.csv, .* \(.gz may follow\); name other files, or a split of",
     ),
     (
         {"train.csv": "n\n1\n"},
@@ -68,7 +68,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
         {"refused.py": SCRIPT},
         {},
         r"it comes with a script \(refused\.py\), and code from the hub is never run; name its data files as "
-        r"source\.splits, or set revision: refs/convert/parquet, where the hub keeps a copy as Parquet",
+        r"source\.splits, or set revision: refs/convert/parquet, where the hub stores a copy as Parquet",
     ),
     ({"train.parquet": b"PAR1 no"}, {}, r"reading 'train' at commit aaaa.* failed \(ArrowInvalid: "),
     (
@@ -89,9 +89,9 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         UNFIT,
         {"splits": {"train": ["a.jsonl", "b.jsonl"]}},
-        r"split 'train': \['a\.jsonl', 'b\.jsonl'\] of dataset 'me/refused\d+' do not fit together",
+        r"split 'train': \['a\.jsonl', 'b\.jsonl'\] of dataset 'me/refused\d+' have different columns",
     ),
-    ({"train.h5": b"x"}, {}, r"its files are for 'hdf5', which is not read here"),
+    ({"train.h5": b"x"}, {}, r"its files are in the format 'hdf5', which is not supported"),
     ({"notes.doc": b"x"}, {}, r"reading 'train' at .* failed \(DataFilesNotFoundError: No \(supported\) data files"),
     ({"README.md": "---\nconfigs: [\n---\n"}, {}, r"reading 'train' at commit aaaa.* failed \("),
 ]
@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(hub: "Hub", number: int)
 def test_unknown_ids_and_missing_configurations_are_named(hub: "Hub") -> None:
     message = hub.worker.refusal("load", source=_source("me/nobody"))
     assert re.search(
-        r"dataset 'me/nobody': it is not on the hub, or is private; correct the id, .* `hf auth login`, set "
+        r"dataset 'me/nobody': it is private or not on the hub; correct the id, .* `hf auth login`, set "
         r"HF_TOKEN, or set source\.token: \$\{secret:HF_TOKEN\}",
         message,
     )
@@ -136,8 +136,8 @@ def test_gated_datasets_are_read_with_a_token_that_is_never_shown(hub: "Hub", sp
     page = r"http://127\.0\.0\.1:\d+/datasets/" + id
     assert re.search(f"it is gated and no token was sent; accept its terms on {page}, then log in", nobody["message"])
     assert re.search(f"gated and the token that was sent has no access; .* {page} with the acc", stranger["message"])
-    assert re.search("the hub refuses the token that was sent; make a new one", expired["message"])
-    assert re.search("the token holds spaces, line breaks or letters that no token has", broken["message"])
+    assert re.search("the hub refuses the token that was sent; create a new token", expired["message"])
+    assert re.search("the token holds spaces, line breaks or letters that a token never has", broken["message"])
     fine = outcome(f" {TOKEN}\n")
     assert fine["result"]["train"]["rows"] == [{"n": "1"}]
     assert {request["authorization"] for request in hub.requests(id)[-3:]} == {f"Bearer {TOKEN}"}
@@ -151,7 +151,7 @@ def test_models_commits(hub: "Hub", without_hub: "Worker") -> None:
     assert hub.worker.do("resolve_model", id="me/model")["result"] == ONE
     assert hub.worker.do("resolve_model", id="me/model", revision=TWO)["result"] == TWO
     message = hub.worker.refusal("resolve_model", error="ModelError", id="me/other-model")
-    assert re.match("model 'me/other-model': it is not on the hub, or is private; correct the id", message)
+    assert re.match("model 'me/other-model': it is private or not on the hub; correct the id", message)
     message = without_hub.refusal("resolve_model", error="ModelError", id="me/model")
     assert re.match("model 'me/model': the hub at .* cannot be reached", message)
     cache = hub.home / "cache" / "huggingface" / "hub" / "models--me--model"

@@ -60,12 +60,12 @@ def test_one_column_per_annotator_in_the_order_named() -> None:
     [
         (
             [["yes"], ["yess", "yess", None], ["maybe"], ["yess"]],
-            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is no class of labels (values known: "
+            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is not a class in labels (values known: "
             "['yes', 'no', '1', '2']), nor are ['yess']; map it to a class in labels, or add it to unlabelled",
         ),
         (
             [["yes"], ["yess", "yess", None], ["no"], ["yess"]],
-            "label 'yess' (2 rows, first: row 2) is no class of labels (values known: ['yes', 'no', '1', '2']); "
+            "label 'yess' (2 rows, first: row 2) is not a class in labels (values known: ['yes', 'no', '1', '2']); "
             "did you mean 'yes'?; map it to a class in labels, or add it to unlabelled if it is no label",
         ),
         ([["\x1b<b>" + "x" * 999]], f"label '\\x1b<b>{'x' * 196}'... (1,003 characters) (1 rows, first: row 1)"),
@@ -201,7 +201,8 @@ def test_missing_columns_are_named_with_the_nearest(
 def test_unknown_label_is_refused_with_its_file_and_row_in_matched_rows_only(tmp_path: Path) -> None:
     files = {"a.csv": "id,given\n1,yes\n99,oops\n", "b.csv": "id,given\n99,oops\n98,oops\n3,Yes\n"}
     message = (
-        r"annotation file '.*b\.csv': an annotator's label 'Yes' \(1 rows, first: row 3\) is no class .* did you mean"
+        r"annotation file '.*b\.csv': an annotator's label 'Yes' "
+        r"\(1 rows, first: row 3\) is not a class .* did you mean"
     )
     with pytest.raises(DataError, match=message):
         _from_files(tmp_path, files, {"uid": "id"})
@@ -215,8 +216,8 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_key_of_rows_with_different_inputs_is_refused(tmp_path: Path) -> None:
     message = (
-        "row 1 of split 'train' and row 2 of split 'train' have one key but different inputs, so the files "
-        "do not say whose labels theirs are; add a column to annotations.match that tells such rows apart"
+        "row 1 of split 'train' and row 2 of split 'train' have the same key but different inputs, so the labels in "
+        "the files cannot be assigned; add a column to annotations.match that tells such rows apart"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         _from_files(tmp_path, {"a.csv": "doc,given\na,yes\n"}, {"doc": "doc"})

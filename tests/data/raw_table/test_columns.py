@@ -125,7 +125,9 @@ def test_text_that_is_no_utf8_is_refused_with_its_row(field: str) -> None:
     values = dict.fromkeys(("text", "label", "id", "group", "attributes"), pa.array(["a", "b"])) | {field: broken}
     table, columns = pa.table(values), ColumnsSpec(text="text", id="id", group="group", attributes=("attributes",))
     check = input_columns if field == "text" else require_columns
-    with pytest.raises(DataError, match=f"split 'dev': column '{field}' holds bytes that are no UTF-8 in row 2; write"):
+    with pytest.raises(
+        DataError, match=f"split 'dev': column '{field}' holds bytes that are not UTF-8 in row 2; write"
+    ):
         check("dev", table, columns)
 
 
@@ -270,12 +272,13 @@ def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> N
     source = TableSource.model_validate({"format": "csv", "splits": {"train": "a.csv"}})
     table = with_files(pa.table({"ham": ["spam"], "see you": ["win"]}), source, [("a.csv", 1)])
     message = (
-        "it has ['ham', 'see you']); correct the spec, or if the first line is a row and no header, set header: false"
+        "it has ['ham', 'see you']); correct the spec, or if the first line is a row instead of a header, set "
+        "header: false"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         require_columns("train", table, ColumnsSpec(text="text"))
     tabbed = with_files(pa.table({"a\tb": ["x"], "c": ["y"]}), source, [("a.csv", 1)])
-    with pytest.raises(DataError, match="tabs seem to separate the columns, try format: tsv"):
+    with pytest.raises(DataError, match="the columns seem to be separated by tabs, so try format: tsv"):
         require_columns("train", tabbed, ColumnsSpec(text="text"))
 
 

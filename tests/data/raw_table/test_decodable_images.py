@@ -56,7 +56,7 @@ def test_more_than_the_share_is_refused(make: Make) -> None:
     with pytest.raises(
         DataError,
         match=r"split 'test': 1 of 3 images \(33\.33%\) cannot be decoded, more than the 1\.00% of undecodable_images "
-        r"\(first: 's0'\); repair them or take them out of the source, or raise undecodable_images to drop them",
+        r"\(first: 's0'\); repair them, remove them from the source, or raise undecodable_images to drop them",
     ):
         drop_undecodable(examples, largest_share=0.01)
     with pytest.raises(
@@ -73,7 +73,7 @@ def test_of_first_rows_nothing_is_refused(make: Make) -> None:
 
 def test_train_left_with_one_class_is_refused(make: Make) -> None:
     examples = make(["train"] * 4 + ["test"], [0, 0, 0, 1, 1], broken={3})
-    with pytest.raises(DataError, match=r"without the 1 images .*'s3'\) split 'train' has one class only, '\w+' in"):
+    with pytest.raises(DataError, match=r"without the 1 images .*'s3'\) split 'train' has only the class '\w+' in"):
         drop_undecodable(examples, largest_share=0.5)
     assert len(drop_undecodable(make(["test"] * 2, [0, 1], broken={1}), largest_share=0.5).examples) == 1
 

@@ -122,5 +122,5 @@ def test_single_columns_of_anything_else_are_refused(column: Any) -> None:
 
 
 def test_lists_written_as_text_are_refused_with_what_to_do() -> None:
-    with pytest.raises(DataError, match=r"a list written as text is not read: store it as a list, or as columns\)"):
+    with pytest.raises(DataError, match=r"a list written as text is not parsed: store it as a list, or as columns\)"):
         _matrix({"x": ["[1, 2]", "[3, 4]"]}, "x")

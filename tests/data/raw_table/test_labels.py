@@ -59,13 +59,17 @@ def test_booleans_are_never_given_the_opposite_class(names: LabelNames, numbers:
 
 
 def test_a_boolean_without_a_class_is_unknown() -> None:
-    with pytest.raises(DataError, match=re.escape("label 'False' (1 rows) is no class of labels {'a': 1, 'b': 2}")):
+    with pytest.raises(
+        DataError, match=re.escape("label 'False' (1 rows) is not one of the classes in labels, {'a': 1, 'b': 2}")
+    ):
         _read([True, False], names={"a": 1, "b": 2})
 
 
 def test_whole_numbers_that_are_names_never_count_the_names() -> None:
     assert _numbers(_read([0, 1], names=("1", "0"))) == [[1, 0]]
-    with pytest.raises(DataError, match=re.escape("label '0' (1 rows) is no class of labels ['1', '2']")):
+    with pytest.raises(
+        DataError, match=re.escape("label '0' (1 rows) is not one of the classes in labels, ['1', '2']")
+    ):
         _read([0, 1], names=("1", "2"))
 
 
@@ -102,7 +106,7 @@ def test_unlabelled_values_get_minus_one(
 
 def test_unknown_label_is_named_with_its_count_over_all_splits() -> None:
     message = (
-        "label '-' (3 rows) is no class of labels ['no', 'yes'], nor are 'z'; "
+        "label '-' (3 rows) is not one of the classes in labels, ['no', 'yes'], nor are 'z'; "
         "add it to labels, or to unlabelled if such rows have no label"
     )
     with pytest.raises(DataError, match=re.escape(message)):
@@ -116,7 +120,7 @@ def test_unknown_label_near_a_class_is_told_so() -> None:
 
 @pytest.mark.parametrize("value", [2, -1, 1.5, "2"])
 def test_numbers_outside_the_names_are_unknown(value: Any) -> None:
-    with pytest.raises(DataError, match=rf"label '{value}' \(1 rows\) is no class"):
+    with pytest.raises(DataError, match=rf"label '{value}' \(1 rows\) is not one of the classes"):
         _read([value], names=("no", "yes"))
 
 
@@ -148,7 +152,8 @@ def test_a_mapping_names_the_values_of_each_class(names: LabelNames, values: lis
 
 def test_a_mapping_knows_its_values_only() -> None:
     message = (
-        "label 'entailment' (2 rows) is no class of labels {'entailment': 'e', 'other': ('n', 'c')}, nor are 'x' "
+        "label 'entailment' (2 rows) is not one of the classes in labels, {'entailment': 'e', 'other': ('n', 'c')}, "
+        "nor are 'x' "
         "(values found: 'e', 'entailment', 'x'); add it to labels, or to unlabelled"
     )
     with pytest.raises(DataError, match=re.escape(message)):
@@ -163,9 +168,9 @@ def test_a_mapped_value_that_is_nearly_right_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"a": ("x", "y"), "b": "x"}, "labels: value 'x' stands for 'a' and for 'b'; keep it in one"),
-        ({"a": 1, "b": "1"}, "labels: value '1' stands for 'a' and for 'b'"),
-        ({"a": None, "b": ""}, "labels: value null stands for 'a' and for 'b'"),
+        ({"a": ("x", "y"), "b": "x"}, "labels: value 'x' is listed for 'a' and for 'b'; keep it in one of them"),
+        ({"a": 1, "b": "1"}, "labels: value '1' is listed for 'a' and for 'b'"),
+        ({"a": None, "b": ""}, "labels: value null is listed for 'a' and for 'b'"),
     ],
 )
 def test_a_value_of_two_classes_is_refused(names: LabelNames, message: str) -> None:
@@ -176,9 +181,9 @@ def test_a_value_of_two_classes_is_refused(names: LabelNames, message: str) -> N
 @pytest.mark.parametrize(
     ("names", "unlabelled", "message"),
     [
-        (("a", "b"), ("b",), "value 'b' stands for class 'b' of labels and is in unlabelled; keep it in one"),
-        (("a", "b"), (0,), "value '0' stands for class 'a' of labels and is in unlabelled"),
-        ({"a": ("x", None), "b": "y"}, (None,), "value null stands for class 'a' of labels and is in unlabelled"),
+        (("a", "b"), ("b",), "value 'b' belongs to class 'b' of labels and is also in unlabelled; keep it in one"),
+        (("a", "b"), (0,), "value '0' belongs to class 'a' of labels and is also in unlabelled"),
+        ({"a": ("x", None), "b": "y"}, (None,), "value null belongs to class 'a' of labels and is also in unlabelled"),
     ],
 )
 def test_a_value_of_a_class_and_of_unlabelled_is_refused(
@@ -199,13 +204,17 @@ def test_class_of_is_what_read_labels_accepts() -> None:
     assert class_of(("no", "yes")) == {"0": 0, "1": 1, "no": 0, "yes": 1, "True": 1, "False": 0}
     assert class_of({"e": (0, "ent"), "n": None}) == {"0": 0, "ent": 0}
     assert class_names(("b", "a")) == class_names({"b": 1, "a": 0}) == ("b", "a")
-    with pytest.raises(DataError, match="value 'x' stands for 'a' and for 'b'"):
+    with pytest.raises(DataError, match="value 'x' is listed for 'a' and for 'b'"):
         class_of({"a": "x", "b": "x"})
 
 
 @pytest.mark.parametrize("name", ["a\x00b", " ", "\u202eabc", "line\nbreak"])
 def test_values_that_are_no_names_must_be_mapped(name: str) -> None:
-    with pytest.raises(DataError, match=r"\(2 rows\) is no name to print.*map names to the source's values in labels"):
+    with pytest.raises(
+        DataError,
+        match=r"\(2 rows\) cannot be printed as a name.*map names to the source's values "
+        r"in labels",
+    ):
         _read([name, "fine", name])
     assert _numbers(_read([name, "fine", name], names={"odd": name, "fine": "fine"})) == [[0, 1, 0]]
     assert _numbers(_read([name, "fine", name], unlabelled=(name,))) == [[-1, 0, -1]]
@@ -218,9 +227,7 @@ def test_markup_is_a_name() -> None:
 def test_a_column_of_too_many_values_is_no_label_column() -> None:
     assert len(_read([f"c{row}" for row in range(MOST_CLASSES)]).names) == 1_000
     many = [f"c{row:04d}" for row in range(MOST_CLASSES + 1)] * 2
-    message = (
-        "it has 1,001 distinct values in 2,002 rows (such as 'c0000'), but this is for single-label classification"
-    )
+    message = "it has 1,001 distinct values in 2,002 rows (such as 'c0000'), but labels are classes here"
     with pytest.raises(DataError, match=re.escape(message)):
         _read(many)
     assert _read(many, names=tuple(dict.fromkeys(many))).numbers["split0"].max() == 1_000
@@ -246,7 +253,7 @@ def test_whole_numbers_of_two_files_are_one_class_each() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["entailment", "neutral", "-1"], "label '-1' stands among names such as 'entailment'; add -1 to unlabelled"),
+        (["entailment", "neutral", "-1"], "label '-1' occurs next to names such as 'entailment'; add -1 to unlabelled"),
         (["a", " A", "b"], "labels ' A', 'a' differ in case or spaces only; write them alike"),
         ([True, "true", "no"], "labels 'True', 'true' differ in case"),
     ],
@@ -257,5 +264,5 @@ def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], 
 
 
 def test_names_of_a_list_that_are_one_value_are_refused() -> None:
-    with pytest.raises(DataError, match=r"labels: value '1' stands for '1' and for '1\.0'; keep it in one"):
+    with pytest.raises(DataError, match=r"labels: value '1' is listed for '1' and for '1\.0'; keep it in one"):
         _read([1, 0], names=("1", "1.0", "0"))

@@ -43,7 +43,9 @@ def test_numbers_are_kept_and_found_again(build: Build, tmp_path: Path) -> None:
 
 
 def test_columns_that_are_all_constant_are_refused(build: Build) -> None:
-    with pytest.raises(DataError, match="all 2 feature columns are constant in the 2 train rows, so they say nothing"):
+    with pytest.raises(
+        DataError, match="all 2 feature columns are constant in the 2 train rows, so they carry no information"
+    ):
         Scale.of(_examples(build, [[1, 5], [1, 5]], [[3, 7]]))
 
 
@@ -54,7 +56,7 @@ def test_rounding_makes_no_column_vary(build: Build) -> None:
 
 def test_numbers_beyond_float32_are_refused(build: Build) -> None:
     examples = _examples(build, [[0, 1e-30], [0, 2e-30]], [[0, 3e38]])
-    with pytest.raises(DataError, match="a feature of row id 2 is beyond float32 once it is divided by the train"):
+    with pytest.raises(DataError, match="a feature of row id 2 exceeds float32 after division by the train"):
         Scale.of(examples).applied(examples)
 
 

@@ -70,14 +70,20 @@ def test_same_id_may_stand_in_two_splits(build: Build) -> None:
     [
         (
             {"train": {"text": ["a", "b"], "label": ["yes", "yes"]}},
-            "split 'train' has one class only, 'yes' in 2 rows, and filtering needs at least two; add rows of another "
-            "class, or correct columns.label, which is 'label'",
+            "split 'train' has only the class 'yes' in 2 rows, and filtering needs at least two classes; add rows of "
+            "another class, or correct columns.label, which is 'label'",
         ),
-        ({"train": {"text": ["a", "b"], "label": ["yes", "-"]}}, "one class only, 'yes' in 1 row, and filtering needs"),
+        (
+            {"train": {"text": ["a", "b"], "label": ["yes", "-"]}},
+            "has only the class 'yes' in 1 row, and filtering needs",
+        ),
         ({"train": TRAIN, "dev": {"text": ["a"], "label": ["-"]}}, "split 'dev' has no labelled row; correct the"),
         ({"train": TRAIN, "dev": {"text": pa.array([], pa.string()), "label": []}}, "split 'dev' has no rows; correct"),
         ({"train": TRAIN, "dev": {"txt": ["a"], "label": ["no"]}}, "split 'dev' has no column 'text'"),
-        ({"train": TRAIN, "dev": {"text": ["a"], "label": ["maybe"]}}, "label 'maybe' (1 rows) is no class"),
+        (
+            {"train": TRAIN, "dev": {"text": ["a"], "label": ["maybe"]}},
+            "label 'maybe' (1 rows) is not one of the classes",
+        ),
     ],
 )
 def test_splits_that_cannot_be_used_are_refused(build: Build, splits: dict[str, Any], message: str) -> None:
@@ -146,11 +152,9 @@ def test_limit_takes_whole_groups_and_never_more_than_asked(limit: int, seed: in
 
 
 def test_limit_that_leaves_one_class_or_nothing_says_so(build: Build) -> None:
-    with pytest.raises(
-        DataError, match=r"split 'train' has one class only, .*; the limit of 1 rows leaves no more, raise"
-    ):
+    with pytest.raises(DataError, match=r"split 'train' has only the class .*; the limit keeps only 1 rows, so raise"):
         build({"train": _balanced(8)}, limit={"train": 1})
-    with pytest.raises(DataError, match="split 'dev' has no labelled row; the limit of 1 rows leaves no more, raise"):
+    with pytest.raises(DataError, match="split 'dev' has no labelled row; the limit keeps only 1 rows, so raise"):
         build({"dev": _balanced(8)}, {"text": "text", "group": "pair"}, limit={"dev": 1})
 
 
@@ -282,7 +286,7 @@ def test_group_written_as_number_and_as_text_is_one_group() -> None:
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_missing_groups_are_counted(missing: Any) -> None:
     table = pa.table({"g": pa.array([1.0, missing, missing], pa.float64())})
-    with pytest.raises(DataError, match=r"column 'g' names no group in 2 rows \(first: row 2\); every row needs one"):
+    with pytest.raises(DataError, match=r"column 'g' has no group in 2 rows \(first: row 2\); every row needs one"):
         group_numbers({"dev": table}, "g")
 
 
@@ -330,10 +334,10 @@ def test_the_seed_decides_the_draw() -> None:
 @pytest.mark.parametrize(
     ("holdout", "message"),
     [
-        ({"test": 100}, r"holdout\.test is 100, which is 100 rows, but train has 100 left for it and must keep"),
+        ({"test": 100}, r"holdout\.test is 100, which is 100 rows, but train has only 100 rows left and must keep"),
         ({"test": 5_000}, r"holdout\.test is 5,000, more than the 100 train rows; set at most 100, or a"),
-        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 rows, but train has 40 left for it"),
-        ({"test": 0.001}, r"holdout\.test is 0\.001, and that share of the 100 train rows rounds to no row; set a"),
+        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 rows, but train has only 40 rows left"),
+        ({"test": 0.001}, r"holdout\.test is 0\.001, and this share of the 100 train rows rounds to 0 rows; set a"),
     ],
 )
 def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], message: str) -> None:
@@ -342,7 +346,7 @@ def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], m
 
 
 def test_groups_larger_than_the_draw_are_refused() -> None:
-    with pytest.raises(DataError, match=r"holdout\.test draws whole groups, and no group is as small as its 5 rows"):
+    with pytest.raises(DataError, match=r"holdout\.test draws whole groups, and every group has more than 5 rows"):
         hold_out(LABELS, np.arange(100) // 10, {"test": 5}, seed=0)
 
 

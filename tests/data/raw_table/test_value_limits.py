@@ -42,7 +42,7 @@ def test_rows_of_a_value_are_named_where_they_are_not_its_position() -> None:
     with pytest.raises(DataError, match=r"column 'x' holds 0\.0 MiB in row 8, but one value may have 0 MiB"):
         check_sizes("file 'a'", "x", values, 2, rows=np.array([6, 7]))
     broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
-    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are no UTF-8 in row 8"):
+    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are not UTF-8 in row 8"):
         check_texts("file 'a'", "x", pa.chunked_array([broken]), rows=np.array([6, 7]))
 
 
@@ -55,7 +55,7 @@ def test_bytes_that_are_no_utf8_are_refused_with_their_row(kind: str) -> None:
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 2]), broken)
     column = {"string": broken, "large_string": large, "view": view, "dictionary": encoded}[kind]
     with pytest.raises(
-        DataError, match="column 'x' holds bytes that are no UTF-8 in row 4; write the source's text as"
+        DataError, match="column 'x' holds bytes that are not UTF-8 in row 4; write the source's text as"
     ):
         check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 1), column]))
 

@@ -208,7 +208,7 @@ def test_exchanged_columns_are_suspected(data: Data) -> None:
     outcome = input_checks.labels_are_not_texts(rows)
     assert outcome.numbers == {"rows": 40, "distinct_labels": 40, "text.distinct": 2}
     assert not outcome.passed
-    assert outcome.what_to_do.startswith("columns.text and columns.label seem to be exchanged: exchange the two names")
+    assert outcome.what_to_do.startswith("columns.text and columns.label seem to be swapped: swap the two names")
     right = data(["train"] * 40, [0, 1] * 20, text=list(names))
     assert input_checks.labels_are_not_texts(right).passed
     of_features = data(["train"] * 2, [0, 1], features=[[1.0], [2.0]])

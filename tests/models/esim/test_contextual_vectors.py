@@ -83,7 +83,11 @@ class _Halved(torch.nn.Module):
 
 
 def test_an_encoder_without_a_vector_per_piece_and_layer_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"a _Halved gives layers of the shapes \[\(1, 1, 8\), \(1, 2, 8\)\] .*not 8 "):
+    with pytest.raises(
+        ModelError,
+        match=r"a _Halved returns layers of the shapes \[\(1, 1, 8\), \(1, 2, 8\)\] "
+        r".*instead of 8 ",
+    ):
         ContextualVectors(_Halved())
 
 
@@ -217,7 +221,7 @@ def test_what_is_no_encoder_is_refused(bert_folder: Path, tmp_path: Path) -> Non
     with quiet_libraries():
         BertTokenizer.from_pretrained(bert_folder).save_pretrained(tmp_path)
         T5Config(vocab_size=20).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"is a 't5', which decodes what it has encoded; choose an encoder"):
+    with pytest.raises(ModelError, match=r"is a 't5', which has a decoder; choose an encoder"):
         check_contextual_checkpoint(str(tmp_path), revision=None, max_length=8)
 
 

@@ -213,7 +213,7 @@ def test_vectors_of_a_file_are_taken_over_and_the_vocabulary_is_filled(
     assert weights[0].tolist() == [0, 0, 0, 0]
     assert float(weights[reader.number("house")].abs().sum()) > 0
     assert lines[0].startswith("vectors.txt: vectors of 2 of 12 words of the train texts (")
-    assert lines[0].endswith("of their occurrences) and of 2 other words, 4 wide")
+    assert lines[0].endswith("of their occurrences) and 2 other words, 4 wide")
 
 
 def test_a_full_vocabulary_takes_no_other_words(table: Callable[..., Examples], vectors_file: Path) -> None:
@@ -298,7 +298,7 @@ def test_empty_and_odd_texts_give_numbers(
 
 
 def test_texts_without_words_are_refused(table: Callable[..., Examples]) -> None:
-    with pytest.raises(DataError, match=r"the texts of 2 train rows hold no words to make a vocabulary"):
+    with pytest.raises(DataError, match=r"the texts of 2 train rows hold no words for a vocabulary"):
         _new(ESIM, table([0, 1], LABELS, text=["", " "], text_pair=["", "\t"]))
 
 

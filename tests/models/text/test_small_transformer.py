@@ -151,7 +151,7 @@ def test_few_and_odd_texts_can_be_trained_on(
 
 def test_texts_without_any_word_are_refused(keyword_pairs: Callable[..., Examples]) -> None:
     empty = _with_texts(keyword_pairs(4), "text_pair", ["", " ", "\x01", "\n"])
-    with pytest.raises(DataError, match=r"text_pair of 4 train rows hold no words to make a vocabulary from; leave"):
+    with pytest.raises(DataError, match=r"text_pair of 4 train rows hold no words for a vocabulary; leave"):
         _new(_changed(inputs=("text_pair",)), empty)
 
 

@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_read_is_said_and_left_out(
     path.write_bytes(path.read_bytes()[:1000])
     lines: list[str] = []
     _train(settings, examples, tmp_path, lines=lines)
-    assert lines[0].startswith(f"the training starts anew: {path} cannot be read")
+    assert lines[0].startswith(f"the training starts from the beginning, because {path} cannot be read")
     assert lines[1].startswith("epoch 1 of 2")
 
 
@@ -186,16 +186,17 @@ def test_a_checkpoint_that_is_no_state_is_never_unpickled(tmp_path: Path, damage
     DAMAGE[damage](path)
     assert store.load() is None
     assert len(lines) == 1
-    assert lines[0].startswith(f"the training starts anew: {path} cannot be read (")
+    assert lines[0].startswith(f"the training starts from the beginning, because {path} cannot be read (")
     assert lines[0].endswith(")")
     assert "weights_only" not in lines[0]
     if "evil" in damage:
-        assert "state.pt holds more than tensors, or is damaged; nothing is unpickled" in lines[0]
+        assert "state.pt is damaged or holds other things than tensors; only tensors are unpickled" in lines[0]
 
     path = store.folder / "best-3.pt"
     torch.save({"epochs": []}, path)
     DAMAGE[damage](path)
-    said = re.escape(f"{path} cannot be read (") + ".*; delete the folder .*training, and the training starts anew$"
+    said = re.escape(f"{path} cannot be read (") + ".*; delete the folder .*training to start the training from the "
+    "beginning$"
     with pytest.raises(ModelError, match=re.compile(said, re.DOTALL)) as refused:
         store.best(3)
     assert "will likely succeed" not in "".join(traceback.format_exception(refused.value))

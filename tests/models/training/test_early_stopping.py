@@ -93,9 +93,15 @@ def test_given_rows_leave_the_train_rows_alone(table: Callable[..., Examples]) -
 @pytest.mark.parametrize(
     ("count", "share", "group_size", "message"),
     [
-        (9, 0.05, 1, r"share 0.05 holds 0 rows back and leaves 9 of 9 to train on; it needs at least 1 and 2"),
-        (2, 0.3, 1, r"share 0.3 holds 1 rows back and leaves 1 of 2"),
-        (12, 0.2, 6, r"share 0.2 holds 0 rows back and leaves 12 of 12.*whole groups"),
+        (
+            9,
+            0.05,
+            1,
+            r"share 0.05 holds back 0 of 9 rows and leaves 9 to train on; it needs at least 1 held-back "
+            r"row and 2",
+        ),
+        (2, 0.3, 1, r"share 0.3 holds back 1 of 2 rows and leaves 1"),
+        (12, 0.2, 6, r"share 0.2 holds back 0 of 12 rows and leaves 12.*whole groups"),
     ],
 )
 def test_too_few_rows_are_an_error(
@@ -109,7 +115,7 @@ def test_too_few_rows_are_an_error(
 
 def test_a_split_without_rows_is_an_error(table: Callable[..., Examples]) -> None:
     examples = table([0, 1], NAMES, text=["x"] * 2)
-    with pytest.raises(DataError, match=r"split 'dev' holds 0 rows back and leaves 2 of 2"):
+    with pytest.raises(DataError, match=r"split 'dev' holds back 0 of 2 rows and leaves 2"):
         training_rows(examples, EarlyStoppingSpec(split="dev"), examples.select([]), seed=0)
     with pytest.raises(ModelError, match=r"early_stopping.split names 'dev', but its rows were not given"):
         training_rows(examples, EarlyStoppingSpec(split="dev"), None, seed=0)
@@ -166,7 +172,7 @@ def test_the_weights_of_the_best_epoch_are_restored(
         assert torch.equal(weight, seen[1][name]), name
     assert not torch.equal(seen[1]["classifier.weight"], seen[3]["classifier.weight"])
     assert lines[-2].endswith("0.250 on 3 held-back rows")
-    assert lines[-1] == "stopped after epoch 4: none was better than epoch 2"
+    assert lines[-1] == "stopped after epoch 4: no later epoch was better than epoch 2"
     assert (result.metrics["rows"], result.metrics["steps"], result.metrics["epochs"]) == (20, 8, 4)
     assert result.dynamics.num_rows == 4 * 20
     # Loss and accuracy are those of the weights that stay.

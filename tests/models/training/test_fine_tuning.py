@@ -91,7 +91,10 @@ def test_a_stopped_run_goes_on_after_the_stages_that_it_finished(
         _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", stop)
     lines: list[str] = []
     resumed = _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", lines.append)
-    assert [line for line in lines if line.startswith("found")] == ["found finished: set1", "found finished: set2"]
+    assert [line for line in lines if line.startswith("found")] == [
+        "stage set1 was finished by an earlier run",
+        "stage set2 was finished by an earlier run",
+    ]
     assert np.array_equal(_probabilities(resumed), _probabilities(whole))
     assert [file.name for file in (tmp_path / "stopped").iterdir()] == ["epochs.json"]
     by_epoch = read_epochs(tmp_path / "stopped")

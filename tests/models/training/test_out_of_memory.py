@@ -71,9 +71,9 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts(
     assert sizes[:3] == [8, 4, 2]
     assert lines[:2] == [
         "memory ran out: batches of 8 rows are now computed in 2 parts of 4 "
-        "(gradient_accumulation: 2 says so from the start)",
+        "(set gradient_accumulation: 2 to do so from the start)",
         "memory ran out: batches of 8 rows are now computed in 4 parts of 2 "
-        "(gradient_accumulation: 4 says so from the start)",
+        "(set gradient_accumulation: 4 to do so from the start)",
     ]
     assert found.dynamics.equals(expected.dynamics)
     for name, weight in expected_model.model.state_dict().items():
@@ -156,8 +156,8 @@ def test_predictions_take_fewer_rows_at_once(
     found = predict(classifier, examples, device=CPU, log=lines.append).probabilities
     assert sizes == [12, 6, 3, 3, 3, 3, 3, 3, 2]
     assert lines == [
-        "memory ran out: the model is now asked about 6 rows at once instead of 12",
-        "memory ran out: the model is now asked about 3 rows at once instead of 6",
+        "memory ran out: the model now predicts 6 rows at once instead of 12",
+        "memory ran out: the model now predicts 3 rows at once instead of 6",
     ]
     assert expected is not None
     assert found is not None
@@ -169,7 +169,7 @@ def test_a_single_row_that_cannot_be_asked_about_is_an_error(
 ) -> None:
     classifier = _classifier(text_settings, keyword_pairs(2))
     small_card(0)
-    with pytest.raises(ModelError, match=r"memory ran out when the model was asked about a single row \(CUDA out of"):
+    with pytest.raises(ModelError, match=r"memory ran out on the prediction of a single row \(CUDA out of"):
         predict(classifier, keyword_pairs(3), device=CPU)
 
 
@@ -188,8 +188,8 @@ def test_an_encoder_takes_fewer_rows_at_once_from_then_on(
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-6)
     assert sizes == [20, 10, 5, 5, 5, 5, 5, 5, 5, 5]
     assert lines == [
-        "memory ran out: the model is now asked about 10 rows at once instead of 20",
-        "memory ran out: the model is now asked about 5 rows at once instead of 10",
+        "memory ran out: the model now predicts 10 rows at once instead of 20",
+        "memory ran out: the model now predicts 5 rows at once instead of 10",
     ]
 
 
@@ -198,7 +198,7 @@ def test_a_single_row_that_cannot_be_encoded_is_an_error(
 ) -> None:
     encoder = NeuralEncoder(_classifier(text_settings, keyword_pairs(2)), CPU)
     sizes = small_card(0)
-    with pytest.raises(ModelError, match=r"memory ran out when the model was asked about a single row \(CUDA out of"):
+    with pytest.raises(ModelError, match=r"memory ran out on the prediction of a single row \(CUDA out of"):
         encoder.encode(keyword_pairs(3))
     assert sizes == [3, 1]
     small_card(0, RuntimeError("shapes do not fit"))

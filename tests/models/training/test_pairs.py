@@ -93,7 +93,7 @@ def test_an_answer_without_its_pair_is_not_trained_on(tmp_path: Path) -> None:
     broken = whole.select(whole.row_ids[1:])
     found = _evaluate(broken, whole, tmp_path, epochs=1)
     assert found.metrics["rows"] == 118
-    with pytest.raises(DataError, match="the 60 train rows hold no right and wrong answer of a question"):
+    with pytest.raises(DataError, match="the 60 train rows hold no question with a right and a wrong answer"):
         _evaluate(whole.select(whole.row_ids[whole.labels == 0]), whole, tmp_path)
 
 
@@ -117,5 +117,5 @@ def test_what_does_not_fit_pairs_is_refused() -> None:
     with pytest.raises(ValidationError, match="but early_stopping is about the labels of single rows"):
         _spec(early_stopping={})
     table = _answers(4).table.drop_columns(["group", "question"])
-    with pytest.raises(ModelError, match="the dataset's rows are no right and wrong answers of questions"):
+    with pytest.raises(ModelError, match="the dataset's rows are not right and wrong answers of questions"):
         check_model(_spec(), Examples(table, ("right", "wrong")))

@@ -59,7 +59,9 @@ def _one_word_is_nan(settings: TextModelSpec, examples: Examples) -> tuple[Neura
     return classifier, np.array(["house" in f"{one} {two}".split() for one, two in texts])
 
 
-@pytest.mark.parametrize(("precision", "remedy"), [("float32", ""), ("bfloat16", " or ask for float32 instead of bf")])
+@pytest.mark.parametrize(
+    ("precision", "remedy"), [("float32", ""), ("bfloat16", " or set precision to float32 instead of bf")]
+)
 def test_logits_that_are_no_numbers_are_an_error(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], precision: Precision, remedy: str
 ) -> None:
@@ -67,7 +69,8 @@ def test_logits_that_are_no_numbers_are_an_error(
     classifier, hit = _one_word_is_nan(text_settings, examples)
     assert 0 < hit.sum() < 30
     message = (
-        f"the model's outputs are not finite numbers for {hit.sum()} of 30 rows, as after a training that diverged; "
+        f"the model's outputs are not finite numbers for {hit.sum()} of 30 rows, probably because the training "
+        "diverged; "
         f"lower learning_rate (now 0.005){remedy}"
     )
     with pytest.raises(ModelError, match=re.escape(message)):

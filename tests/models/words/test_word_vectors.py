@@ -56,17 +56,21 @@ def test_other_white_space_is_part_of_a_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("dog 1 2 3\ncat 1 2\n", r"line 2 of .*vectors.txt has 2 numbers, where the first lines have 3: 'cat 1 2'"),
-        ("dog 1 2 3\n\ncat 1 2 3 4\n", r"line 3 of .* has 4 numbers, where the first lines have 3"),
-        ("dog 1 2 3\ncat\n", r"line 2 of .* has 0 numbers, where the first lines have 3"),
+        ("dog 1 2 3\ncat 1 2\n", r"line 2 of .*vectors.txt has 2 numbers, but the first lines have 3: 'cat 1 2'"),
+        ("dog 1 2 3\n\ncat 1 2 3 4\n", r"line 3 of .* has 4 numbers, but the first lines have 3"),
+        ("dog 1 2 3\ncat\n", r"line 2 of .* has 0 numbers, but the first lines have 3"),
         ("dog 1 2 3\ncat\t1\t2\t3\n", r"line 2 of .* has 0 numbers"),
-        ("2 3\ncat 1 2 3\ndog 1 x 3\n", r"line 3 of .* has a field that is no number \(.*'x'\)"),
+        ("2 3\ncat 1 2 3\ndog 1 x 3\n", r"line 3 of .* has a field that is not a number \(.*'x'\)"),
         ("cat 1 2\ndog 1 nan\n", r"line 2 of .* has a number that is not finite"),
         ("cat 1 2\ndog 1 1e39\n", r"line 2 of .* has a number that is not finite in single precision"),
         (b"cat 1 2\n\xff\xfe 1 2\n", r"line 2 of .* is not UTF-8 .*unpack an archive"),
-        ("cat 1 2\nmouse 3 4\n", r"has a vector for none of 1 words of the train texts; give vectors of the texts'"),
+        (
+            "cat 1 2\nmouse 3 4\n",
+            r"has a vector for none of 1 words of the train texts; give vectors of lower-cased "
+            r"words in the texts'",
+        ),
         ("", r"none of the first 1000 lines of .* is a word and its numbers"),
-        (b"PK\x03\x04\x00\x01\n\x80\x81\n", r"give a text file as GloVe's are \(unpack an archive first\)"),
+        (b"PK\x03\x04\x00\x01\n\x80\x81\n", r"give a text file in GloVe's format \(unpack an archive first\)"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, content: str | bytes, message: str) -> None:

@@ -34,15 +34,15 @@ def test_bucket_and_prefix(text: str, bucket: str, prefix: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("results", r"AFLITE_STORE is 'results', which is no address of an object store; write s3://bucket/prefix"),
-        ("gs://results/x", r"'gs://results/x', which is no address"),
+        ("results", r"AFLITE_STORE is 'results', which is not an address of an object store; write s3://bucket/prefix"),
+        ("gs://results/x", r"'gs://results/x', which is not an address"),
         ("s3://", r"'s3://', and '' cannot be a bucket: 3 to 63"),
         ("s3://Results/x", r"'Results' cannot be a bucket"),
         ("s3://results//x", r"'/x' cannot be its prefix"),
         ("s3://results/../x", r"'\.\./x' cannot be its prefix"),
         ("s3://results/a b", r"'a b' cannot be its prefix"),
         ("s3://me:hunter2/x", r"is an address that is not shown, and an address that is not shown cannot be a bucket"),
-        ("minio:hunter2", r"AFLITE_STORE is an address that is not shown, which is no address of an object store"),
+        ("minio:hunter2", r"AFLITE_STORE is an address that is not shown, which is not an address of an object store"),
     ],
 )
 def test_what_is_no_address_is_named(text: str, message: str) -> None:

@@ -83,7 +83,11 @@ def test_a_write_that_collides_with_another_is_tried_again(
         assert here.bucket.put_new("mark", b"1")
         assert (len(tried), waits) == (3, [0.05, 0.1])
     else:
-        with pytest.raises(StoreUnreachableError, match=r"/mark could not be written, since others write it all the"):
+        with pytest.raises(
+            StoreUnreachableError,
+            match=r"/mark could not be written because other machines keep "
+            r"writing it",
+        ):
             here.bucket.put_new("mark", b"1")
         assert (len(tried), len(waits)) == (8, 8)
     assert here.bucket.exists("mark") == (collisions < 8)
@@ -118,8 +122,8 @@ def test_large_files_travel_in_parts(here: ObjectResultStore, tmp_path: Path) ->
 def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
     store = open_store(tmp_path, address="s3://nobody-made-this/x")
     message = (
-        r"s3://nobody-made-this/x was not .*: http://127\.0\.0\.1:\d+ answers NoSuchBucket; make the bucket "
-        "'nobody-made-this', or correct AFLITE_STORE"
+        r"s3://nobody-made-this/x was not .*: http://127\.0\.0\.1:\d+ answers NoSuchBucket; create the bucket "
+        r"'nobody-made-this', or correct AFLITE_STORE"
     )
     with pytest.raises(StoreAccessError, match=message):
         store.find("raw_dataset", "digits", KEY)
@@ -204,7 +208,7 @@ def test_answers_that_mean_later_another_region_or_nothing_known(here: ObjectRes
     assert (type(answer("SlowDown", 503)), answer("SlowDown", 503).may_pass) == (StoreUnreachableError, True)
     assert "another region: set AWS_REGION" in str(answer("PermanentRedirect", 301))
     assert type(answer("NotImplemented", 501)) is UnsupportedStoreError
-    assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 would not")
+    assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 does not answer this")
 
 
 def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_path: Path) -> None:
@@ -229,7 +233,7 @@ def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_pat
         broken = 3
         with pytest.raises(StoreUnreachableError, match=r"was not read: rows: .* \(ResponseStreamingError\)"):
             here.bucket.download("rows", tmp_path / "rows")
-    with pytest.raises(LostObjectsError, match=r"/team/one/none is gone; run `aflite doctor --fix`"):
+    with pytest.raises(LostObjectsError, match=r"/team/one/none is missing; run `aflite doctor --fix`"):
         here.bucket.download("none", tmp_path / "none")
 
 
@@ -240,7 +244,10 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResul
     def hear(params: Any, **_: Any) -> None:
         asked.append(params["url_path"])
 
-    message = r"s3://\S+ was not read: rows: it has other content than was published; run `aflite doctor --deep --fix`"
+    message = (
+        r"s3://\S+ was not read: rows: its content has changed since publication; run `aflite doctor --deep "
+        r"--fix`"
+    )
     with (
         listening(here, "before-call.s3.GetObject", hear),
         pytest.raises(LostObjectsError, match=message),
@@ -280,6 +287,6 @@ def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, m
 
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(
-        UnsupportedStoreError, match=r"needs boto3 \(.*\); pip install -c constraints\.txt -e '\.\[s3\]'"
+        UnsupportedStoreError, match=r"needs boto3 \\(.*\\); run pip install -c constraints\.txt -e '\.\[s3\]'"
     ):
         Bucket(here.address)

@@ -110,7 +110,7 @@ def test_what_contradicts_the_servers_checksums_is_damaged(here: ObjectResultSto
     assert content is not None
     put_with_other_checksum(here, stored, content.body)
     discard(rows)
-    with pytest.raises(LostObjectsError, match="it has other content than was published"):
+    with pytest.raises(LostObjectsError, match="its content has changed since publication"):
         rows.file("rows.txt")
     said = {one.what.rpartition("/")[2]: one.mended for one in examine_store(here, deep=True, fix=True)}
     assert said[f"{rows.key}: rows.txt has other content"]
@@ -170,7 +170,7 @@ def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
     what = (
         f"{here.place}/filtered_sets/digits/{result.key}/0123456789ab (1 files, 4 bytes) belongs to no published result"
     )
-    remedy = "nothing reads it, and it takes room"
+    remedy = "nothing reads it, and it takes up space"
     assert list(examine_store(here)) == [Problem("orphan files", what, remedy)]
     assert list(examine_store(here, fix=True)) == [Problem("orphan files", what, remedy, mended=True)]
     assert orphan not in names()
@@ -192,15 +192,15 @@ def test_unfinished_uploads_are_given_up_after_a_day(here: ObjectResultStore, mo
     (told,) = examine_store(here)
     assert (told.kind, told.mended) == ("unfinished upload", False)
     place = f"{here.place}/filtered_sets/digits/x/y/rows.txt"
-    assert told.what == f"{place}, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died"
+    assert told.what == f"{place}, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that ended early"
     assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
     assert list(uploads(here.bucket)) == []
 
 
 def test_a_bucket_that_is_not_there_is_the_only_finding(s3_environment: str, tmp_path: Path) -> None:
     (told,) = examine_store(open_store(tmp_path, address="s3://nobody-made-this/x"))
-    assert (told.kind, told.remedy) == ("object store", "until then nothing can be found or published")
-    assert "NoSuchBucket; make the bucket 'nobody-made-this'" in told.what
+    assert (told.kind, told.remedy) == ("object store", "until then no result can be read or published")
+    assert "NoSuchBucket; create the bucket 'nobody-made-this'" in told.what
 
 
 def test_damaged_copies_are_removed_and_what_dead_processes_left_here(here: ObjectResultStore) -> None:

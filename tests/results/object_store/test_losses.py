@@ -37,7 +37,7 @@ def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectR
     lines: list[str] = []
     there.set_aside(damage, log=lines.append)
     assert lines == [
-        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched when it is read"
+        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched at the next read"
     ]
     assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
 
@@ -53,7 +53,7 @@ def test_a_copy_of_what_was_withdrawn_and_made_again_is_replaced(
     here.withdraw(old, old.body, "a test")
     assert there.find("embeddings", "digits", key()) is None
     with pytest.raises(
-        StoreError, match=r"lost its current result s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
+        StoreError, match=r"has no current result any more: s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
     ):
         there.current("embeddings", "digits")
     assert make(here, "two").data_version != old.data_version
@@ -66,11 +66,12 @@ def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
     result = here.get_or_create("embeddings", "digits", key(), with_part("one")).result
     lost = next(name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
     here.bucket.put(lost, b"part of eno")
-    with pytest.raises(LostObjectsError, match=r"rows\.txt has other content than was published; run `aflite doctor"):
+    with pytest.raises(LostObjectsError, match=r"rows\.txt has changed since publication; run `aflite doctor"):
         there.current("embeddings", "digits").part("cell").file("rows.txt")
     with pytest.raises(
         StoreError,
-        match=r"filtered_sets of 'digits' was not made: embeddings of 'digits', which it reads, is damaged in s3://\S+ "
+        match=r"filtered_sets of 'digits' was not computed: embeddings of 'digits', which it reads, is damaged in "
+        r"s3://\S+ "
         r"\(part cell: .*\) and was withdrawn; materialise embeddings again, or the whole dataset",
     ):
         there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
@@ -93,7 +94,7 @@ def test_a_part_whose_files_the_bucket_lost_is_made_again(
     made = there.get_or_create("embeddings", "digits", key(a=2), with_part("two"), log=lines.append).result
     assert made.part("cell").file("rows.txt").read_text() == "part of two"
     part = rows.rsplit("/", 2)[0]
-    assert lines == [f"{here.place}/{part} is damaged ({lost}): withdrawn; it is made again"]
+    assert lines == [f"{here.place}/{part} is damaged ({lost}): withdrawn; it will be computed again"]
 
 
 def test_an_unusable_part_is_withdrawn_and_what_was_published_again_is_not(

@@ -162,7 +162,7 @@ def test_what_was_asked_for_later_stays_current(
 
     monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: begun + timedelta(seconds=store is there))
     slow_result = here.get_or_create("embeddings", "digits", key(a=1), slow, log=lines.append).result
-    assert lines == [f"another machine asked for embeddings of 'digits' later: its {key(a=2).digest} stays current"]
+    assert lines == [f"another machine requested embeddings of 'digits' later: its {key(a=2).digest} remains current"]
     assert here.current_key("embeddings", "digits") == key(a=2).digest
     assert slow_result.file("rows.txt").read_text() == "slow"
     make(here, a=1)  # asked for before the other, as the clocks here say
@@ -308,7 +308,7 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
         with pytest.raises(StoreUnreachableError, match="went away"):
             make(here, "one")
     result = here.get_or_create("embeddings", "digits", key(), never, log=lines.append).result
-    assert "was made before and not uploaded" in lines[0]
+    assert "was computed before but not uploaded" in lines[0]
     assert there.current("embeddings", "digits").data_version == result.data_version
     assert list((here.root / "embeddings" / "digits").glob(".work/*")) == []
 
@@ -366,7 +366,7 @@ def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monk
 
     monkeypatch.setattr(type(here.bucket), "upload", short)
     with pytest.raises(
-        StoreError, match=r"not published: not all arrived whole \(rows\.txt has 1 bytes instead of 3\); try"
+        StoreError, match=r"not published: some files did not arrive whole \(rows\.txt has 1 bytes instead of 3\); try"
     ):
         make(here)
     assert here.find("embeddings", "digits", key()) is None
@@ -378,7 +378,7 @@ def test_a_later_format_is_refused(machine: Machine) -> None:
     with pytest.raises(StoreError, match=r"results in s3://\S+ are of store format 2, which a later version"):
         store.find("embeddings", "digits", key())
     for content, said in {
-        b"[]": r"holds \[\], which is no format of a store",
+        b"[]": r"holds \[\], which is not a format of a store",
         b"null": "holds null, which",
         b'{"format": "1"}': r'holds \{"format": "1"\}, which',
         b'{"format": true}': r'holds \{"format": true\}, which',
@@ -395,7 +395,7 @@ def test_a_mark_that_cannot_be_read_is_named(here: ObjectResultStore) -> None:
     make(here)
     here.bucket.put("embeddings/digits/current.json", b"{}")
     with pytest.raises(
-        StoreError, match=r"embeddings/digits/current\.json cannot be read \(None is no key\); delete it, and"
+        StoreError, match=r"embeddings/digits/current\.json cannot be read \(None is not a key\); delete it, and"
     ):
         here.current("embeddings", "digits")
 

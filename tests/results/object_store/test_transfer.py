@@ -27,7 +27,8 @@ def test_a_copy_that_is_being_read_is_not_replaced_by_another_version(
         make(here, "two")
         with pytest.raises(
             StoreError,
-            match=r"/\S+ has an earlier version of embeddings of 'digits', which a process here is reading; try again",
+            match=r"/\S+ has an earlier version of embeddings of 'digits', which a process on this machine is "
+            r"reading; try again",
         ):
             there.current("embeddings", "digits").file("rows.txt")
         assert old.file("rows.txt").read_text() == "one"
@@ -61,7 +62,8 @@ def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
     with caplog.at_level(logging.WARNING):
         result = make(here)
     assert caplog.messages == [
-        f"{result.folder} was published, and is fetched when it is read: no copy was kept ([Errno {number}] refused)"
+        f"{result.folder} was published, but no local copy was kept, so it is fetched at the next read ([Errno "
+        f"{number}] refused)"
     ]
     assert list((here.root / "embeddings" / "digits").glob(".work/*")) == []
     assert not result.folder.exists()

@@ -274,7 +274,7 @@ def test_a_set_without_a_map_that_fits_is_refused_before_it_is_published(tmp_pat
     _write(tmp_path, "odd", ["yes", "no", "no"])
     spec = parse_spec(_content(tmp_path, odd={"required": False}))
     run_stage("raw_dataset", spec, store=store)
-    with pytest.raises(DataError, match=r"challenge set 'odd' has labels \['no', 'yes'\].*set map to say"):
+    with pytest.raises(DataError, match=r"challenge set 'odd' has labels ['no', 'yes'].*set map to give"):
         run_stage("challenge_sets", spec, store=store)
 
 
@@ -283,7 +283,9 @@ def test_inputs_of_another_width_are_refused(tmp_path: Path, store: ResultStore)
     content = _content(tmp_path, thin={"columns": {"features": ["x0", "x1"]}})
     spec = parse_spec(content)
     run_stage("raw_dataset", spec, store=store)
-    with pytest.raises(DataError, match="challenge set 'thin' has 2 features, the dataset 3; both need the same"):
+    with pytest.raises(
+        DataError, match="challenge set 'thin' has 2 features, but the dataset has 3; both need the same"
+    ):
         run_stage("challenge_sets", spec, store=store)
 
 

@@ -137,7 +137,7 @@ def test_a_holdout_or_limit_that_leaves_one_class_is_refused(feature_files: Call
     spec = parse_spec(feature_files() | {"holdout": {"dev": 10}, "limit": {"train": 1}})
     with pytest.raises(
         DataError,
-        match=r"split 'train' has one class only, '\d' in 1 row, .*; the limit of 1 rows leaves no more, raise",
+        match=r"split 'train' has only the class '\d' in 1 row, .*; the limit keeps only 1 rows, so raise",
     ):
         read_raw(RawDatasetSettings.of(spec))
 
@@ -165,7 +165,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
     said: list[str] = []
     progress = Progress(said.append, lambda report: None)
     without = run_stage("raw_dataset", parse_spec(circles_content), store=store, progress=progress).result
-    reason = f"single annotators' labels are left out: annotations file '{file}' does not exist"
+    reason = f"the labels of single annotators are left out: annotations file '{file}' does not exist"
     assert without.summary["annotations_left_out"] == reason
     assert reason in said
     assert "annotator_labels" not in load_examples(without.path).table.column_names
@@ -208,9 +208,11 @@ def test_copies_and_shared_rows_are_dropped_told_and_part_of_the_key(
     assert not found["trial_run"]
     assert found["duplicates"] == {"dropped": {"train": 1}, "same_input_other_label": {"train": 2}}
     assert found["between_splits"] == {"shared_group": 0, "shared_input": 1}
-    assert lines[0] == "drop_duplicates: 1 rows of train dropped, whose input and label stand before them"
-    assert lines[1].startswith("drop_duplicates: 2 rows of train stay although their input stands there with another")
-    assert lines[2].startswith("between_splits: 1 train rows dropped, 0 whose group and 1 whose input another split")
+    assert lines[0] == "drop_duplicates: 1 rows of train dropped because an earlier row has the same input and label"
+    assert lines[1].startswith("drop_duplicates: 2 rows of train kept although the same input also occurs with another")
+    assert lines[2].startswith(
+        "between_splits: 1 train rows dropped, 0 because another split has their group and 1 because another split"
+    )
     assert "duplicates" not in summary(run_stage("raw_dataset", plain, store=store).result)
 
 
@@ -227,8 +229,8 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
     result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
     assert summary(result)["standardised"] == {"columns": 3, "constant": [2]}
     assert lines[0] == (
-        "standardise: 3 feature columns to mean 0 and deviation 1 by the train rows; constant in train, so 0 there: "
-        "columns 2 (from 0)"
+        "standardise: 3 feature columns scaled to mean 0 and deviation 1 over the train rows; these columns are "
+        "constant in train and become 0: 2 (from 0)"
     )
     rows = load_examples(result.path)
     expected = (test - train.mean(axis=0)) / np.where(train.std(axis=0) > 0, train.std(axis=0), 1)

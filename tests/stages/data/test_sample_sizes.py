@@ -28,8 +28,8 @@ FEW = {"target_size": 1_950, "n_partitions": 4}
 def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(store: ResultStore) -> None:
     sample = SAMPLE | {"most": 2_500}
     message = (
-        r"the sizes fit none of the samples of 100 to 1900 rows that sample would try, so nothing is trained; of 1900 "
-        r"rows: filter\.target_size is 1,950, more than the 1,520 train rows to filter; set at most 1,520, or"
+        r"the sizes do not fit any sample of 100 to 1900 rows, so nothing is trained; for 1900 rows: "
+        r"filter\.target_size is 1,950, more than the 1,520 train rows to filter; set at most 1,520, or"
     )
     spec = _spec(sample=sample, filter=FEW)
     run_stage("raw_dataset", spec, store=store)
@@ -62,7 +62,7 @@ def test_a_chosen_sample_that_does_not_fit_is_refused_by_its_name(
     larger = next(size for size in range(100, 601, 100) if 0.8 * size >= chosen)
     left = round(0.8 * chosen)
     message = (
-        rf"train_sample chose {chosen} rows, which the sizes do not fit: filter\.target_size is {chosen}, "
+        rf"train_sample chose {chosen} rows, for which the sizes are wrong: filter\.target_size is {chosen}, "
         rf"more than the {left} train rows to filter; set at most {left}, or a share such as 0\.5, "
         rf"or set sample\.start to {larger}"
     )

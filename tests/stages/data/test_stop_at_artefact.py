@@ -56,7 +56,7 @@ def test_an_artefact_ends_a_run_before_any_model_is_trained(tmp_path: Path, stor
         "Found 1 artefact that tells the label (“ellipsis sign (…) (review)” for class “good”, 79 %)"
     )
     assert "See all cues: aflite scan reviews; mend it: aflite fix reviews --cue 1 --to NEW_FOLDER (makes it" in said
-    assert said.endswith("or train all the same: write scan: {stop: never}, or leave it out")
+    assert said.endswith("or train anyway: write scan: {stop: never}, or leave scan out")
     assert refused.value.refuses
     assert not refused.value.may_pass
 

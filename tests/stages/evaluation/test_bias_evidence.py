@@ -231,7 +231,7 @@ def test_two_representations_are_compared(circles_content: dict[str, Any], store
         pytest.approx(1),
     )
     assert 0.5 < row["expected_jaccard"] < 0.8
-    assert f"is 1.00, where as many rows drawn at random would have {row['expected_jaccard']:.2f}" in overlap.caption
+    assert f"is 1.00, against {row['expected_jaccard']:.2f}" in overlap.caption
     adversary = tables["A simple model that the filter did not use"].table.to_pylist()
     assert [(row["set"], row["representation"]) for row in adversary] == [
         ("full", None),

@@ -353,7 +353,7 @@ def test_second_phases_start_from_full_alone_and_from_one_training(made: Made) -
     rows = len(_set(results["forgettable_sets"], "bow", "forgettable").row_ids)
     assert sum(f"{rows} rows of forgettable rows of bow" in line for line in lines) == 2
     assert {cell["train_rows"] for cell in cells if cell["train_set"] in alone} == {rows}
-    assert sum("training what cells start from, weights:net.full" in line for line in lines) == 1  # seed 1; 0 is own
+    assert sum("training the base model weights:net.full" in line for line in lines) == 1  # seed 1; 0 is own
 
 
 def test_another_weak_model_with_the_same_rows_trains_nothing_anew(made: Made) -> None:

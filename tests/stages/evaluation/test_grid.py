@@ -62,10 +62,12 @@ def test_part_of_the_grid_is_trained_and_the_rest_later(circles_spec: DatasetSpe
 def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore) -> None:
     _until("evaluator_models", circles_spec, store)
     with pytest.raises(
-        InvalidInputError, match=r"cells.evaluators names \['svm'\]; this grid has \['linear', 'rbf_svm'\]"
+        InvalidInputError,
+        match=r"cells.evaluators names \['svm'\], which the grid lacks; give some of ['linear', "
+        r"'rbf_svm'\]",
     ):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(evaluators=("svm",)))
-    with pytest.raises(InvalidInputError, match=r"cells.seeds names \[7\]; this grid has \[0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"cells.seeds names \[7\], which the grid lacks; give some of [0, 1\]"):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(seeds=(7,)))
 
 
@@ -96,7 +98,7 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)
     assert any("filtered_tiny (given)" in note and "never had 3 left" in note for note in report["notes"])
-    said = "filtered_whole (given) has all 400 train rows that the filter began with, and is compared with nothing."
+    said = "filtered_whole (given) has all 400 train rows with which the filter beganand has no comparison set."
     assert said in report["notes"]
     assert "linear.filtered_whole.given.0" in cells
     assert not {row["train_set"] for row in rows} & {"filtered_whole", "random_whole"}

@@ -61,7 +61,7 @@ def test_rows_that_keep_the_words_stand_over_all_random_ones() -> None:
         f"{first['random_most']:.4g} (mean {first['random_mean']:.4g}) of as many random ones."
     )
     assert "compare kept with the 10 random sets of its size" in overall.caption
-    assert "Not built: c3, c4, c5 and c7 with similarities" in overall.caption
+    assert "c3, c4, c5 and c7 with similarities are not implemented" in overall.caption
     assert by_class.table.column_names[0] == "label_name"
     assert [row["label_name"] for row in by_class.table.to_pylist()] == ["class 0"] * 2 + ["class 1"] * 2
     assert "label_name" not in overall.table.column_names
@@ -69,7 +69,7 @@ def test_rows_that_keep_the_words_stand_over_all_random_ones() -> None:
 
 def test_groups_are_mentioned_where_they_left_whole() -> None:
     raw = raw_of()
-    said = "Rows left in whole groups but are drawn one by one"
+    said = "Rows are removed in whole groups but drawn one by one"
     assert said in tables(raw, with_words(raw), remove="groups")[0].caption
     assert said not in tables(raw, with_words(raw), remove="rows")[0].caption
 

@@ -97,8 +97,8 @@ def test_rows_kept_at_random_show_nothing(raw: Examples) -> None:
     full, random, least, most, kept = _mean_z(over_line.caption)
     assert full - random > 4
     assert least <= kept <= most
-    assert "no more and no less than random sets have. Nothing can be concluded about filtering." in over_line.caption
-    assert "as random sets have it, so nothing can be concluded from this count." in over_line.caption
+    assert "within the range of the random sets. Nothing can be concluded about filtering." in over_line.caption
+    assert "within the range of the random sets, so nothing can be concluded from this count." in over_line.caption
     assert "lower than in any" not in over_line.caption
     assert "fewer than in any" not in over_line.caption
 
@@ -116,7 +116,7 @@ def test_without_a_word_over_the_line_nothing_is_concluded(raw: Examples) -> Non
     (over_line,) = word_tables(filtered(plain, kept_at_random(plain, 2)), plain, seed=0)
     assert "No word exceeds it among all train rows, so nothing can be concluded" in over_line.caption
     assert over_line.table["words_full"].to_pylist() == [0] * 4
-    assert "Sets of this size show no word over the line whichever rows they hold." in over_line.caption
+    assert "Sets of this size show no word over the line, whichever rows they contain." in over_line.caption
 
 
 def test_draws_come_from_the_seed(raw: Examples) -> None:
@@ -129,7 +129,7 @@ def test_draws_come_from_the_seed(raw: Examples) -> None:
 
 def test_rows_that_left_in_groups_are_compared_with_care(raw: Examples) -> None:
     (over_line,) = word_tables(filtered(raw, without_cues(raw), remove="groups"), raw, seed=0)
-    assert over_line.caption.endswith("differ less than they should: take conclusions with care.")
+    assert over_line.caption.endswith("differ less than they should; draw conclusions with care.")
 
 
 def test_rows_without_texts_or_words_have_no_tables(raw: Examples) -> None:

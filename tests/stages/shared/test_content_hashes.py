@@ -39,7 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str | Non
         assert kind == "model"
         models.append((repo_id, revision))
         if repo_id == "me/unknown":
-            raise ModelError("model 'me/unknown': it is not on the hub")
+            raise ModelError("model 'me/unknown': it is private or not on the hub")
         return hashlib.sha1(repr(models[-1]).encode()).hexdigest()
 
     monkeypatch.setattr(hub, "resolve_commit", resolve)
@@ -70,10 +70,10 @@ def test_a_challenge_set_of_the_hub_is_its_commit_once_it_can_be_had(
     assert challenged(HUB, required=False) == {"commit": COMMIT}
 
     def unknown(source: Any) -> None:
-        raise DataError("dataset 'me/gone': it is not on the hub")
+        raise DataError("dataset 'me/gone': it is private or not on the hub")
 
     monkeypatch.setattr(contents, "check_available", unknown)
-    with pytest.raises(DataError, match="it is not on the hub"):
+    with pytest.raises(DataError, match="it is private or not on the hub"):
         challenged(HUB, required=False)
 
 
@@ -109,7 +109,7 @@ def test_hub_checkpoints_are_their_commit_asked_for_once(asked: list[tuple[str, 
     assert asked == [("me/a", None), ("b", "v1")]
     assert one == again != other
     assert re.fullmatch("[0-9a-f]{40}", one["commit"])
-    with pytest.raises(ModelError, match="model 'me/unknown': it is not on the hub"):
+    with pytest.raises(ModelError, match="model 'me/unknown': it is private or not on the hub"):
         checkpoint_content(_text("me/unknown"))
 
 

@@ -21,7 +21,8 @@ def test_damaged_features_of_a_result_are_named(tmp_path: Path, name: str) -> No
     path = tmp_path / "features.npy"
     path.write_bytes(HOSTILE[name])
     part = PublishedResult("embeddings", "tiny", "key", tmp_path)
-    said = re.escape(f"{path} is no array as it was published (") + ".*run `aflite doctor --deep --fix`, then make it"
+    said = re.escape(f"{path} is not the array that was published (") + ".*run `aflite doctor --deep --fix`, then "
+    "materialise it"
     with pytest.raises(StoreError, match=said):
         open_features(part)
 
@@ -32,7 +33,8 @@ def test_a_damaged_state_of_a_filter_is_named(tmp_path: Path, name: str) -> None
     assert checkpoint.load() is None
     (tmp_path / "state.npz").write_bytes(HOSTILE[name])
     said = (
-        re.escape(f"{tmp_path / 'state.npz'} is no state that a filter left (") + ".*delete it, and the filter begins"
+        re.escape(f"{tmp_path / 'state.npz'} is not a saved state of a filter (") + ".*delete it to start the "
+        "filter from the beginning"
     )
     with pytest.raises(StoreError, match=said):
         checkpoint.load()

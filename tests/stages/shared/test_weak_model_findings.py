@@ -20,8 +20,8 @@ FACTS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changes", "check", "message"),
     [
-        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "50.0% on test, and the largest class makes up 50.0%: what "
-         "it forgets says nothing; train it longer, or at another rate"),
+        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "50.0% on test, and the largest class makes up 50.0%: "
+        "its forgettable rows are meaningless; train it longer, or at another rate"),
         ({"forgettable": 601, "taken": 601}, "forgettable_rows_are_a_choice", "601 of 1000 rows (60.1%) are "
          "forgettable; train it longer, or with a larger model"),
         ({"forgettable": 9, "taken": 9}, "forgettable_rows_are_a_choice", "9 of 1000 rows (0.9%) are forgettable; "

@@ -24,8 +24,8 @@ def _said(margins: Margins, **changes: Any) -> dict[str, str]:
     [
         (
             {"test": {"largest_class": 0.79, "low": -0.4, "high": 2.4}},
-            "80.0% on test, whose largest class makes up 79.0%, difference -0.4 to 2.4 points: at chance, so what it "
-            "forgets says nothing; train it longer, or at another rate",
+            "80.0% on test, whose largest class makes up 79.0%, difference -0.4 to 2.4 points: at chance, so its "
+            "forgettable rows are meaningless; train it longer, or at another rate",
         ),
         (
             {
@@ -33,7 +33,7 @@ def _said(margins: Margins, **changes: Any) -> dict[str, str]:
                 "fresh": {"largest_class": 0.8, "low": -13.0, "high": -7.0},
             },
             "80.0% on test, whose largest class makes up 90.0%, difference -12.0 to -8.0 points: worse than it, so "
-            "what it forgets says nothing; train it longer, or at another rate",
+            "its forgettable rows are meaningless; train it longer, or at another rate",
         ),
     ],
 )

@@ -52,13 +52,13 @@ def test_the_report_says_the_interval_and_that_the_rows_were_trained_on() -> Non
     failed, passed = outcome(0.505), outcome(0.9)
     assert (failed.title, failed.passed, passed.passed) == ("better_than_largest_class (bert)", False, True)
     assert failed.said == (
-        "50.5 % of its 200 warm-up rows, 95 % [43.6, 57.4]; the largest class makes up 50.0 %. What it filters says "
+        "50.5 % of its 200 warm-up rows, 95 % [43.6, 57.4]; the largest class makes up 50.0 %. Its filtering shows "
         "little: train it longer, or on more rows"
     )
     assert passed.said == "90.0 % of its 200 warm-up rows, 95 % [85.1, 93.4]; the largest class makes up 50.0 %"
     assert failed.asks == passed.asks
     assert failed.asks.endswith(
-        "These are the rows that it was trained on, so passing is no proof that it learnt the task."
+        "The encoder was trained on these rows, so passing does not prove that it learnt the task."
     )
 
 
@@ -74,7 +74,7 @@ def test_over_one_percent_of_cut_rows_is_reported_with_the_length_to_set(over: i
     models = {
         "representations.bert": lengths(over),
         "evaluators.bert": lengths(0, of_rows=999),
-        "evaluators.small": {"not_measured": "its tokenizer is made when it is trained"},
+        "evaluators.small": {"not_measured": "its tokenizer is built during training"},
     }
     (found,) = check_split(published(text_lengths=models))
     assert (found.title, found.passed, found.found) == ("texts_fit_encoders", passed, "")
@@ -83,11 +83,11 @@ def test_over_one_percent_of_cut_rows_is_reported_with_the_length_to_set(over: i
         "at most 121, the longest has 300",
         "evaluators.bert": "0 of a sample of 200 of 999 rows (0.00%) have more than 64 tokens and are cut; 99 % have "
         "at most 121, the longest has 300",
-        "evaluators.small": "not measured: its tokenizer is made when it is trained",
+        "evaluators.small": "not measured: its tokenizer is built during training",
     }
     advice = (
-        "representations.bert: set max_length to 128 (99 % of the rows fit in 121 tokens, the longest has 300), or as "
-        "near to it as the checkpoint reads"
+        "representations.bert: set max_length to 128 (99 % of the rows fit in 121 tokens, the longest has 300), or "
+        "to the checkpoint's limit if it is lower"
     )
     assert found.said == ("" if passed else advice)
 

@@ -101,12 +101,17 @@ def test_samples_have_the_classes_shares_and_depend_on_the_seed_alone() -> None:
 
 
 def test_groups_too_large_to_hold_some_back_are_named() -> None:
-    with pytest.raises(DataError, match="of 200 rows to hold back whole groups give 0; group by a column of smaller"):
+    with pytest.raises(
+        DataError, match="should hold back 200 rows, but whole groups give 0; group by a column of smaller"
+    ):
         draw_samples(_grouped(400), seed=0)
 
 
 def test_groups_too_large_for_two_samples_are_named() -> None:
-    message = "of samples of [40, 80, 160, 320, 640] rows whole groups give [0, 0, 0, 190, 570], too few that differ"
+    message = (
+        "needs samples of [40, 80, 160, 320, 640] rows, but whole groups give [0, 0, 0, 190, 570], so too few "
+        "samples differ"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         draw_samples(_grouped(190, one_class_each=True), seed=0)
 
@@ -129,7 +134,7 @@ def test_sizes_tried(rows: int, classes: int, samples: tuple[int, ...], held_bac
 @pytest.mark.parametrize(("rows", "classes", "needed"), [(1_999, 2, 2_000), (14_000, 150, 15_000)])
 def test_too_few_rows_for_a_curve_are_named(rows: int, classes: int, needed: int) -> None:
     message = (
-        f"a learning curve of {classes} classes needs {needed} train rows and there are {rows}; set warmup.size to"
+        f"a learning curve of {classes} classes needs {needed} train rows, but there are {rows}; set warmup.size to"
     )
     with pytest.raises(DataError, match=message):
         curve_sizes(rows, classes=classes)
@@ -248,7 +253,7 @@ def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
 
 
 def test_too_small_a_dataset_is_refused(store: ResultStore) -> None:
-    with pytest.raises(DataError, match=r"needs 2000 train rows and there are 900; set warmup\.size to a share"):
+    with pytest.raises(DataError, match=r"needs 2000 train rows, but there are 900; set warmup\.size to a share"):
         _split(_spec(limit={"train": 900}), store)
 
 

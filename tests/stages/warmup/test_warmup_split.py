@@ -68,7 +68,7 @@ def test_texts_longer_than_a_model_reads_are_in_the_summary(texts: Make, store: 
     assert result.summary["text_lengths"] == {
         "representations.bert": {**same, "max_length": 16, "over": 12, "share": 0.1},
         "evaluators.bert": {**same, "max_length": 48, "over": 0, "share": 0.0},
-        "evaluators.small": {"not_measured": "its tokenizer is made when it is trained"},
+        "evaluators.small": {"not_measured": "its tokenizer is built during training"},
     }
     assert (result.summary["rows"], result.summary["rows_asked"], result.summary["share"]) == (20, 20, 0.2)
 

@@ -163,7 +163,11 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
         return None
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
     if needed > _CARD_SHARE * free:
-        _log.info("%d MiB of features do not fit beside %d MiB of free GPU memory: streaming", needed >> 20, free >> 20)
+        _log.info(
+            "%d MiB of features do not fit into %d MiB of free GPU memory: the features are streamed",
+            needed >> 20,
+            free >> 20,
+        )
         return None
     return copied_to(device, pool)
 

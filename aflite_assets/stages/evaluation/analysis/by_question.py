@@ -24,9 +24,9 @@ def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
     ]
     only = "" if len(asked) == len(test_sets) else f" on {listed([one_line(one.name) for one in asked])}"
     return (
-        f"Accuracy{only} is by question: the share of questions whose right answer a model finds likeliest of all its "
-        f"answers. Chance is one over the number of answers: {listed(chances)}. The filter and its curve are about "
-        "answers: there, a row is one answer, right or wrong.",
+        f"Accuracy{only} is by question: the share of questions for which a model gives the right answer the "
+        f"highest probability of all answers. Chance is one over the number of answers: {listed(chances)}. In the "
+        "filter and its curve, a row is one answer, right or wrong.",
         *(note for one in asked if not one.challenge for note in one.notes),
     )
 
@@ -50,8 +50,8 @@ def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[
     means = by_seed.aggregate([("accuracy", "mean"), ("accuracy", "count")])
     yield EvidenceTable(
         "Accuracy by answer",
-        "Share of answers, each by itself, that a model takes rightly for right or wrong, mean over seeds. Most "
-        "answers are wrong: always saying so reaches most_frequent_class. The other tables of accuracies "
+        "Share of single answers that a model classifies correctly as right or wrong, mean over seeds. Most answers "
+        "are wrong: a model that always predicts wrong reaches most_frequent_class. The other tables of accuracies "
         "count questions.",
         means.rename_columns({"accuracy_mean": "accuracy", "accuracy_count": "seeds"}),
     )

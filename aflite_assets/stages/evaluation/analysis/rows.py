@@ -181,11 +181,12 @@ def information_tables(
             table = mean_information(values, label_names)
             yield EvidenceTable(
                 f"Usable information of kept and removed test rows ({name})",
-                "Mean pointwise V-information (PVI) in bits, under evaluators trained on full. It says how much more "
-                "probable than its share among the train rows a model makes a row's label once it sees the input. At 0 "
-                "the input told it nothing, below 0 it misled. Removed rows have more where the evaluator finds easy "
-                "what the filter found easy. Evaluators are not on one scale of ability: overconfident ones pay for "
-                "their mistakes. Lines without a class are over all classes.",
+                "Mean pointwise V-information (PVI) in bits, under evaluators trained on full. It measures how far "
+                "seeing the input raises the probability of a row's label above the label's share of the train "
+                "rows. At 0 the input carries no information for the model; below 0 it misleads the model. Removed "
+                "rows have more if the same rows are easy for the evaluator and for the filter. Do not compare "
+                "evaluators by it: an overconfident evaluator is penalised for its mistakes. Rows without a class "
+                "cover all classes.",
                 table if table.num_rows <= _MOST_ROWS else table.filter(pc.is_null(table["label_name"])),
             )
 

@@ -101,4 +101,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "27", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "28", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -113,7 +113,7 @@
   }
 
   function text(row, most) {
-    // the row's own texts, with the words marked that are shown to mark removed rows
+    // the row's own texts, with the words highlighted that are cues of removed rows
     var box = element("div", "texts"), left = most;
     (row.texts || []).forEach(function (pieces, place) {
       if (left <= 0) { return; }
@@ -209,7 +209,7 @@
     pairs.appendChild(value);
   }
 
-  function marks(row, one) {
+  function cues(row, one) {
     var seen = {}, names = [];
     (row.texts || []).forEach(function (pieces) {
       pieces.forEach(function (piece) {
@@ -306,7 +306,7 @@
       near.appendChild(text(other, Infinity));
       entry(pairs, "Nearest kept row of another class", near);
     }
-    var words = marks(row, one);
+    var words = cues(row, one);
     if (words.length) {
       var lines = element("ul", "plain");
       words.forEach(function (line) {
@@ -314,7 +314,7 @@
         item.dir = "auto";
         lines.appendChild(item);
       });
-      entry(pairs, "Words that mark removed rows", lines);
+      entry(pairs, "Words that are cues of removed rows", lines);
     }
     if (row.annotators && row.annotators.length) {
       entry(pairs, "Annotators’ labels", row.annotators.map(named).join(", "));

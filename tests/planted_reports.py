@@ -351,7 +351,7 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> pa.Table:
 
 
 def word_cue(column: str, word: str, label_name: str) -> Cue:
-    """A word that marks removed rows."""
+    """A word that is a cue of removal."""
     return Cue("word", column, word, label_name, 0.9, 300, 250, 0.3125, 0.125, 1e-9, 1e-9)
 
 

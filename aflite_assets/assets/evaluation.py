@@ -18,7 +18,9 @@ class CellChoice(dg.Config):
 
     evaluators: list[str] = Field(default=[], description="names of the spec's evaluators; empty: all")
     train_sets: list[str] = Field(default=[], description="full, random, filtered, ...; empty: all")
-    representations: list[str] = Field(default=[], description="whose filtered sets and controls; empty: all")
+    representations: list[str] = Field(
+        default=[], description="representations whose filtered sets and controls are used; empty: all"
+    )
     seeds: list[int] = Field(default=[], description="seeds of the spec; empty: all")
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _FILTER_CHECKS = (
     ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
     ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
-    ("test_kept_like_train", "Test rows that were filtered left at the rate at which train rows left.", False),
+    ("test_kept_like_train", "Filtered test rows were removed at the same rate as train rows.", False),
 )
 _LOAD_WITH = """```python
 from datasets import load_dataset
@@ -109,12 +109,12 @@ iteration_sets = dg.AssetSpec(
     partitions_def=ITERATIONS,
     deps=["filtered_sets"],
     description=(
-        "Every iteration of the filter, reported by the loop while it runs: what the UI plots. All datasets share the "
-        "plots' axis, and the last 120 cells are shown: for one dataset's clear curve see the metadata of "
-        "`filtered_sets` (`filtering_*` and `curve_*`), the charts by step in MLflow (the nested run of the "
-        "representation, below the run of `filtered_sets`), or the report. Datasets with fewer iterations show missing "
-        "cells, and a shorter second run leaves the first one's last cells; `run` in a cell's metadata names the run "
-        "that reported it."
+        "Every iteration of the filter, reported by the loop while it runs, for the plots of the UI. All datasets "
+        "share the axis of the plots, and only the last 120 cells are shown. For a clear curve of one dataset see "
+        "the metadata of `filtered_sets` (`filtering_*` and `curve_*`), the charts by step in MLflow (the nested run "
+        "of the representation, below the run of `filtered_sets`), or the report. A dataset with fewer iterations "
+        "has missing cells. After a shorter second run, the last cells of the first run remain; `run` in a cell's "
+        "metadata names the run that reported it."
     ),
 )
 

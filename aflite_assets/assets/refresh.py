@@ -46,7 +46,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "status": table(
                 {
                     "dataset": status.dataset,
-                    "last looked at": status.looked and f"{status.looked:%Y-%m-%d %H:%M} UTC",
+                    "last checked": status.looked and f"{status.looked:%Y-%m-%d %H:%M} UTC",
                     "last made": status.made and f"{status.made:%Y-%m-%d %H:%M} UTC",
                     "stages": status.letters,
                     "megabytes": status.size / 1e6,

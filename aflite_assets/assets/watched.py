@@ -24,8 +24,8 @@ source_files = dg.AssetSpec(
     kinds={"file"},
     owners=OWNERS,
     tags={"domain": "data"},
-    description="The files and commits of a dataset's source, annotations, challenge sets and models. Its version is "
-    "reported by the sensor `refresh`; nothing makes it.",
+    description="The files and commits of a dataset's source, annotations, challenge sets and models. The sensor "
+    "`refresh` reports its version; it is never materialised.",
 )
 
 __all__ = ["source_files", "watched_parents"]

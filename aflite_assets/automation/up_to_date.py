@@ -1,4 +1,4 @@
-"""The check `up_to_date`: when the datasets were last looked at, and which results are stale. It only warns.
+"""The check `up_to_date`: when the datasets were last checked, and which results are stale. It only warns.
 
 It is one check of all datasets with a line for each stale one: Dagster's freshness policies ignore partitions, and
 Dagster 1.13 accepts a sensor's evaluation of a check's partition only once.

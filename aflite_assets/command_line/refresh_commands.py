@@ -421,7 +421,7 @@ def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[s
     from aflite_assets.refresh.status import LETTERS
     from aflite_assets.stages.pipeline import STAGES
 
-    rows = [("dataset", "last looked at", "last made", "stages", "size")]
+    rows = [("dataset", "last checked", "last made", "stages", "size")]
     needs: list[str] = []
     waits: list[str] = []
     room = _WHY if sys.stdout.isatty() else _WHOLE

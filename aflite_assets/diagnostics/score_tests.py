@@ -1,6 +1,6 @@
-"""Score tests of many marks at once: do rows with a mark have a label, or leave, more often? Sparse arrays alone.
+"""Score tests of many cues at once: do rows with a cue have a label, or leave, more often? Sparse arrays only.
 
-Which marks a dataset has does not belong here (`evidence.cues`, `properties.values`).
+Which cues a dataset has does not belong here (see `evidence.cues`, `properties.values`).
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:
-    """Per mark: rows with it, those removed, how many class-matched draws would remove, and the one-sided p-value.
+    """Per cue: rows with it, those removed, how many class-matched draws would remove, and the one-sided p-value.
 
-    With signs, `removed` and `expected` count rows of classes that the mark goes with.
+    With signs, `removed` and `expected` count rows of classes that the cue goes with.
     """
 
     rows: np.ndarray
@@ -29,16 +29,16 @@ def enrichment(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> Enrichment:
-    """Test whether rows with a mark were removed more often than as many random rows of each class.
+    """Test whether rows with a cue were removed more often than random rows, same number per class.
 
-    `signs`, (classes in ascending order, marks): 1 for classes that the mark goes with, else -1 (`class_signs`); a mark
-    that tells the label by itself makes rows of the one kind of class leave that have it, and of the other kind those
-    that lack it, so that sums over classes would cancel. None: 1 everywhere.
+    `signs`, (classes in ascending order, cues): 1 for classes that the cue goes with, else -1 (`class_signs`); None is
+    1 everywhere. If a cue tells the label by itself, rows with it leave in the one kind of class, and rows without it
+    in the other, so that unsigned sums over classes would cancel.
 
-    The expected number is the sum over classes of rows with the mark times the share of the class that was removed. The
+    The expected number is the sum over classes of rows with the cue times the share of the class that was removed. The
     p-value is the larger of two: that of the stratified score test with variances between groups of rows
-    (`score_test`), and that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric variances V_k and
-    O - E nearer to zero by a half, which is right where marks are few (Mantel 1963, Journal of the American Statistical
+    (`score_test`), and that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric variances V_k and O - E
+    nearer to zero by a half, which is right if few rows have the cue (Mantel 1963, Journal of the American Statistical
     Association 58:690).
     """
     from scipy.stats import norm
@@ -61,7 +61,7 @@ def enrichment(
 
 
 def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
-    """Return 1 for the classes of which a larger share has the mark than of all rows, else -1; (classes, marks)."""
+    """Return 1 for classes in which the cue is more frequent than in all rows, else -1, of shape (classes, cues)."""
     _, strata = np.unique(labels, return_inverse=True)
     rows = _by_stratum(present, np.ones(len(strata)), strata)
     shares = rows / np.bincount(strata)[:, None]
@@ -69,7 +69,7 @@ def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
 
 
 def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Return the sum of the values of rows with each mark, (strata, marks)."""
+    """Sum the values of the rows with each cue, of shape (strata, cues)."""
     from scipy.sparse import csr_array
 
     inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(int(strata.max()) + 1, len(strata)))
@@ -78,7 +78,7 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Per mark: the class that it goes with most, the share of its rows that have it, and the p-value, Bonferroni."""
+    """Per cue: the class that it goes with most, the share of its rows that have it, and the p-value, Bonferroni."""
 
     labels: np.ndarray
     shares: np.ndarray
@@ -86,7 +86,7 @@ class LabelTies:
 
 
 def label_ties(present: Any, labels: np.ndarray, groups: np.ndarray | None) -> LabelTies:
-    """Test whether rows with a mark have one of the labels more often than rows do."""
+    """Test whether rows with a cue have one of the labels more often than all rows do."""
     from scipy.stats import norm
 
     classes = np.unique(labels)
@@ -108,12 +108,12 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z of each mark, and the sum of its rows' outcomes if the mark meant nothing within a stratum.
+    """Return z of each cue, and the sum of its rows' outcomes if the cue meant nothing within a stratum.
 
-    With residuals e_i of the outcome from its stratum's mean and x_i of the mark from its share in the stratum:
-    z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified comparison with
-    variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). 0 where nothing varies. With `signs`,
-    (strata in ascending order, marks) of 1 and -1, x_i is multiplied by that of its stratum.
+    With residuals e_i of the outcome from its stratum's mean and x_i of the cue from its share in the stratum: z =
+    sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified comparison with
+    variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). z is 0 if nothing varies. With
+    `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by that of its stratum.
     """
     from scipy.sparse import csr_array
 
@@ -124,15 +124,15 @@ def score_test(
     residuals = outcome - means[strata]
     in_strata = csr_array((np.ones(len(strata)), (strata, np.arange(len(strata)))))
     in_groups = csr_array((np.ones(len(own)), (own, np.arange(len(own)))))
-    marked = csr_array(present)
-    rows_in_strata = (in_strata @ marked).toarray()
+    carriers = csr_array(present)
+    rows_in_strata = (in_strata @ carriers).toarray()
     shares = rows_in_strata / sizes[:, None]
     if signs is not None:
         shares = shares * signs
-        entries = marked.tocoo()
+        entries = carriers.tocoo()
         signed = entries.data * signs[strata[entries.row], entries.col]
-        marked = csr_array((signed, (entries.row, entries.col)), shape=entries.shape)
-    weighted = in_groups @ csr_array(marked.multiply(residuals[:, None]))
+        carriers = csr_array((signed, (entries.row, entries.col)), shape=entries.shape)
+    weighted = in_groups @ csr_array(carriers.multiply(residuals[:, None]))
     by_stratum = in_groups @ csr_array(in_strata.T.multiply(residuals[:, None]))
     total = np.asarray(weighted.sum(axis=0)).ravel()
     squares = np.asarray(weighted.multiply(weighted).sum(axis=0)).ravel()

@@ -13,8 +13,11 @@ from aflite_assets.wording import counted
 def choice_text(points: Sequence[CurvePoint]) -> str:
     """Say in one sentence what was chosen and how many rows are spent in all."""
     chosen, held_back = next(point.rows for point in points if point.chosen), points[0].held_back_rows
-    spent = f"with the {count(held_back)} held-back rows that tell so, {counted(chosen + held_back, 'train row')}"
-    return f"By their learning curves the encoders need a sample of {counted(chosen)}; {spent} are spent on warm-up."
+    spent = counted(chosen + held_back, "train row")
+    return (
+        f"By their learning curves, the encoders need a sample of {counted(chosen)}. With the {count(held_back)} "
+        f"held-back rows that the curves are measured on, {spent} are spent on warm-up."
+    )
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
@@ -22,11 +25,11 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
-            "no better than guessing": "no sample taught its encoder more than the most frequent class gives "
-            f"({percent(curve[0].most_frequent_class)} %), so the curve does not say how many rows it needs; train it "
-            "longer, or set warmup.size to a number",
-            "still rises": f"accuracy still rises at {count(curve[-1].rows)} rows, the largest sample; its encoder may "
-            "learn more from more rows: set warmup.size to a number to spend them",
+            "no better than guessing": "no sample gave its encoder a higher accuracy than predicting only the most "
+            f"frequent class ({percent(curve[0].most_frequent_class)} %), so the curve does not show how "
+            "many rows it needs; train it longer, or set warmup.size to a number",
+            "still rises": f"accuracy still rises at {count(curve[-1].rows)} rows, the largest sample, so its "
+            "encoder may learn more from more rows; to use more, set warmup.size to a number",
         }
         if text := texts.get(curve_flaw(curve)):
             yield f"{name}: {text}"
@@ -41,10 +44,10 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
     elif stop == "flat":
         reason = "no larger one that was tried is better by more than noise"
     return (
-        f"A sample of {counted(chosen.rows, 'train row')} is filtered: {reason}. "
-        f"That was asked of {counted(chosen.held_back_rows, 'held-back train row')}, which tell accuracies to about "
-        f"±{_noise(chosen)} points. They are drawn like the train rows: where a shortcut gives labels away, "
-        "fewer rows look enough than the task needs."
+        f"A sample of {counted(chosen.rows, 'train row')} is filtered: {reason}. This was measured on "
+        f"{counted(chosen.held_back_rows, 'held-back train row')}, so accuracies are known to about "
+        f"±{_noise(chosen)} points. These rows are drawn like the train rows, so if a shortcut gives labels away, "
+        "the sample may be smaller than the task needs."
     )
 
 
@@ -52,14 +55,15 @@ def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
     """Return what must be known before the sample is trusted; nothing if the curve rises and then stops."""
     first, flaw = points[0], curve_flaw(points)
     texts: dict[Flaw, str] = {
-        "no better than guessing": "no sample taught the model more than the most frequent class gives "
-        f"({percent(first.most_frequent_class)} %), so the curve does not say how many rows are enough; train "
-        "sample.model longer, or raise sample.start",
+        "no better than guessing": "no sample gave the model a higher accuracy than predicting only the most "
+        f"frequent class ({percent(first.most_frequent_class)} %), so the curve does not show how many rows "
+        "are enough; train sample.model longer, or raise sample.start",
         "still rises": f"accuracy still rises at {count(points[-1].rows)} rows, the largest sample, so a larger one "
-        "may teach more; raise sample.most (the trainings so far are found again)",
-        "never rises": f"no larger sample that was tried is better by more than noise than {count(first.rows)} rows, "
-        f"the smallest: {counted(first.held_back_rows, 'held-back row')} tell accuracies to about ±{_noise(first)} "
-        "points. Compare full with sampled in the report; lower sample.start to see the curve rise",
+        "may teach more; raise sample.most (trainings made so far are reused)",
+        "never rises": f"no larger sample is better by more than noise than {count(first.rows)} rows, the smallest "
+        f"sample: with {counted(first.held_back_rows, 'held-back row')}, accuracies are known to about "
+        f"±{_noise(first)} points. Compare full with sampled in the report; lower sample.start to see the "
+        "curve rise",
     }
     return (texts[flaw],) if flaw else ()
 

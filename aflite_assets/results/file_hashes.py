@@ -1,6 +1,6 @@
 """Content hashes of source files, cached while a file's directory entry (inode, size, times) is unchanged.
 
-`FileHashes` gives sha256 by path; `Watch` says which files have stood still since they were last looked at. Both keep
+`FileHashes` gives sha256 by path; `Watch` says which files have stood still since they were last checked. Both keep
 what they know in one small database, which any number of processes share and which may be deleted at any time.
 """
 

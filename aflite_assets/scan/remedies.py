@@ -53,7 +53,7 @@ CORNER = re.compile(
 """Names of properties of a corner of images. Its colour may belong to the task, a patch does not."""
 
 _SENTENCES: Mapping[Remedy, str] = {
-    "normalise": "makes it alike in all rows",
+    "normalise": "makes it the same in all rows",
     "drop": "leaves out the column",
     "rebalance": "keeps a subset of the rows",
     "shuffle": "draws a new order of the rows",

@@ -24,7 +24,10 @@ def blind_sentence(scores: BlindScores) -> str:
     if shown:
         found = f"{percent(shown[0].found)} of the right answers are found ({chance}) by {_picker(shown[0])}"
         return f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {of}."
-    none = f"Without the question no rule or model surely finds 5 points more right answers than chance; {chance}, {of}"
+    none = (
+        "Without the question no rule or model is shown to find 5 points more right answers than chance; "
+        f"{chance}, {of}"
+    )
     if not scores.named:
         return f"{none}."
     strongest = max(scores.named, key=lambda one: (not one.is_model, one.found - one.chance))
@@ -114,8 +117,8 @@ def reach_sentence(result: ScanFacts) -> str:
     best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
     ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
     return (
-        f"With {result.rows:,} rows, a cue of less than {ends} balanced accuracy can be missed. A cue that is none of "
-        "the properties tested is not seen at all."
+        f"With {result.rows:,} rows, a cue of less than {ends} balanced accuracy can be missed. A cue that is not "
+        "among the tested properties is not detected at all."
     )
 
 

@@ -74,7 +74,7 @@ def test_train_sets_are_explained() -> None:
     assert train_set_meaning("filtered") == "the rows that filtering kept"
     assert train_set_meaning("weighted").startswith("the rows of full, each row's loss multiplied by its weight")
     assert train_set_meaning("random_92k") == (
-        "as many rows as filtered_92k has, drawn at random from full (from sampled where a sample is filtered)"
+        "as many rows as filtered_92k has, drawn at random from full (from sampled if a sample is filtered)"
     )
     assert train_set_meaning("filtered_92k").startswith("what the filter had left when it was down to")
 

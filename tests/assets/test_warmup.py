@@ -58,7 +58,7 @@ def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -
     # In one epoch of so few rows nothing is learnt, which is said and stops nothing.
     assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert "small: no sample taught its encoder more than the most frequent class gives" in str(
+    assert "small: no sample gave its encoder a higher accuracy than predicting only the most frequent class" in str(
         check.metadata["found"].value
     )
 

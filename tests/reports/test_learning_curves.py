@@ -26,8 +26,8 @@ def _cautions(curve: LearningCurve) -> list[str]:
 def test_the_choice_counts_all_rows_spent() -> None:
     curves = [_curve("early", 440, 442, 443, 441, 440), _curve("late", 200, 220, 240, 430, 432)]
     assert choice_text(curve_points(curves)) == (
-        "By their learning curves the encoders need a sample of 320 rows; with the 500 held-back rows that tell so, "
-        "820 train rows are spent on warm-up."
+        "By their learning curves, the encoders need a sample of 320 rows. With the 500 held-back rows that the curves "
+        "are measured on, 820 train rows are spent on warm-up."
     )
 
 
@@ -39,20 +39,23 @@ def test_a_curve_that_flattens_needs_no_caution() -> None:
 def test_a_rise_to_the_end_is_named() -> None:
     (caution,) = _cautions(_curve("a", 200, 260, 320, 380, 440))
     assert caution == (
-        "a: accuracy still rises at 640 rows, the largest sample; its encoder may learn more from more rows: set "
-        "warmup.size to a number to spend them"
+        "a: accuracy still rises at 640 rows, the largest sample, so its encoder may learn more from more rows; to "
+        "use more, set warmup.size to a number"
     )
 
 
 def test_an_encoder_that_learnt_nothing_is_named() -> None:
     (caution,) = _cautions(_curve("a", 160, 172, 168, 170, 181))
-    assert caution.startswith("a: no sample taught its encoder more than the most frequent class gives (34.0 %)")
+    assert caution.startswith(
+        "a: no sample gave its encoder a higher accuracy than predicting only the most frequent class (34.0 %)"
+    )
 
 
 def test_the_sentence_says_why_the_sample_is_enough() -> None:
     told = (
-        "That was asked of 10,000 held-back train rows, which tell accuracies to about ±0.7 points. They are drawn "
-        "like the train rows: where a shortcut gives labels away, fewer rows look enough than the task needs."
+        "This was measured on 10,000 held-back train rows, so accuracies are known to about ±0.7 points. These rows "
+        "are drawn like the train rows, so if a shortcut gives labels away, the sample may be smaller than the task "
+        "needs."
     )
     assert sample_text(sample_points(_grown("flat", *PRINTED)), "flat") == (
         f"A sample of 20,000 train rows is filtered: no larger one that was tried is better by more than noise. {told}"
@@ -68,12 +71,14 @@ def test_samples_that_say_nothing_are_named() -> None:
     (still,) = sample_cautions(sample_points(_grown("falls", 5_000, 6_000)))
     assert still == (
         "accuracy still rises at 10,000 rows, the largest sample, so a larger one may teach more; raise sample.most "
-        "(the trainings so far are found again)"
+        "(trainings made so far are reused)"
     )
     (guessing,) = sample_cautions(sample_points(_grown("flat", 3_300, 3_320, 3_310)))
-    assert guessing.startswith("no sample taught the model more than the most frequent class gives (33.3 %)")
+    assert guessing.startswith(
+        "no sample gave the model a higher accuracy than predicting only the most frequent class (33.3 %)"
+    )
     (flat,) = sample_cautions(sample_points(_grown("flat", 6_000, 6_010, 6_005)))
     assert flat.startswith(
-        "no larger sample that was tried is better by more than noise than 5,000 rows, the smallest: 10,000 held-back "
-        "rows tell accuracies to about ±1.0 points."
+        "no larger sample is better by more than noise than 5,000 rows, the smallest sample: with 10,000 held-back "
+        "rows, accuracies are known to about ±1.0 points."
     )

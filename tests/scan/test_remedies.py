@@ -56,6 +56,6 @@ def test_two_properties_are_mended_alike_or_rebalanced() -> None:
 def test_advice_is_one_line_with_the_number_that_is_printed() -> None:
     one = cue(CueProperty("typography", "markup (text)", "text"))
     assert advice(one, "aflite fix 'my file.csv'") == (
-        "mend it: aflite fix 'my file.csv' --cue 3 --to NEW_FOLDER (makes it alike in all rows; --by rebalance keeps a "
-        "subset of the rows)"
+        "mend it: aflite fix 'my file.csv' --cue 3 --to NEW_FOLDER (makes it the same in all rows; --by rebalance "
+        "keeps a subset of the rows)"
     )

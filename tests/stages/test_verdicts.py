@@ -53,7 +53,9 @@ def test_random_labels_are_nothing_found_and_kept_whole(tmp_path: Path, shares: 
     report, summaries = report_of(tmp_path, tables, columns={"features": "features"})
     assert report["verdict"]["code"] == "nothing_found"
     assert report["verdict"]["sentence"].startswith("Nothing found: linear classifiers predict ")
-    assert report["verdict"]["details"][0].startswith("Removed: nothing; filtered is the whole set of 2,400 train rows")
+    assert report["verdict"]["details"][0].startswith(
+        "Nothing was removed; filtered is the whole set of 2,400 train rows"
+    )
     assert summaries["filtered_sets"]["given"]["stop_reason"] == "NOTHING_LEARNT"
     assert summaries["filtered_sets"]["given"]["kept"] == ROWS
     assert {cell["train_set"] for cell in report["cells"]} == {"full"}

@@ -25,7 +25,7 @@ from aflite_assets.analysis.tidy import record_of
 from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
-"""A mark that stands with one class in so large a share of its rows may be a shortcut."""
+"""A cue may be a shortcut if at least this share of its rows is of one class."""
 
 _SEEN = 0.05
 """Points: means over rows and over gold labels that differ by less are printed alike."""
@@ -70,8 +70,8 @@ class FilteringVerdict:
     """The verdict on the dataset as filtered with one representation, and the numbers beside it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if none changed by 5 points. `giveaway`: the most frequent mark of removed rows that stands with one class
-    almost alone. `on_natural`: filtered against full on the natural test set of headlines. `on_first`, `on_first_full`:
+    None if none changed by 5 points. `giveaway`: the most frequent cue of removed rows nearly all of whose rows are of
+    one class. `on_natural`: filtered against full on the natural test set of headlines. `on_first`, `on_first_full`:
     filtered against its control and against full on the challenge set of the first deciding comparison. They are None
     without a result, and `against_all_rows` without a deciding comparison.
     """

@@ -14,20 +14,20 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
-"""A mark is named if at least this share of the removed rows has it."""
+"""A cue is named if at least this share of the removed rows has it."""
 
 OF_ITS_QUESTION = "of its question"
-"""Ends the value of a length that is an answer's rank among the answers of its question."""
+"""End of the value of a length that is an answer's rank among the answers of its question."""
 
 
 @dataclass(frozen=True)
 class Cue:
-    """A mark that was tested: whether removed rows have it more often than random rows of the same classes.
+    """A tested cue, and how often removed rows and random rows of the same classes have it.
 
     `kind`: attribute, partial input (one text of a pair gives the label away), word, length (of texts), or column (of
     features). `label_name`: the class that it goes with most, `class_share` the share of its rows that have it,
-    `class_shares` that of every class in the dataset's order. The other shares are of the removed rows, counting those
-    of classes that it goes with. All lie in [0, 1]; `adjusted_p` is Holm's over all marks. `same_rows_as`: the more
+    `class_shares` those of all classes in the dataset's order. The other shares are of the removed rows, counting those
+    of classes that it goes with. All lie in [0, 1]; `adjusted_p` is Holm's over all cues. `same_rows_as`: the more
     telling word in nearly the same rows; `alike`: the words that name this one so. `elsewhere`: challenge sets' shares.
     """
 
@@ -54,13 +54,13 @@ class Cue:
 
     @property
     def shown(self) -> bool:
-        """Whether its rows were removed more often than chance would, and are not a trifle of what was removed."""
+        """Whether its rows were removed more often than by chance, and `LEAST_SHARE` of the removed rows have it."""
         return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilteringCue(Cue):
-    """A mark of the rows that one filtering removed."""
+    """A cue of the rows that one filtering removed."""
 
     representation: str
 
@@ -69,7 +69,7 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
-    """Return the published marks in their order, adjusted for how many were tested."""
+    """Return the published cues in their order, adjusted for how many were tested."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
@@ -84,9 +84,10 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Return marks to name, in their order: one of the words in the same rows, and one length (they agree nearly).
+    """Return the cues to name, in their order: of words in the same rows only one, and only one length.
 
-    The length is an answer's rank in its question if that is among them, else the first.
+    Lengths nearly agree with one another. The one kept is an answer's rank in its question if there is one, else the
+    first.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]

@@ -48,7 +48,7 @@ def card_slot(
         waiting = False
         while not slots.claim(GPU_POOL, step):
             if not waiting:
-                log(f"Waiting for a slot of the pool {GPU_POOL!r}; the other runs that hold one work on a card")
+                log(f"Waiting for a slot of the pool {GPU_POOL!r}; the other runs that hold one are using a card")
             waiting = True
             time.sleep(slots.interval_to_next_pending_claim_check())
         try:

@@ -30,8 +30,9 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:
                 raise dg.Failure(
-                    f"no dataset was chosen, since Dagster asks for none when a check is run alone; materialise {name} "
-                    "for the dataset whose checks you want: what was made before is found",
+                    "no dataset was chosen, because Dagster does not ask for one when a check is run alone; "
+                    f"materialise {name} for the dataset whose checks you want: results that are up to date are "
+                    "reused",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

@@ -99,7 +99,8 @@ def no_constant_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "first_constant": listed(constant)},
-        "leave these columns out, or find out why the encoder gives the same value for every row: they say nothing",
+        "leave these columns out, or find out why the encoder gives the same value for every row: they carry no "
+        "information",
         f"{len(constant):,} of {counted(numbers['columns'], 'column')}: {data.source.columns_text(constant)}",
     )
 
@@ -117,7 +118,7 @@ def no_repeated_features(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {**numbers, "equal_columns": shown},
-        "keep one of each set: logistic regression penalises what stands twice only half as much",
+        "keep one column of each set: logistic regression penalises a duplicated column only half as much",
         f"equal to each other: {'; '.join(data.source.columns_text(same) for same in sets[:_SHOWN_SETS])}",
     )
 
@@ -149,8 +150,8 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "set standardise: true: logistic regression takes features as "
-        "they are, so its penalty silences the small columns and the large ones slow it down",
+        "set standardise: true: logistic regression does not rescale features, so its penalty suppresses small "
+        "columns, and large ones slow it down",
         found,
     )
 
@@ -189,7 +190,7 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        "fill these texts or drop their rows in the source: a model sees nothing there",
+        "fill these texts or drop their rows in the source: a model gets no input from them",
         ". ".join(found),
     )
 
@@ -211,7 +212,7 @@ def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
         for cells in huge
     ]
     places = [data.source.rows_text(cells.row_ids, cells.rows) for cells in (*nul, *huge)]
-    advice = ["remove these bytes in the source, which damage or another encoding leaves"] if nul else []
+    advice = ["remove these bytes in the source; they come from damage or from another encoding"] if nul else []
     advice += ["look at these rows: in a csv, a quote that is never closed makes one cell of many rows"] if huge else []
     told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
     return outcome(False, numbers, "; ".join(advice), ". ".join(told))
@@ -248,8 +249,8 @@ def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"columns.{suspects[0]} and columns.label seem to be exchanged: exchange the two names, unless nearly every "
-        "row is meant to have a class of its own",
+        f"columns.{suspects[0]} and columns.label seem to be swapped: swap the two names, unless nearly every row is "
+        "meant to have a class of its own",
         found,
     )
 
@@ -289,8 +290,8 @@ def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> s
     if accuracy is None:
         return text
     return (
-        f"{text}. {name} alone tells {share_text(accuracy.random)} of the labels where rows are held out, and "
-        f"{share_text(accuracy.grouped)} where whole texts are"
+        f"{text}. {name} alone tells {share_text(accuracy.random)} of the labels if rows are held out, and "
+        f"{share_text(accuracy.grouped)} if whole texts are"
     )
 
 
@@ -318,9 +319,9 @@ def _group_advice(data: CheckContext, columns: list[str]) -> str:
     if data.examples.groups is None:
         return (
             f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
-            "side. Where the two accuracies differ, scores without groups measure the split and not the row"
+            "side. If the two accuracies differ, scores without groups measure the split and not the row"
         )
     return (
-        f"add {source} to the list of columns.group, so that rows that share either are one group: the groups given "
-        "leave its texts on both sides of a partition"
+        f"add {source} to the list of columns.group, so that rows that share either are one group: with the present "
+        "groups, its texts are on both sides of a partition"
     )

@@ -64,7 +64,7 @@ def all_rows_labelled(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         {"dropped": sum(dropped.values()), **dropped},
-        "label these rows in the source, or know that no result is about them",
+        "label these rows in the source; otherwise no result includes them",
         f"{counted(sum(dropped.values()))} dropped: {by_split_text(data.unlabelled_rows)}",
     )
 
@@ -152,8 +152,8 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"{drop}draw the test split from train with holdout, in whole groups: a model that has seen the rest of a "
-        "group is tested on what it knows",
+        f"{drop}draw the test split from train with holdout, in whole groups: otherwise a model is tested on groups "
+        "that it was trained on",
         f"{counted(shared.groups, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
     )
 
@@ -180,8 +180,8 @@ def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"{drop}name a column that they share as columns.group: a row that is also trained on looks easier than it is "
-        "and is filtered out for that, or its copy is kept without it",
+        f"{drop}name a column that they share as columns.group: a row whose copy is trained on looks easier than it "
+        "is, so it is removed for that, or only one of the two is kept",
         found,
     )
 
@@ -199,8 +199,8 @@ def no_label_conflicts(data: CheckContext) -> CheckOutcome:
         {**numbers, "row_ids_by_input": examples},
         "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
         "keeps them as hard ones",
-        f"{rows_of(repeats.conflicting, share)} of train with {counted(repeats.conflicting_inputs, 'input')}; the same "
-        f"input stands at {'. And at '.join(data.source.rows_text(row_ids) for row_ids in repeats.conflicts)}",
+        f"{rows_of(repeats.conflicting, share)} of train with {counted(repeats.conflicting_inputs, 'input')}; the "
+        f"same input is at {'. And at '.join(data.source.rows_text(row_ids) for row_ids in repeats.conflicts)}",
     )
 
 
@@ -221,13 +221,11 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
         }
         if balance.absent:
             numbers[f"{balance.split}.absent"] = listed(balance.absent)
-            advice.append(
-                f"{balance.split} says nothing of {listed(balance.absent)}: add such rows, or leave the class out"
-            )
+            advice.append(f"{balance.split} has no rows of {listed(balance.absent)}: add some, or leave the class out")
     if any(balance.ratio > LARGEST_CLASS_RATIO for balance in balances):
         advice.append(
-            "compare accuracies with the largest class's share, which a model reaches that looks at nothing, and read "
-            "them by class; or draw fewer rows of the large classes in the source"
+            "compare accuracies with the largest class's share, which a model reaches without reading its input, and "
+            "read them by class; or draw fewer rows of the large classes in the source"
         )
     shown = f"largest and smallest class of {'; '.join(found[:_MOST_SPLITS])}"
     return outcome(not advice, numbers, "; ".join(advice), shown)
@@ -255,8 +253,8 @@ def class_shares_alike(data: CheckContext) -> CheckOutcome:
     return outcome(
         False,
         numbers,
-        f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that learns "
-        "how frequent the classes are in train is wrong there for that alone",
+        f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that "
+        "learned the class frequencies of train is wrong there for that reason alone",
         text,
     )
 

@@ -1,8 +1,8 @@
-"""Marks of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
+"""Cues of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
 
-A mark is shown where rows that have it were removed more often than class-matched random draws would remove them, and
-where it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows.
-A mark says what was removed, and never that it is a shortcut: easy rows of the task have marks as well.
+A cue is shown if rows that have it were removed more often than class-matched random draws would remove them, and if
+it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows. A cue
+describes what was removed. It need not be a shortcut: rows that are easy for the task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
-from aflite_assets.diagnostics.evidence.lengths import length_marks
+from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.record_tables import factorize, table_of
 from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrichment, label_ties
@@ -25,27 +25,27 @@ from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrich
 Kind = Literal["attribute", "partial input", "word", "length", "column"]
 
 FEWEST_ROWS = 20
-"""Marks in fewer rows are not tested: the tests are about sums of many."""
+"""Fewest rows of a cue that is tested: the tests are about sums of many rows."""
 
 MOST_VALUES = 50
-"""Values of one attribute that are tested, the most frequent ones."""
+"""Most values of one attribute that are tested; they are the most frequent ones."""
 
 RARE = "rare values"
-"""The value of all values of an attribute that are too rare to be tested each."""
+"""The name under which all values of an attribute are tested that are too rare to be tested separately."""
 
 _TIED = 0.05
-"""A mark with a lower p-value is said to go with its class."""
+"""A cue goes with its class if its p-value is below this."""
 
 _BINS = 20
-"""Into which a feature column is cut, at its quantiles."""
+"""Number of bins into which a feature column is cut, at its quantiles."""
 
 _FOLDS = 5
 
 _SAME_ROWS = 0.8
-"""Words that share so much of the rows that have one of them (Jaccard) are one mark."""
+"""Two words are one cue if at least this share of the rows that have either have both (Jaccard)."""
 
 _MOST_COMPARED = 500
-"""Words that are compared for standing in the same rows, the most telling ones."""
+"""Most words that are compared for occurring in the same rows; they are the most telling ones."""
 
 CUES = pa.schema(
     [
@@ -66,12 +66,12 @@ CUES = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
-    """Marks of one kind on the same rows: `names` (name, value) of each, and which rows have it.
+class CandidateCues:
+    """Cues of one kind on the same rows: `names` (name, value) of each, and which rows have it.
 
-    `present`: scipy CSC matrix rows x marks of 0 and 1, float64. `rows`: positions of these rows among the train rows;
-    None for all. `planted`: bool per mark; such a mark need not go with a label. `at_chance`: for partial inputs the
-    share of rows that are right by chance, which being right must exceed; None for marks that must go with a label.
+    `present`: scipy CSC matrix rows x cues of 0 and 1, float64. `rows`: positions of these rows among the train rows;
+    None for all. `planted`: bool per cue; such a cue need not go with a label. `at_chance`: for partial inputs the
+    share of rows that are right by chance, which being right must exceed; None for cues that must go with a label.
     """
 
     kind: Kind
@@ -83,64 +83,64 @@ class Marks:
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
-    """Every mark that was tested, most telling first.
+    """Test all cues of the removed rows; the most telling one comes first.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
         examples: rows that include all of `train`.
-        planted: the values of each attribute that mark a row as planted.
-        seed: of the folds of partial inputs and columns.
+        planted: the values of each attribute by which a row counts as planted.
+        seed: seed of the folds of partial inputs and columns.
 
     Returns:
         Columns kind, name (of the attribute, text column, length or feature), value (of the attribute or length, or the
-        word; empty for others), label_name (the class that the mark goes with, null where there is none, and for
-        planted attributes, partial inputs and columns), class_share (of the rows with the mark, those of that class),
-        rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark and a class that
-        it goes with), share_expected (the same of as many random rows of each class), p_value (one-sided, of one test
-        by itself), class_shares (of the rows with the mark, those of each class, in order), and
-        same_rows_as (of a word that stands in nearly the same rows as a more telling one of its text: that word).
+        word; empty for others), label_name (the class that the cue goes with; null if there is none, and for planted
+        attributes, partial inputs and columns), class_share (share of that class among the rows with the cue), rows and
+        removed_rows (with the cue), share_removed (share of the removed rows that have the cue and a class that it goes
+        with), share_expected (the same share of random rows, same number per class), p_value (one-sided, of one test by
+        itself), class_shares (share of each class among the rows with the cue, in order), and same_rows_as (the more
+        telling word of the same text that occurs in nearly the same rows, null if there is none).
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
     if not removed.any() or removed.all():
         return table_of([], CUES)
     records: list[tuple[Any, ...]] = []
-    for marks in _all_marks(chosen, planted, seed):
-        of_kind = sorted(_records(marks, removed, chosen), key=lambda record: record[9])
-        leaders = _same_rows(marks, [record[1:3] for record in of_kind]) if marks.kind == "word" else {}
+    for cues in _candidates(chosen, planted, seed):
+        of_kind = sorted(_records(cues, removed, chosen), key=lambda record: record[9])
+        leaders = _same_rows(cues, [record[1:3] for record in of_kind]) if cues.kind == "word" else {}
         records += [(*record, leaders.get(record[1:3])) for record in of_kind]
     return table_of(sorted(records, key=lambda record: record[9]), CUES)
 
 
-def _all_marks(rows: Examples, planted: Mapping[str, Collection[str]], seed: int) -> Iterator[Marks]:
+def _candidates(rows: Examples, planted: Mapping[str, Collection[str]], seed: int) -> Iterator[CandidateCues]:
     yield from _attributes(rows, planted)
     if rows.modality == "text":
         yield from _words(rows)
-        names, present = length_marks(rows)
-        yield Marks("length", names, _matrix(present))
+        names, present = length_cues(rows)
+        yield CandidateCues("length", names, _matrix(present))
         if "text_pair" in rows.table.column_names:
             yield from _partial_inputs(rows, seed)
     if rows.modality == "features":
         yield _columns(rows, seed)
 
 
-def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tuple[Any, ...]]:
-    places = np.arange(len(removed)) if marks.rows is None else marks.rows
+def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterator[tuple[Any, ...]]:
+    places = np.arange(len(removed)) if cues.rows is None else cues.rows
     labels, gone = rows.labels[places], removed[places]
     groups = None if rows.groups is None else rows.groups[places]
-    if not len(marks.names) or not gone.any() or gone.all():
+    if not len(cues.names) or not gone.any() or gone.all():
         return
-    tied = label_ties(marks.present, labels, groups) if marks.at_chance is None else None
-    enriched = enrichment(marks.present, gone, labels, groups, _signs(marks, labels))
-    by_class = _rows_by_class(marks.present, labels, len(rows.label_names))
-    left = np.asarray(marks.present.T @ gone.astype(np.float64)).ravel()
-    for number, (name, value) in enumerate(marks.names):
+    tied = label_ties(cues.present, labels, groups) if cues.at_chance is None else None
+    enriched = enrichment(cues.present, gone, labels, groups, _signs(cues, labels))
+    by_class = _rows_by_class(cues.present, labels, len(rows.label_names))
+    left = np.asarray(cues.present.T @ gone.astype(np.float64)).ravel()
+    for number, (name, value) in enumerate(cues.names):
         if not FEWEST_ROWS <= enriched.rows[number] <= len(gone) - FEWEST_ROWS:
             continue
-        p_value, label, class_share = _goes_with(marks, number, tied, groups)
+        p_value, label, class_share = _goes_with(cues, number, tied, groups)
         having = by_class[number]
         yield (
-            marks.kind,
+            cues.kind,
             name,
             value,
             None if label is None else rows.label_names[label],
@@ -155,14 +155,14 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
 
 
 def _goes_with(
-    marks: Marks, number: int, tied: "LabelTies | None", groups: np.ndarray | None
+    cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """p-value of a mark giving the label away by itself; the class that it goes with, if any, and its share."""
+    """Return the p-value of a cue for the label, the class that it goes with (or None), and the share of that class."""
     if tied is None:
-        assert marks.at_chance is not None
-        right = np.asarray(marks.present[:, [number]].todense()).ravel()
-        return _over(right, marks.at_chance, groups), None, None
-    if marks.planted is not None and marks.planted[number]:
+        assert cues.at_chance is not None
+        right = np.asarray(cues.present[:, [number]].todense()).ravel()
+        return _over(right, cues.at_chance, groups), None, None
+    if cues.planted is not None and cues.planted[number]:
         return 0.0, None, None
     p_value = float(tied.p_values[number])
     if p_value >= _TIED:
@@ -170,29 +170,29 @@ def _goes_with(
     return p_value, int(tied.labels[number]), float(tied.shares[number])
 
 
-def _signs(marks: Marks, labels: np.ndarray) -> np.ndarray | None:
-    """Return the classes that each mark goes with (`class_signs`); a planted one may be on rows of all classes."""
-    if marks.at_chance is not None:
+def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
+    """Return the classes that each cue goes with (`class_signs`); a planted cue may be on rows of all classes."""
+    if cues.at_chance is not None:
         return None
-    signs = class_signs(marks.present, labels)
-    return signs if marks.planted is None else np.where(marks.planted, 1.0, signs)
+    signs = class_signs(cues.present, labels)
+    return signs if cues.planted is None else np.where(cues.planted, 1.0, signs)
 
 
 def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Rows with each mark, marks x classes."""
+    """Count the rows with each cue, of shape (cues, classes)."""
     from scipy.sparse import csr_array
 
     in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
     return np.asarray((in_classes @ csr_array(present)).toarray().T)
 
 
-def _same_rows(marks: Marks, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return, for words in nearly the same rows as one before them in `telling`, the first such of the same text."""
-    places = {name: place for place, name in enumerate(marks.names)}
+    places = {name: place for place, name in enumerate(cues.names)}
     chosen = list(telling[:_MOST_COMPARED])
     if not chosen:
         return {}
-    present = marks.present[:, [places[name] for name in chosen]]
+    present = cues.present[:, [places[name] for name in chosen]]
     both = (present.T @ present).toarray()
     rows = both.diagonal()
     alike = both >= _SAME_ROWS * (rows[:, None] + rows - both)
@@ -215,7 +215,7 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """p-value of a share of right rows being over `chance`, with a variance between groups."""
+    """Return the p-value for a share of right rows above `chance`, with a variance between groups."""
     from scipy.stats import norm
 
     own = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -224,8 +224,8 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
     return float(norm.sf((share - chance) / error)) if error > 0 else float(share <= chance)
 
 
-def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[Marks]:
-    """Values of names, rare ones as one value, and bins of numbers."""
+def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
+    """Yield values of names, with the rare ones as one value, and bins of numbers."""
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
         known = planted.get(name, ())
@@ -240,35 +240,37 @@ def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Itera
         if rare := [code for code in order if code not in often]:
             texts, present = [*texts, RARE], [*present, np.isin(codes, rare)]
         if texts:
-            marked = np.array([text in known for text in texts])
-            yield Marks(
-                "attribute", [(name, text) for text in texts], _matrix(np.stack(present, axis=1)), planted=marked
+            of_planted = np.array([text in known for text in texts])
+            yield CandidateCues(
+                "attribute", [(name, text) for text in texts], _matrix(np.stack(present, axis=1)), planted=of_planted
             )
 
 
-def _words(rows: Examples) -> Iterator[Marks]:
+def _words(rows: Examples) -> Iterator[CandidateCues]:
     from scipy.sparse import csc_array
 
     often = occurrences(rows).in_rows(FEWEST_ROWS)
     if often.vocabulary:
         ones, shape = np.ones(len(often.words)), (len(rows), len(often.vocabulary))
         present = csc_array((ones, (often.rows, often.words)), shape=shape)
-        yield Marks("word", list(often.vocabulary), present)
+        yield CandidateCues("word", list(often.vocabulary), present)
 
 
-def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
-    """Test, of multiple choice, only the answers alone: every question has a right and a wrong answer."""
+def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
+    """Test each text alone; for multiple choice only the answers, since each question has a right and a wrong one."""
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:
         held_out = held_out_solved(rows, seed=seed) if choice else held_out_right(rows, column, seed=seed)
         if held_out is not None:
             present = _matrix(held_out.right[:, None])
-            yield Marks("partial input", [(column, "")], present, rows=held_out.rows, at_chance=held_out.majority)
+            yield CandidateCues(
+                "partial input", [(column, "")], present, rows=held_out.rows, at_chance=held_out.majority
+            )
 
 
-def _columns(rows: Examples, seed: int) -> Marks:
-    """Whether each feature column alone, cut into bins at its quantiles, tells the label of held-out rows."""
+def _columns(rows: Examples, seed: int) -> CandidateCues:
+    """Test whether each feature column alone, cut into bins at its quantiles, predicts the label of held-out rows."""
     features, labels = rows.features, rows.labels
     folds = np.random.default_rng(seed).permutation(np.arange(len(labels)) % _FOLDS)
     if rows.groups is not None:
@@ -277,7 +279,7 @@ def _columns(rows: Examples, seed: int) -> Marks:
     right = np.stack([_column_right(features[:, column], labels, folds) for column in range(features.shape[1])], axis=1)
     majority = float(np.bincount(labels).max() / len(labels))
     names = [(f"column {column}", "") for column in range(features.shape[1])]
-    return Marks("column", names, _matrix(right), at_chance=majority)
+    return CandidateCues("column", names, _matrix(right), at_chance=majority)
 
 
 def _column_right(values: np.ndarray, labels: np.ndarray, folds: np.ndarray) -> np.ndarray:

@@ -73,8 +73,8 @@ def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
         sentences.append(
             f"Of the {split} {of} {100 * worst.share:.1f} % were kept, of the train {of} "
             f"{100 * worst.train_share:.1f} %; by chance they would differ by at most {worst.by_chance:.1f} points. "
-            f"Filtered {split} and train rows are not one distribution: compare models on all {split} rows, or pool "
-            "the split (filter.evaluation_rows)."
+            f"Filtered {split} and train rows do not have the same distribution: compare models on all {split} rows, "
+            "or pool the split (filter.evaluation_rows)."
         )
     return tuple(sentences)
 

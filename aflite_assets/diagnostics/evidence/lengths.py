@@ -1,4 +1,4 @@
-"""Marks of rows by the lengths of their texts: short or long among the rows, longest or shortest in a question."""
+"""Cues from the lengths of texts: short or long among the rows, longest or shortest in a question."""
 
 from collections.abc import Iterator
 
@@ -9,19 +9,19 @@ from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import character_counts, word_counts
 
 _SHORT, _LONG = (0.25, 0.5), (0.5, 0.75)
-"""Quantiles up to which a length is short, and over which it is long."""
+"""Quantiles up to which a length is short, and above which it is long."""
 
 _COLUMNS = ("text", "text_pair")
 
 
-def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Mark the rows by length: (name, value) of each, and which rows have it, bool of shape (rows, marks).
+def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Find the cues of length: (name, value) of each, and which rows have it, bool of shape (rows, cues).
 
     A length is a text's number of words or of characters, and for pairs how many more the second text has than the
-    first. The marks are its shortest quarter and half and its longest half and quarter, each row in as many as apply;
-    the value says which: "at most 4", "13 or more". Of multiple choice also whether an answer has more or fewer
-    characters than any other of its question. A row without the text has no mark of it; a length that never varies
-    gives none.
+    first. The cues are its shortest quarter and half and its longest half and quarter; a row can have several. The
+    value names the bound: "at most 4", "13 or more". Multiple choice has two more cues: an answer has more, or fewer,
+    characters than any other of its question. A row without the text has no cue of its length. A length that never
+    varies gives no cue.
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []
@@ -38,7 +38,7 @@ def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
 def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
     """Yield each length by name, float64 of shape (rows,): words and characters of each text, and their differences.
 
-    NaN where a row lacks the text.
+    A length is NaN if a row lacks the text.
     """
     columns = [column for column in _COLUMNS if column in rows.table.column_names]
     for unit, counts in (("words", word_counts), ("characters", character_counts)):
@@ -50,7 +50,7 @@ def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """From the shortest; fewer than four where many rows share a length."""
+    """Yield the bounds from the shortest on; there are fewer than four if many rows share a length."""
     known = lengths[~np.isnan(lengths)]
     if not len(known):
         return

@@ -1,7 +1,7 @@
 """How well filtering found a shortcut that was planted: precision and recall of the rows that it removed.
 
-Planted rows are those whose attribute has one of the values that the dataset's spec names. Functions read the rows
-table of a filtered set (see `kept_vs_removed`) and the examples that its rows stand in.
+Planted rows are those whose attribute has one of the values that the dataset's file names. Functions read the rows
+table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -30,12 +30,12 @@ _BY_ITERATION = pa.schema([("attribute", pa.string()), ("iteration", pa.int64())
 
 
 def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
-    """Precision and recall of all that was removed, per attribute and split.
+    """Compute precision and recall of all removed rows, per attribute and split.
 
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`, with a column `attribute.<name>` for each name in `planted`.
-        planted: the values of each attribute, as text, that mark a row as planted.
+        planted: the values of each attribute, as text, by which a row counts as planted.
 
     Returns:
         Columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows, removed_planted_rows,
@@ -49,15 +49,15 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
     """
     records = []
     for attribute, values in planted.items():
-        marked = _marked(rows, examples, attribute, values)
+        carriers = _carriers(rows, examples, attribute, values)
         removed = ~rows["kept"].to_numpy().astype(bool)
         for split, inside in split_masks(rows):
-            records.append((split, attribute, ", ".join(values), *_shares(inside, marked, removed)))
+            records.append((split, attribute, ", ".join(values), *_shares(inside, carriers, removed)))
     return table_of(records, _REMOVED)
 
 
 def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
-    """Return the same for what each iteration removed of the train rows that had entered it.
+    """Compute precision and recall of each iteration among the train rows that had entered it.
 
     Returns:
         Columns attribute, iteration, then the counts and shares of `planted_removed`, where rows and planted_rows are
@@ -71,14 +71,14 @@ def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[st
     iterations = np.unique(removed_in[~train["kept"].to_numpy().astype(bool)]).tolist()
     records: list[tuple[Any, ...]] = []
     for attribute, values in planted.items():
-        marked = _marked(train, examples, attribute, values)
+        carriers = _carriers(train, examples, attribute, values)
         for iteration in iterations:
-            shares = _shares(removed_in >= iteration, marked, removed_in == iteration)
+            shares = _shares(removed_in >= iteration, carriers, removed_in == iteration)
             records.append((attribute, iteration, *shares))
     return table_of(records, _BY_ITERATION)
 
 
-def _marked(rows: pa.Table, examples: Examples, attribute: str, values: Collection[str]) -> np.ndarray:
+def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collection[str]) -> np.ndarray:
     column = f"attribute.{attribute}"
     if column not in examples.table.column_names:
         known = [
@@ -87,16 +87,16 @@ def _marked(rows: pa.Table, examples: Examples, attribute: str, values: Collecti
         raise InvalidInputError(
             f"planted names the attribute {attribute!r}, but the rows have {known}; correct planted"
         )
-    # Only the column asked for: taking whole rows would copy images and features.
+    # Only the column that is needed: taking whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
     column_values = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
     return pc.is_in(column_values, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)
 
 
 def _shares(inside: np.ndarray, planted: np.ndarray, removed: np.ndarray) -> tuple[Any, ...]:
-    rows, marked = int(inside.sum()), int((inside & planted).sum())
+    rows, having = int(inside.sum()), int((inside & planted).sum())
     gone, both = int((inside & removed).sum()), int((inside & removed & planted).sum())
-    return rows, marked, gone, both, _ratio(both, gone), _ratio(marked, rows), _ratio(both, marked), _ratio(gone, rows)
+    return rows, having, gone, both, _ratio(both, gone), _ratio(having, rows), _ratio(both, having), _ratio(gone, rows)
 
 
 def _ratio(part: int, whole: int) -> float | None:

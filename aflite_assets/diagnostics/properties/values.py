@@ -1,7 +1,7 @@
 """Properties of a dataset's rows and their values: attributes, lengths, words, and columns of features.
 
 Which are artefacts by nature is in `artefacts`, which of them go with the label in `ties`; properties of typography and
-files are in `scan`, and what marks removed rows is in `evidence.cues`.
+files are in `scan`, and the cues of removed rows are in `evidence.cues`.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -78,7 +78,7 @@ class AccuracyBars:
         for group in self.groups:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
             said.append(f"on {group.test_set}: {', '.join(means) or 'no result'}")
-        return f"Accuracy of {self.evaluator}, by what it was trained on; {'; '.join(said)}."
+        return f"Accuracy of {self.evaluator} by train set; {'; '.join(said)}."
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
@@ -117,7 +117,7 @@ def accuracy_bars(
     kept = f"the {count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows that filtering kept"
     asked = any(facts.test_set[name].chance is not None for name in test_sets)
     guess = "guessing an answer" if asked else "always giving the largest class"
-    random = f"“random rows” are as many, drawn at random{sizes}"
+    random = f"and “random rows” are the same number, drawn at random{sizes}"
     return AccuracyBars(evaluator, tuple(groups), f"“filtered” is {kept}, {random}", guess)
 
 

@@ -134,7 +134,7 @@ def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]
     for panel in panels.flat[max(len(chosen) - panels.shape[1], 0) : len(chosen)]:
         panel.set_xlabel("predictability")
         panel.tick_params(labelbottom=True)
-    figure.supylabel("share of the rows then left (%)", x=0.005, fontsize=10)
+    figure.supylabel("share of the rows left (%)", x=0.005, fontsize=10)
     alt = "Histograms of predictability in up to eight iterations, with the rows that each removed, representation "
     alt += bins[0].representation if bins else "none"
     return drawing.picture(figure, alt, legend=panels[0, 0], ncols=3, fontsize=9)
@@ -190,7 +190,7 @@ def _learning_curves(
         axes.set_xscale("log", base=2)
         axes.set_xticks([one.rows for one in points])
     axes.set_xlabel("rows trained on" + (" (logarithmic axis)" if logarithmic else ""))
-    axes.set(ylabel=f"right of {points[0].held_back_rows:,} held-back rows (%)", ylim=(0, 102))
+    axes.set(ylabel=f"accuracy on {points[0].held_back_rows:,} held-back rows (%)", ylim=(0, 102))
     axes.xaxis.set_major_formatter(drawing.THOUSANDS)
     axes.minorticks_off()
     return drawing.picture(figure, alt, legend=axes, ncols=2, fontsize=9)
@@ -223,8 +223,9 @@ def curve_says(rows: Sequence[filtering.FilterRow]) -> str:
     first, last = rows[0], rows[-1]
     bias = f"{percent(first.representation_bias)} to {percent(last.representation_bias)} %"
     return (
-        f"In {counted(len(rows), 'iteration')} representation bias goes from {bias}, where the largest class has "
-        f"{percent(last.largest_class)} %; pool rows go from {count(first.rows_in)} to {count(last.rows_in)}."
+        f"In {counted(len(rows), 'iteration')} representation bias goes from {bias}, and the pool from "
+        f"{count(first.rows_in)} to {count(last.rows_in)} rows. The largest class of the rows left has "
+        f"{percent(last.largest_class)} %."
     )
 
 

@@ -83,7 +83,7 @@ def _overview(analysis: Analysis, representation: str, most_across: int) -> Pict
     alt += f"{listed([one_line(one.name) for one in test_sets], 8)}, representation {representation}"
     if chances:
         first.plot([], [], label="chance (1/answers)", **_CHANCE)
-        alt += f"; dashed: chance: one over the number of answers, {listed(chances, 8)}"
+        alt += f"; the dashed line is chance, one over the number of answers: {listed(chances, 8)}"
     return drawing.picture(figure, alt, legend=first, ncols=3 if across > 1 else 2, fontsize=9)
 
 
@@ -204,7 +204,7 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
         axes.axhline(means[start, test_set], color=GREY, ls="--", lw=1, label="no second phase")
         axes.set(title=test_set, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
     alt = f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. "
-    alt += f"Beside it forgettable rows and no second phase, on {listed(shown)}"
+    alt += f"It also shows forgettable rows and no second phase, on {listed(shown)}"
     return drawing.picture(figure, alt, legend=panels[0, 0], ncols=2)
 
 

@@ -108,10 +108,12 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
     if not (compared := compared_accuracies(analysis, representation)):
         return ""
     full, _, filtered = compared[0]
-    text = f"Accuracies: trained on full and tested on all {count(full.test_rows)} rows of {full.test_set}; trained "
-    text += f"on filtered and tested on the {count(filtered.test_rows)} of them that were kept. Trained on random, as "
     random = listed([_accuracy(random) for _, random, _ in compared])
-    return f"{text}many rows as were kept, and tested on all: {random}."
+    return (
+        f"The first accuracy is of models trained on full and tested on all {count(full.test_rows)} rows of "
+        f"{full.test_set}. The second is of models trained on filtered and tested on the "
+        f"{count(filtered.test_rows)} of them that were kept. Models trained on random, which has as many rows, reach on all rows: {random}."
+    )
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
@@ -229,7 +231,7 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
     axes.set_title(name, fontsize=11)
     drawing.whole_ticks(axes)
     kept, removed = ("none" if mean is None else f"{mean:.1f} words" for mean in (first.kept_mean, first.removed_mean))
-    return f"{name}: kept rows have {kept} in the mean, removed ones {removed}"
+    return f"{name}: the mean is {kept} for kept rows and {removed} for removed rows"
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:

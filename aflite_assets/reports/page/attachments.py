@@ -58,18 +58,19 @@ _PICTURES: Mapping[str, _About] = {
     "filtering_curves": _About(
         "Curves of filtering",
         "Rows left, bias, cut-off and classes by iteration.",
-        "Dashed at the bias: the share of the largest class of the pool rows then left. The band around it is two "
-        "standard deviations of guessing right with that share on so many rows; a bias inside it cannot be told from "
-        "such guessing. It is no interval of the bias itself. Dashed at the cut-off: the threshold. The last scoring "
-        "pass removes nothing and has no cut-off. Of many classes the six that moved most are drawn.",
+        "In the panel of the bias, the dashed line is the share of the largest class among the pool rows left. The "
+        "band around it is two standard deviations of guessing right with that share on so many rows; a bias inside "
+        "it cannot be told from such guessing. It is no interval of the bias itself. In the panel of the cut-off, "
+        "the dashed line is the threshold. The last scoring pass removes nothing and has no cut-off. If there are "
+        "more than six classes, the six whose shares moved most are drawn.",
     ),
     "scores": _About(
         "Predictability by iteration",
         "How often rows were predicted at the start of an iteration.",
-        "Each bar is a share of the train rows then left, so that the shapes compare. At most eight iterations are "
-        "shown, evenly chosen; the last one is what was kept. A row not held out in an iteration has its last score; "
-        "one never held out is left out. Rows at or over the threshold may stay: a slice holds only so many. All "
-        "iterations are in tables/predictability_by_iteration.parquet.",
+        "Each bar is a share of the train rows left, so that the shapes can be compared. At most eight iterations "
+        "are shown, evenly spaced; the last one shows the kept rows. A row that was not held out in an iteration has "
+        "its last score; a row that was never held out is left out. Rows at or over the threshold may stay, because "
+        "the size of a slice is limited. All iterations are in tables/predictability_by_iteration.parquet.",
     ),
     "predictability": _About(
         "Last predictability",
@@ -79,20 +80,20 @@ _PICTURES: Mapping[str, _About] = {
     "lengths": _About(
         "Lengths of texts",
         "Kept, removed and random rows by their number of words.",
-        "Share of train rows by the number of words of each text. The random line is the mean of ten sets with as many "
-        "rows as were kept, the band around it from their least to their most. Kept rows outside of the band are "
-        "shorter or longer than fewer rows explain. The last place has all longer texts.",
+        "Share of train rows by the number of words of each text. The random line is the mean of ten random sets "
+        "with as many rows as were kept, and the band around it spans the ten sets. If kept rows are outside the "
+        "band, their lengths differ by more than chance explains. The last place has all longer texts.",
     ),
 }
 """The pictures of filtering that are attached, by the beginning of their names."""
 
 _SIMILARITY = (
-    "Cosine similarity of pairs of train rows of one class, in the features that filtering saw, as in Figure 1 of the "
-    "ICML paper; at most four classes with most rows on both sides, and of each side a sample. Random is as many rows "
-    "of the class as were kept. Kept under random is the filter's doing, though for a few rows it may be chance. It "
-    "does not show that kept rows are more varied to a person: rows that a linear classifier gets right lie together "
-    "in the features it sees, so part of the difference is built in. Wrong labels lie apart too. The colour scale is "
-    "the same for all maps of a representation and does not compare with another's."
+    "Cosine similarity of pairs of train rows of one class, in the features that filtering saw, as in Figure 1 of "
+    "the ICML paper; at most four classes, those with most rows on both sides, and a sample of each side. Random is "
+    "as many rows of the class as were kept. If kept is below random, the filter caused it, though with few rows it "
+    "may be chance. This does not show that kept rows look more varied to a person: rows that a linear classifier "
+    "gets right lie close together in its features, so part of the difference is built in. Wrongly labelled rows lie "
+    "apart too. The colour scale is the same for all maps of one representation, but differs between representations."
 )
 
 _SIDES = 2

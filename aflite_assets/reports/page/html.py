@@ -25,7 +25,7 @@ from aflite_assets.reports.figures import (
     representation_figures,
 )
 from aflite_assets.reports.figures.accuracy_bars import AccuracyBars, screen_bars
-from aflite_assets.reports.figures.marked_rows import marked_rows
+from aflite_assets.reports.figures.cue_rows import cue_rows
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
 from aflite_assets.reports.page.attachments import Attachment, attachments, attachments_json
@@ -49,7 +49,7 @@ MOST_CUES = 6
 """Cues whose rows are shown on the page."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
-"""Marks that are replaced when the size of the rest is known; escaped text has no such marks."""
+"""Placeholders that are replaced when the size of the rest is known; escaped text cannot contain them."""
 
 _SEED = 0  # of the draws of example rows and of the browser's rows
 
@@ -88,7 +88,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
     return {
         "facts": facts,
         "first": first,
-        "first_rows": marked_rows(inputs, first.cues, first.leaning),
+        "first_rows": cue_rows(inputs, first.cues, first.leaning),
         "first_bars": first_bars,
         "scatters": inputs.scatter_features is not None,
         "all_checks": analysis.checks,
@@ -96,8 +96,8 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
         "lines": summary.section_lines(analysis) | _lines(analysis, first_bars, attached),
         "attached": attached,
         "details_json": Markup(filtering_figures.script_json(attachments_json(attached))),
-        "rows_mark": Markup(_ROWS),
-        "shown_rows_mark": Markup(_SHOWN_ROWS),
+        "rows_placeholder": Markup(_ROWS),
+        "shown_rows_placeholder": Markup(_SHOWN_ROWS),
         "findings": summary.findings(analysis),
         "cautions": summary.cautions(analysis),
         "tables": {kind: make(analysis) for kind, make in all_tables.SHOWN.items()},
@@ -129,13 +129,15 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
     known = set(rows["row_id"].to_pylist())
     for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
         own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
-        shown = example_rows.shown_rows(inputs.examples, rows, own, inputs.source, shown_text=_marking(one, analysis))
+        shown = example_rows.shown_rows(
+            inputs.examples, rows, own, inputs.source, shown_text=_highlighting(one, analysis)
+        )
         found.append((one, cue_sentence(one), shown))
     return found
 
 
-def _marking(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
-    """Return what shows a text of a column with the part marked that carries the cue."""
+def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
+    """Return a function that shows a text of a column, with the part that carries the cue highlighted."""
     named = analysis.facts.text_columns
     return lambda column, text: marked_text(text, cue, named.get(column, column))
 

@@ -261,7 +261,7 @@ def _short(text: str | None) -> str:
 
 
 class _RowValues:
-    """Maker of the JSON values of rows: `classes` by name, and `words` that mark rows removed by each filtering."""
+    """Maker of the JSON values of rows: `classes` by name, and by filtering the `words` that are cues of removal."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
@@ -271,10 +271,10 @@ class _RowValues:
         self._measured: dict[int, list[str]] = {}
         for row_id, text in _measured(analysis, inputs.rows, rows["row_id"]):
             self._measured.setdefault(row_id, []).append(text)
-        words = _marked_words(analysis)
+        words = _cue_words(analysis)
         self.words = list(words.values())
         raw_names = {named: name for name, named in facts.text_columns.items()}
-        self._marked = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
+        self._cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each row that do not depend on the filtering that it is shown for."""
@@ -310,7 +310,7 @@ class _RowValues:
 
     def _input(self, record: Mapping[str, Any]) -> dict[str, Any]:
         if self._texts:
-            return {"texts": [self._marked_text(name, record[name]) for name in self._texts]}
+            return {"texts": [self._text_pieces(name, record[name]) for name in self._texts]}
         if "features" in record:
             return {"vector": short_vector(np.array(record["features"]))}
         features = {name.removeprefix(_FEATURE): value for name, value in record.items() if name.startswith(_FEATURE)}
@@ -327,20 +327,20 @@ class _RowValues:
             found.append(None if counts[0] is None else [*counts, sets])
         return found if any(found) else None
 
-    def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
-        """Split the text into pieces: as it is, or [number of the word, piece] if a word marks removed rows."""
+    def _text_pieces(self, column: str, text: str | None) -> list[str | list[Any]]:
+        """Split the text into pieces: plain text, or [number of the word, piece] if the word is a cue of removal."""
         shown = _short(text)
         pieces: list[str | list[Any]] = []
         end = 0
-        for found in WORD.finditer(shown) if self._marked else ():
-            number = self._marked.get((column, found[0].lower()))
+        for found in WORD.finditer(shown) if self._cues else ():
+            number = self._cues.get((column, found[0].lower()))
             if number is not None:
                 pieces += [shown[end : found.start()], [number, found[0]]]
                 end = found.end()
         return [piece for piece in (*pieces, shown[end:]) if piece]
 
 
-def _marked_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
+def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for number, name in enumerate(analysis.facts.representations):
         for cue in (one for one in analysis.of(CUES, name) if one.kind == "word" and one.shown):

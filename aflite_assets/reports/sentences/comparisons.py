@@ -18,7 +18,7 @@ from aflite_assets.text import count, listed, one_line, percent, short, signed_p
 from aflite_assets.wording import counted
 
 _CHANGES: Mapping[str, str] = {
-    "test rows": "as the filtered test rows alone are asked",
+    "test rows": "if only the filtered test rows are tested",
     "fewer train rows": "with fewer train rows ({after})",
     "class sizes": "with the class sizes of filtered ({after})",
     "which train rows": "with which train rows were kept",
@@ -90,7 +90,7 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
     text, steps = f"{where}: {before}; trained and tested on filtered {after}.", []
     for one in changes:
         if one.difference is None or one.low is None or one.high is None:
-            return f"{text} Without a result for {one.after} it is open what this is made of."
+            return f"{text} Without a result for {one.after} the causes cannot be separated."
         turned = replace(one, low=-one.high, high=-one.low)  # a fall is under zero
         made_by = _CHANGES[one.change].format(after=one.after)
         steps.append(f"{signed_points(-one.difference)} ({bounds_text(turned)}) {made_by}")
@@ -111,8 +111,8 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
             weaker, name = start.accuracy > one.bias[0] and end.accuracy < start.accuracy, one.representation
             yield (
                 f"Linear classifiers on {name} are right about {percent(one.bias[0])} % of the rows, and "
-                f"{start.evaluator} about {percent(start.accuracy)} % of {start.test_set}. Of what {name} "
-                f"leaves {start.evaluator} gets {percent(end.accuracy)} % right"
+                f"{start.evaluator} about {percent(start.accuracy)} % of {start.test_set}. Of the rows that {name} "
+                f"leaves, {start.evaluator} gets {percent(end.accuracy)} % right"
                 + (": the weaker adversary left rows that are harder for it." if weaker else ".")
             )
 
@@ -146,7 +146,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
         text = f"Representation {name} was filtered twice, ranked by {first} and by {second}."
         kept = next((one for one in analysis.of(RANKING_OVERLAP, name) if one.train_set == "filtered"), None)
         if kept is not None and kept.jaccard is not None and kept.jaccard_by_chance is not None:
-            text += f" Of the train rows that either kept, {percent(kept.jaccard)} % were kept by both."
+            text += f" Of the train rows that either ranking kept, {percent(kept.jaccard)} % were kept by both."
             text += f" Two random sets of these sizes share {percent(kept.jaccard_by_chance)} %."
         sentences.append(text)
         filtered = [one for one in of_kind(analysis, "ranking", name) if one.whole and one.train_set == "filtered"]
@@ -176,7 +176,9 @@ def second_phase_line(analysis: Analysis) -> str | None:
         return None
     found = [one for one in judged if one.found]
     if not found:
-        return "No difference was found between second phases on forgettable rows and on as many random ones."
+        return (
+            "No difference was found between second phases on forgettable rows and on the same number of random rows."
+        )
     challenge = analysis.facts.challenge_sets
     named = min(found, key=lambda one: (not one.deciding, one.test_set not in challenge, -abs(one.difference or 0.0)))
     others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""

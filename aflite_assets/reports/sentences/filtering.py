@@ -33,7 +33,7 @@ def runs_sentence(one: FilterOutcome) -> str:
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
     text = f"Filtering with representation {one.representation} was run {one.runs} times, with other draws each time."
     text += f" Of the train rows that either of two runs kept, {mean} % were kept by both (least {least} %)."
-    return f"{text} Two random sets of these sizes share {chance} %. Differences count this."
+    return f"{text} Two random sets of these sizes share {chance} %. The intervals of differences include this."
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:
@@ -41,7 +41,7 @@ def still_predicted_sentence(still: StillPredicted) -> str:
     if not still.rows:
         return "No train row was kept."
     threshold, rows = f"the threshold of {still.threshold:g}", count(still.rows)
-    unknown = f" {count(still.unscored)} of {rows} were never held out, so nothing is known of them."
+    unknown = f" {count(still.unscored)} of {rows} were never held out, so their predictability is unknown."
     unscored = unknown if still.unscored else ""
     if not still.over:
         return f"{'Every other' if unscored else 'Every'} kept train row is under {threshold}.{unscored}"
@@ -60,12 +60,12 @@ def _why(still: StillPredicted) -> str:
     if still.selection == "gumbel":
         return "with selection gumbel the threshold ends the filter and does not choose rows"
     if still.remove == "groups":
-        return "whole groups leave, by the mean of their rows"
-    return "the last pass, with classifiers of its own, found them among what was left"
+        return "whole groups are removed, by the mean of their rows"
+    return "only the last pass, which has classifiers of its own, predicted them"
 
 
 def cue_name(cue: Cue) -> str:
-    """Name a cue: "the word “not” of text_pair", "mark = right", "the length of text (13 or more)", "text alone"."""
+    """Name a cue: "the word “not” of text_pair", "colour = red", "the length of text (13 or more)", "text alone"."""
     value = _brief(cue.value)
     if cue.kind == "word":
         alike = listed([f"“{_brief(word)}”" for word in cue.alike], _MOST_ALIKE)
@@ -79,10 +79,12 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
-        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} rows have the mark, classes "
-        "says of which classes they are, and share_kept how many of them stayed. share_removed is of the removed train "
-        "rows, share_expected of as many random rows of each class. Both count rows of classes that the mark goes "
-        "with. A mark says what was removed, not that it is a shortcut: easy rows have marks as well."
+        f"Of {counted(len(cues), 'tested cue')}, {len(shown):,} {'is' if len(shown) == 1 else 'are'} beyond chance "
+        f"(Holm, 5 %).{first} rows is the number of rows with the cue, classes are their classes, and share_kept is "
+        "the share of them that was kept. share_removed is the share of the removed train rows that have the cue, and "
+        "share_expected that of random rows, same number per class. Both count only rows of classes that the cue goes "
+        "with. A cue describes what was removed. It need not be a shortcut: rows that are easy for the task have cues "
+        "as well."
     )
 
 
@@ -98,7 +100,7 @@ def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
     return ", ".join(f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]) + rest
 
 
-def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
+def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
     """Return a cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
@@ -114,9 +116,9 @@ def cue_text(cue: Cue) -> str:
     """Return a cue with its share of the removed rows, in one sentence or two, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:
-        verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
-        return f"{cue_name(cue)} {verb} {removed} % of the removed rows and {expected} % of as many random ones"
-    shares = f"{removed} % have it and a class that it goes with, of as many random ones {expected} %"
+        verb = "is right for" if cue.kind in ("partial input", "column") else "is in"
+        return f"{cue_name(cue)} {verb} {removed} % of the removed rows, against {expected} % of random rows"
+    shares = f"{removed} % have it and a class that it goes with, against {expected} % of random rows"
     return f"{cue_name(cue)}, {class_text(cue)}. Of the removed rows {shares}"
 
 
@@ -125,10 +127,10 @@ def planted_sentence(removal: PlantedRemoval) -> str:
     planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:
-        return f"{where} none was planted with a shortcut ({planted}), so nothing says how well it was found."
+        return f"{where} none was planted with a shortcut ({planted}), so precision and recall cannot be computed."
     text = f"{where} {count(removal.planted_rows)} were planted with a shortcut ({planted})."
     if removal.precision is None or removal.precision_by_chance is None:
-        return f"{text} None of them was removed, nor was any other."
+        return f"{text} No row was removed."
     text += f" It removed {count(removal.removed_rows)}: {percent(removal.precision)} % of these were planted"
     text += f" (precision; by chance {percent(removal.precision_by_chance)} %), and {percent(removal.recall)} % of all"
     return f"{text} planted ones were among them (recall; by chance {percent(removal.recall_by_chance)} %)."

@@ -81,14 +81,14 @@ class FindingWords:
     def found(self) -> str:
         """Return what was found, with its numbers, in the fewest sentences."""
         if self.leaning is not None:
-            own = "" if self.verdict.shortcut else " Whether that is a shortcut is yours to say."
+            own = "" if self.verdict.shortcut else " You decide whether that is a shortcut."
             leans = f"“{self.leaning.evaluator}” leans on {self._name(self.leaning)}"
             return f"{leans}: {self._price(self.leaning)}.{own}"
         if self.verdict.code == "artefact_tells":
             return f"{self._by_itself(self.cues[0])} It is no part of the task." if self.cues else self._all_artefacts()
         if self.verdict.code == "helps_no_shortcut_named":
-            gains = f"Trained on the filtered rows instead of as many random ones, {self.words.changes('gains')}"
-            return f"{gains}. No property that models were tested for explains it.{self._beside()}"
+            gains = f"Trained on the filtered rows instead of as many random rows, {self.words.changes('gains')}"
+            return f"{gains}. None of the tested properties explains it.{self._beside()}"
         if self.tone == "judge":
             return self._beside().lstrip()
         if self.verdict.code in ("easy", "learnable_no_shortcut_shown"):
@@ -102,7 +102,7 @@ class FindingWords:
         """Return the strongest single cue, which the rows of the first screen show; "" without one."""
         if not self.cues:
             return ""
-        return f" {self._by_itself(self.cues[0])} Whether it belongs to the task is yours to judge."
+        return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
 
     def sure(self) -> str:
         """How sure that is; "" where `found` says so itself."""
@@ -156,10 +156,12 @@ class FindingWords:
             until = "Until then a high accuracy does not show that the task was learnt."
             return f"Take it out of the data and run again. {until}"
         if self.tone == "judge":
-            return "If it is no part of the task, mend it in a copy and run again. If it is, keep the dataset as it is."
+            return (
+                "If it is no part of the task, remove it in a copy and run again. Otherwise keep the dataset as it is."
+            )
         if code == "cannot_tell" and self.verdict.shortfalls:
             what = self.verdict.shortfalls[0].what
-            return f"Add {what} and run again. Until then train on all rows: nothing speaks for fewer."
+            return f"Add {what} and run again. Until then train on all rows: there is no reason to use fewer."
         if code in ("easy", "learnable_no_shortcut_shown") and not self.words.fallen_sets():
             lost = self.words.changes("losses")
             price = f" Trained on them instead of as many random rows, {lost}." if lost else ""
@@ -189,7 +191,7 @@ class FindingWords:
             )
         if one.pull is not None and one.untied is not None:
             return (
-                f"rows of other classes that carry it get the class it goes with {signed_points(one.pull)} points too "
+                f"rows of other classes that carry it get the cue's class {signed_points(one.pull)} points too "
                 f"often, but {signed_points(one.untied)} after training on rows in which the two are independent"
             )
         lost = one.loss if one.loss is not None else one.fall
@@ -234,12 +236,12 @@ class FindingWords:
         """Say that the task is learnt, and that no single property that was tested tells a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
-        said = f"{tested} gives a class away by itself." if tested else "No cue was looked for by itself."
+        said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
         right = {(one.evaluator, one.test_set): one for one in self.analysis.judging.margins}
         if (over := right.get((self.evaluator, natural))) is not None:
             learnt = f"{self._accuracy(natural, over.accuracy)} % of “{short(natural, _LONGEST)}”"
             said += (
-                f" From all that it sees “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
+                f" From the whole input, “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
             )
         if names := self.words.fallen_sets():
             said += f" But models fall on {names}."
@@ -248,10 +250,10 @@ class FindingWords:
     def _until_then(self) -> str:
         """Say what filtered rows are good for until the data are mended: the gain and its price, against all rows."""
         if self.words.effect == "harms":
-            return f"Filtering does not replace that: trained on `filtered`, {self.words.changes('losses')}."
+            return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
         if self.words.effect is None or not gains:
-            return "Filtering does not replace that: `filtered` is not shown to be better than as many random rows."
+            return "Filtering does not do that for you: `filtered` is not shown to be better than as many random rows."
         gain = max(gains, key=lambda one: one.difference or 0.0)
         filtering, where = self.facts.filtering[self.representation], short(gain.test_set, _LONGEST)
         rows = f"{count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows"
@@ -261,7 +263,10 @@ class FindingWords:
             price = self._instead(natural, gain.evaluator)
             told.append(f"at the price of {price} on “{short(natural, _LONGEST)}”")
         mixed = f" But {self.words.changes('losses')}." if self.words.effect == "mixed" else ""
-        return f"Until then, `filtered` ({rows}) is for uses that look like “{where}”: {', '.join(told)}.{mixed}"
+        return (
+            f"Until then, `filtered` ({rows}) is for applications whose rows look like “{where}”: "
+            f"{', '.join(told)}.{mixed}"
+        )
 
     def _instead(self, test_set: str, evaluator: str) -> str:
         """Return the accuracy after training on filtered instead of on all rows: "27.3 instead of 2.4 %"."""

@@ -25,8 +25,8 @@ _FINDINGS = frozenset({"no_artefact_tells"})
 """Checks whose failure is a finding and no doubt about one."""
 
 _CONSEQUENCES: Mapping[str, str] = {
-    "no_repeats_across_splits": "Accuracies may be too high, since train rows are repeated outside train",
-    "no_groups_across_splits": "Accuracies may be too high, since groups of train rows go on outside train",
+    "no_repeats_across_splits": "Accuracies may be too high, because train rows are repeated in other splits",
+    "no_groups_across_splits": "Accuracies may be too high, because groups of train rows continue in other splits",
     "few_repeats_in_train": "Train rows repeat each other",
     "no_label_conflicts": "Rows with the same input have different labels",
     "texts_fit_encoders": "Encoders do not see whole texts",
@@ -123,8 +123,8 @@ def _about(analysis: Analysis) -> str:
     if (questions := facts.split_questions.get("train")) is not None:
         size = f"{rows} answers to {count(questions)} train questions"
     return (
-        f"Can models solve {one_line(facts.name)} ({size}) by a shortcut, that is, by a cue that gives the label away "
-        "without the task being solved?"
+        f"Can models solve {one_line(facts.name)} ({size}) by a shortcut, that is, by a cue that gives the label "
+        "away without solving the task?"
     )
 
 
@@ -182,12 +182,12 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     fewest = min((sum(name == train_set for name, _ in seeds) for train_set, _ in seeds), default=0)
     if evaluator and fewest < 2:
         yield Limit(
-            f"“{evaluator}” was trained with one seed only, so how much training moves it is unknown.", "models"
+            f"“{evaluator}” was trained with one seed only, so the variation between trainings is unknown.", "models"
         )
     small = [facts.test_set[name] for name in test_sets if facts.test_set[name].rows < SMALL_TEST_SET]
     if small:
         sizes = listed([f"“{short(one.name, _LONGEST)}” {count(one.rows)}" for one in small])
-        yield Limit(f"Few test rows, so wide intervals: {sizes}.", "models")
+        yield Limit(f"Some test sets have few rows, so their intervals are wide: {sizes}.", "models")
     if facts.missing_sets:
         yield Limit(f"Not tested on {listed(list(map(one_line, facts.missing_sets)), 3)}: not available.", "models")
     if unfinished := sum(one.status != "done" for one in analysis.of(TRAININGS)):
@@ -209,7 +209,7 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
     found = _first_sentences(one_line(check.found or check.what_to_do or check.asks))
     besides = check.about == "filter" and not touched
     return (
-        f"{lead}: {found}{'' if found.endswith('…') else '.'}{' The finding does not rest on it.' if besides else ''}"
+        f"{lead}: {found}{'' if found.endswith('…') else '.'}{' The finding does not depend on it.' if besides else ''}"
     )
 
 

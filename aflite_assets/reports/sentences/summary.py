@@ -25,14 +25,15 @@ SMALL_TEST_SET = 300
 _MOST_NAMED = 4
 
 _FIXED = {
-    "sizes": "What was left at each size beside as many random rows, and the published figures where there are any.",
-    "transfer": "Trained on a train set, then on a challenge set's own train rows.",
-    "warmup": "Learning curves of the encoders, and the size that they chose.",
+    "sizes": "What was left at each size, compared with as many random rows and with published figures if there are "
+    "any.",
+    "transfer": "Models trained on a train set, then on a challenge set's own train rows.",
+    "warmup": "Learning curves of the encoders, and the sample size chosen by them.",
     "sample": "How large a random sample is enough to learn the task; it was filtered in place of all train rows.",
     "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
     "examples": "Rows of either side, drawn at random.",
-    "settings": "What was asked for, and what it was made with.",
-    "words": f"{len(GLOSSARY)} terms and what they mean here, and what to compare with what.",
+    "settings": "The settings of this run, and the software that made it.",
+    "words": f"{len(GLOSSARY)} terms and what they mean here, and which results to compare.",
     "falls": "What each change from full to filtered costs in accuracy.",
 }
 
@@ -70,7 +71,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
     forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
     phases = "Models that went on, or were trained, with forgettable rows."
     return _FIXED | {
-        "says": f"In sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
+        "says": f"The results in sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
         "rows": "Search the rows; open one to see why it was kept or removed.",
         "cues": "" if analysis.scan is None else headline(analysis.scan),
         "checks": _checks(analysis.checks),
@@ -104,13 +105,13 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
     tests = analysis.facts.test_sets
     if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
         left = "those that filtering left, and it removed what linear classifiers predict best"
-        lower = "accuracy on them is lower by construction, and no difference on them is called help or harm"
+        lower = "accuracy on them is lower by construction, and a difference on them does not count as help or harm"
         yield f"Filtered test rows are {left}. So {lower}."
     if pooled := listed([one.name for one in tests if one.pooled]):
-        took_part = f"The rows of {pooled} entered the filter's pool, so they took part in choosing the train rows"
-        yield f"{took_part}: differences on them are shown and support no verdict."
+        took_part = f"The rows of {pooled} entered the filter's pool, so they influenced which train rows were kept"
+        yield f"{took_part}: differences on them are shown, but no verdict is based on them."
     if grouped := listed([one.name for one in tests if one.groups is not None]):
-        yield f"Rows of {grouped} belong together in groups, and their intervals count groups."
+        yield f"Rows of {grouped} belong together in groups, so their intervals count groups."
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
@@ -120,7 +121,7 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)
     near = {name: [one for one in found if one not in same.get(name, ())] for name, found in alike.items()}
     if same:
-        make = "These evaluators have the make of a model that filtered, so the rows were chosen against them"
+        make = "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them"
         yield f"{make}: {_as_representations(same)}. They fall more than others would. {_judge_by(analysis, same)}"
     if any(near.values()):
         family = "These evaluators are of the adversary's family, another size or copy of its architecture"
@@ -129,7 +130,7 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     for share in dict.fromkeys(shares):
         rows = f"about {100 * (1 - share):.4g} % of the train rows that the tables name"
         names = listed([name for name in facts.evaluators if facts.held_back.get(name) == share])
-        yield f"Trained on {rows}, and stopped by the rest: {names}."
+        yield f"These were trained on {rows}, and early stopping used the rest: {names}."
 
 
 def _as_representations(related: Mapping[str, list[str]]) -> str:
@@ -140,10 +141,10 @@ def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
     facts = analysis.facts
     whole = [name for name in facts.judging_evaluators if name not in (*facts.partial_inputs, *related)]
     if others := listed([name for name in analysis.judging.judges if name in whole]):
-        return f"Judge by the others that see whole inputs: {others}."
+        return f"Judge by the other evaluators that see whole inputs: {others}."
     if whole:
-        return "The others that see whole inputs learnt too little to judge by."
-    return "No evaluator of another make saw whole inputs; add one to judge by."
+        return "The other evaluators that see whole inputs learnt too little to judge by."
+    return "No evaluator of another kind saw whole inputs; add one to judge by."
 
 
 def _training_cautions(analysis: Analysis) -> Iterator[str]:
@@ -153,22 +154,25 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
         yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
     if behind := [one for one in judging.margins if not one.beaten and one.evaluator in facts.judging_evaluators]:
         names = listed([f"{one.evaluator} (on {one.test_set})" for one in behind])
-        yield f"Trained on full, not surely better than {behind[0].rival}: {names}."
+        yield f"When trained on full, these are not shown to be better than {behind[0].rival}: {names}."
     if collapsed := listed(one_answer_names(judging.one_answer), _MOST_NAMED):
         one_class = f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set"
-        yield f"{one_class}, and are not surely better than its largest class. They learnt little: {collapsed}."
+        yield (
+            f"{one_class}, and are not shown to be better than always predicting its largest class. They learnt "
+            f"little: {collapsed}."
+        )
     done = [one for one in analysis.of(TRAININGS) if one.status == "done"]
     seeds = Counter((one.evaluator, one.train_set, one.representation) for one in done)
     alone = [key for key, number in seeds.items() if number == 1]
     compared = {(name, one.representation) for one in facts.filterings for name in ("filtered", one.control)}
     unjudged = {name for name, *trained_on in alone if tuple(trained_on) in compared}
     if names := listed([name for name in facts.evaluators if name in unjudged]):
-        unknown = "so how much the numbers move with the seed is unknown and there is no verdict"
-        yield f"One seed only, {unknown}: {names}."
+        unknown = "so the variation between seeds is unknown and there is no verdict"
+        yield f"These have one seed only, {unknown}: {names}."
     kept = [(f"{name} on {train_set}", by) for name, train_set, by in alone if name not in unjudged]
     if others := listed([f"{text} ({by})" if by else text for text, by in kept], _MOST_NAMED):
-        narrow = "so intervals against these count test rows alone and are too narrow"
-        yield f"Trained with one seed only, {narrow}: {others}."
+        narrow = "so intervals of comparisons with them count test rows alone and are too narrow"
+        yield f"These were trained with one seed only, {narrow}: {others}."
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:
@@ -182,6 +186,6 @@ def _size_cautions(analysis: Analysis) -> Iterator[str]:
     if parts := [f"{one.name} ({count(few)} of {counted(len(one.parts), 'part')})" for one, few in small_parts if few]:
         yield f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}."
     if missing := listed(list(analysis.facts.missing_sets)):
-        yield f"Challenge sets not available and so not tested on: {missing}."
+        yield f"These challenge sets are not available, so nothing was tested on them: {missing}."
     if unfinished := sum(one.status != "done" for one in trainings):
         yield f"{unfinished} of {len(trainings)} cells have no result; the tables say which and why."

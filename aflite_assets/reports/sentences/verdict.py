@@ -13,7 +13,7 @@ from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.analysis.tidy import JsonValue, to_json
-from aflite_assets.reports.sentences.filtering import class_text, cue_name, marked_text
+from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue as SurfaceCue
@@ -41,26 +41,27 @@ _OPENINGS: dict[Code, str] = {
 _LACKS: dict[Lack, str] = {
     "set not available": "the challenge sets are not available",
     "no challenge set": "there is no challenge set; add one in which a shortcut is absent or misleads",
-    "collected adversarially": "all challenge sets were collected adversarially, and any weaker model gains on them",
-    "same make": "every evaluator that could judge has the make of the model that filtered; add one of another make",
+    "collected adversarially": "all challenge sets were collected adversarially, and any other model gains on them",
+    "same make": "every evaluator that could judge is of the same kind as the model that filtered; add one of "
+    "another kind",
     "nothing learnt": "no evaluator learnt enough to judge by, as the checks report",
-    "not trained": "nothing was trained that could be compared",
+    "not trained": "no training can be compared",
 }
 _USES: dict[Code, str] = {
-    "nothing_found": "nothing speaks for fewer rows. If models should learn from this, check its labels and features "
-    "first.",
+    "nothing_found": "there is no reason to use fewer rows than all. If models should learn from this, check its "
+    "labels and features first.",
     "class_balance_only": "all rows, with balanced classes or weights where shares matter. Filtering does no more.",
-    "cannot_tell": "all rows until it can be told.",
+    "cannot_tell": "all rows, until there are enough data to tell.",
 }
 
 _UNTOLD: dict[WhyUntold, str] = {
     "few carriers": "too few test rows have a value that points to another class than their own",
     "few rows without the tie": "too few train rows are left if it goes with no class",
-    "not trained": "the trainings that would tell it are missing",
+    "not trained": "the trainings needed for it are missing",
     "no test set": "no test row has it",
 }
 
-NOT_SHOWN = "That models lean on it was tested, and not shown."
+NOT_SHOWN = "Models were tested for leaning on it, and it was not shown."
 """The sentence on a cue that models were not seen to lean on."""
 
 
@@ -122,7 +123,7 @@ def judgement_text(one: PropertyLeaning) -> str:
         how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
     else:
         how = "a challenge set in which it is as frequent in every class would show what it costs"
-    return f"Whether they should is yours to say: {how}"
+    return f"You decide whether they should: {how}"
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
@@ -219,12 +220,12 @@ class VerdictWords:
         if verdict.code == "nothing_found":
             if bias.rows.low <= 0 and not besides:
                 return f"{beside_chance} They learn nothing from these features, neither a shortcut nor the task."
-            return f"{beside_chance} That is {less if bias.rows.low > 0 else 'not surely more'}.{besides}"
+            return f"{beside_chance} That is {less if bias.rows.low > 0 else 'no significant difference'}.{besides}"
         if verdict.code == "class_balance_only":
             within = f"within a class {'no more' if bias.classes.low <= 0 else less} than with shuffled labels."
-            return f"{predicted}, but {within}{besides or ' What was removed is explained by class.'}"
+            return f"{predicted}, but {within}{besides or ' The class explains what was removed.'}"
         if verdict.code == "helps_no_shortcut_named":
-            return f"{self.helps()}. What those challenge rows change is not among the properties that were tested."
+            return f"{self.helps()}. The property that those challenge rows change is not among the tested ones."
         if verdict.shortfalls:
             return self.lacking(bias.rows)
         if self.is_unlearnt:
@@ -242,10 +243,11 @@ class VerdictWords:
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
             return (
-                "no single one does, but all of them in one linear model do. Whether models lean on them is not known."
+                "no single artefact does, but a linear model of all of them does. Whether models lean on them is not "
+                "known."
             )
         tested = [one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)]
-        known = NOT_SHOWN if False in tested else "Whether models lean on it is open."
+        known = NOT_SHOWN if False in tested else "Whether models lean on it is not known."
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
@@ -260,7 +262,7 @@ class VerdictWords:
         artefacts, others = ([cue_text(one) for one in found if one.is_artefact is is_so] for is_so in (True, False))
         parts = {"No part of any task": artefacts, "Yours to judge": others}
         said = [f"{whose}: {listed(cues, _MOST_NAMED)}." for whose, cues in parts.items() if cues]
-        lead = "By itself a property tells a class (balanced accuracy, where chance is 50 %)"
+        lead = "These single properties tell a class (balanced accuracy, where chance is 50 %)"
         return Detail(f"{lead}. {' '.join(said)}", "cues") if said else None
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
@@ -278,7 +280,7 @@ class VerdictWords:
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
             return f"{fallen}{self.explained()}"
-        doubt = f"if {'one of them' if cue.alike else 'it'} should not matter, it is a shortcut."
+        doubt = f"if {'one of them' if cue.alike else 'it'} should not matter for the task, it is a shortcut."
         return f"{fallen}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def fallen_sets(self) -> str:
@@ -298,17 +300,15 @@ class VerdictWords:
             return self.single_property()
         if leant := [property_name(one) for one in tested if one.leans]:
             return f"Models lean on {listed(leant, _MOST_NAMED)}, which may be the task itself."
-        return f"No property that was tested explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
+        return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
 
     def single_property(self) -> str:
         """Return what the scan found, where no property was tested for whether models lean on it."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
-            return "No property was tested that might explain it."
+            return "No property was tested that could explain it."
         if (cue := max(scan.candidates, key=lambda one: one.balanced, default=None)) is not None:
-            return (
-                f"Of single properties {cue_text(cue)}, tells most; whether it belongs to the task is yours to judge."
-            )
+            return f"Of single properties {cue_text(cue)}, tells most; you decide whether it belongs to the task."
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
@@ -318,7 +318,7 @@ class VerdictWords:
         if self.effect is None and self.verdict.evidence.gains:
             gained = list(dict.fromkeys(f"“{one.test_set}”" for one in self.verdict.evidence.gains))
             declare = f"say in the file how {listed(gained, _MOST_NAMED)} came about (`collected`)"
-            how = f"{declare}, since on rows that a model chose any other gains"
+            how = f"{declare}, because on rows that were chosen against one model any other model gains"
             return f"Whether filtering helps is open: {self.changes('gains')}; {how}"
         if self.effect is None:
             one = self.comparisons[0]
@@ -332,7 +332,7 @@ class VerdictWords:
         changed = {one.test_set for one in self.comparisons if one.verdict.side in ("above", "below")}
         unsettled = dict.fromkeys(one.test_set for one in self.comparisons if one.is_unsettled)
         names = [f"“{name}”" for name in unsettled if name not in changed]
-        return f"{text}; not settled on {listed(names, _MOST_NAMED)}" if names else text
+        return f"{text}; it is undecided on {listed(names, _MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
         """Return what there is too little of to tell."""
@@ -352,34 +352,34 @@ class VerdictWords:
         """Falls of models trained on all rows, and properties of which nothing can be told."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), _UNTOLD[one.why]) for one in leanings if one.why is not None]
-        whether = [f"Whether models lean on {name} cannot be told: {why}" for name, why in untold]
+        whether = [f"It cannot be tested whether models lean on {name}: {why}" for name, why in untold]
         said = falls_text(falls), alike_text(falls), *whether
-        return Detail(f"Beside the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
+        return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
-        """How many rows went, the class that moved most, and what marks the rows that went."""
+        """State how many rows were removed, the class whose share moved most, and the cues of the removed rows."""
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
-            return Detail(f"Removed: nothing; filtered is the whole set of {rows}.", "filtering")
+            return Detail(f"Nothing was removed; filtered is the whole set of {rows}.", "filtering")
         of = f"{rows}{answers_text(self.filtering.train_questions)}"
         text = f"Removed: {count(gone)} of {of} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
             text += f"; {short(name, _LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
-        marks = self.marks([cue for cue in tested if cue.shown]) if tested else ""
-        return Detail(f"{text}{marks}.", "details")
+        cues = self.removal_cues([cue for cue in tested if cue.shown]) if tested else ""
+        return Detail(f"{text}{cues}.", "details")
 
-    def marks(self, cues: Sequence[Cue]) -> str:
-        """Return the marks of removed rows, as the end of a sentence."""
+    def removal_cues(self, cues: Sequence[Cue]) -> str:
+        """Return the cues of the removed rows, as the end of a sentence."""
         if not cues:
-            return "; no word, length, attribute or input that was tested marks them"
+            return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
         first = named[:_MOST_NAMED]
         if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
             first += [cue for cue in named if cue.kind == "word"][:1]
-        shown, left = listed([marked_text(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
-        others = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
+        shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
+        others = f". {count(left)} more {'cue is' if left == 1 else 'cues are'} in the table" if left else ""
         return f". Removed more often than random rows of their classes: {shown}{others}"
 
     def cost(self) -> Detail | None:
@@ -388,7 +388,7 @@ class VerdictWords:
         if not self.facts.natural_sets or not self.facts.judging_evaluators:
             return None
         if not self.comparisons and not self.analysis.judging.judges:
-            return Detail("Against all rows: no evaluator learnt enough to compare, as the checks say.", "checks")
+            return Detail("Against all rows: no evaluator learnt enough to compare, as the checks report.", "checks")
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
@@ -410,13 +410,20 @@ class VerdictWords:
             return ""
         right = f"{percent(over.accuracy)} %"
         if over.too_few:
-            return f" Trained on all rows it cannot be told there from {over.rival} ({right}; too few {over.too_few})."
-        return f" Trained on all rows it is at chance there ({right}), so that says little." if over.at_chance else ""
+            return (
+                f" After training on all rows, its accuracy there is not distinguishable from {over.rival} "
+                f"({right}; too few {over.too_few})."
+            )
+        return (
+            f" After training on all rows, it is at chance there ({right}), so this comparison shows little."
+            if over.at_chance
+            else ""
+        )
 
     def difference(self, stated: StatedDifference) -> str:
         """Return a difference with the models and the test set that it is of."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
-        pool = ", whose rows were in the filter's pool" if self.facts.test_set[stated.test_set].pooled else ""
+        pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
             return f"trained on filtered instead of {stated.against}, “{stated.evaluator}” is {said} {where}{pool}"
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
@@ -426,7 +433,7 @@ class VerdictWords:
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
-        return f"too few {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
+        return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
 
     def use(self) -> str:
         """Which data to mend, if models lean on a shortcut, then which rows to use."""
@@ -450,10 +457,13 @@ class VerdictWords:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
         if code == "artefact_tells":
             return (
-                "first mend it in the source, then judge again; until then all rows, and no accuracy proves the task."
+                "first remove it from the source, then run again. Until then use all rows; no accuracy shows that "
+                "the task was learnt."
             )
         if code == "learnable_no_shortcut_shown" and (where := self.fallen_sets()):
-            return f"all rows for training, but look first at what {where} changes, and at the marks of removed rows."
+            return (
+                f"all rows for training, but look first at what {where} changes, and at the cues of the removed rows."
+            )
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
         if self.effect == "mixed":
@@ -464,7 +474,7 @@ class VerdictWords:
             return f"all rows for training{f'; {tests} show {how}' if self.has_filtered_test_rows else ''}."
         lead = f"{tests} to see {how}" if self.has_filtered_test_rows else "all rows"
         if self.comparisons:
-            return f"{lead}; for training nothing is shown."
+            return f"{lead}; nothing is shown about training."
         return f"{lead}. Training cannot be judged: {undecided_text(self.analysis)}."
 
     def leant_on(self) -> str:
@@ -476,7 +486,7 @@ class VerdictWords:
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
         """Which rows to use if filtered beats its control, by what is shown against all rows."""
         name, side = f"“{first.test_set}”", whole.side
-        as_good = " As many plain random rows are not shown to be worse there: try them first."
+        as_good = " The same number of plain random rows is not shown to be worse there: try it first."
         random = as_good if first.test_set in whole.random_as_good else ""
         if side == "above":
             lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
@@ -487,7 +497,7 @@ class VerdictWords:
             best, points = whole.best
             random = as_good if best in whole.random_as_good else ""
             still = f"Use all rows elsewhere: on {name} they are better still."
-            rest = still if side == "below" else f"On {name} nothing is shown against all rows."
+            rest = still if side == "below" else f"On {name} no difference from all rows is shown."
             misleads = "if the shortcut is misleading in your application" if self.verdict.shortcut else "for some rows"
             above = f"as on “{best}” ({signed_points(points)} points above all rows)"
             return f"filtered {misleads}, {above}.{random} {rest}"
@@ -495,6 +505,6 @@ class VerdictWords:
             has_use = self.verdict.shortcut and self.has_filtered_test_rows
             tests = ", and to test models that lean on the shortcut" if has_use else ""
             better = f"all rows for training, since they are better still on {name}"
-            return f"{better}. Use filtered only if as few rows are all that you can train on{tests}.{random}"
+            return f"{better}. Use filtered only if you cannot train on more rows than that{tests}.{random}"
         better = f"filtered rather than as many random rows, since it is better on {name}"
-        return f"{better}. Against all rows nothing is shown there.{random}"
+        return f"{better}. No difference from all rows is shown there.{random}"

@@ -25,8 +25,8 @@ def comparison_line(compared: VersionComparison) -> str:
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
     """Return a sentence per filtering: rows in both results, rows that changed sides, and rows only one has."""
     return tuple(
-        f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before and "
-        f"are removed now, {one.to_kept:,} the other way round. Only the earlier result has "
+        f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "
+        f"and are removed now, {one.to_kept:,} were removed before and are kept now. Only the earlier result has "
         f"{counted(one.only_old, 'row')}, only this one {counted(one.only_new, 'row')}."
         for one in compared.counts
     )

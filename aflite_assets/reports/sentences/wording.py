@@ -8,10 +8,10 @@ from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import DASH, signed_points
 from aflite_assets.wording import counted
 
-_AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
+_AT_RANDOM = "drawn at random from full (from sampled if a sample is filtered)"
 
 TRAIN_SET_MEANINGS = {
-    "full": "all train rows; those spent on warm-up among them only where the settings say so",
+    "full": "all train rows; rows spent on warm-up are included only if the settings say so",
     "sampled": "the random sample of full that was filtered, without the rows spent on warm-up; the sets after it "
     "are drawn from it",
     "random": f"as many rows as filtered has, {_AT_RANDOM}",
@@ -20,15 +20,15 @@ TRAIN_SET_MEANINGS = {
     "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
     "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers "
     "predicts most reliably",
-    "weighted": "the rows of full, each row's loss multiplied by its weight: low where the features give the label "
-    "away, high where they mislead",
+    "weighted": "the rows of full, each row's loss multiplied by its weight, which is low if the features give the "
+    "label away and high if they mislead",
 }
 
 STOP_REASONS = {
     "target_size": "the target size was reached",
-    "threshold": "too few rows were still predictable enough to go",
+    "threshold": "too few rows were predictable enough to be removed",
     "chance": "its rows were no more predictable than with shuffled labels",
-    "nothing_learnt": "its classifiers learnt nothing beyond class shares, and nothing is removed then",
+    "nothing_learnt": "its classifiers learnt nothing beyond class shares, in which case nothing is removed",
 }
 
 GLOSSARY = {
@@ -38,28 +38,27 @@ GLOSSARY = {
     "Cue": "A property of rows that tells their class by itself, better than chance.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
-    "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
+    "Filtered": "The rows that AFLite kept. If the target size ended the filter, some may still be predicted every "
     "time.",
-    "Forgettable": "A train row that a weak model got right in one epoch and wrong in a later one, or never right "
-    "(never learnt).",
-    "Full": "“All rows” on the first screen: all train rows; those spent on warm-up among them only where the settings "
-    "say so. On the test side: all rows of the test set.",
-    "Control": "“Random rows” on the first screen, which filtered is judged against. They are as many, with its class "
-    "sizes (random_matched), or of any class where there is no such set.",
+    "Forgettable": "A train row that a weak model unlearned at least once (right in one epoch, wrong in a later one) "
+    "or never learned.",
+    "Full": "All train rows, called “all rows” on the first screen; rows spent on warm-up are included only if the "
+    "settings say so. Of a test set: all its rows.",
+    "Control": "What filtered is compared with, called “random rows” on the first screen: the same number of random "
+    "rows per class (random_matched). If there is no such set, the rows are of any class.",
     "Group": "Test rows that belong together (one premise, one template), as the dataset's settings say. Intervals "
     "count groups, not rows.",
     "Hint": "A cue of removed rows that may be the task itself, such as a word of a single text. It is no proof of a "
     "shortcut.",
-    "Interval": "95 %. Of an accuracy, Wilson's: how far it could be off because the test set is a sample. Of a "
-    "difference: because test groups and trainings are both samples; of one warm-up, and of one filter run unless the "
-    "settings ask for several (filter_seeds).",
+    "Interval": "The range of values that agree with the data, with 95 % confidence. For an accuracy (Wilson) it "
+    "counts that the test set is a sample. For a difference it counts that test groups and trainings are "
+    "samples, for one warm-up and one filter run unless the settings ask for several (filter_seeds).",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
     "Largest class": "The most frequent class of the rows at hand. Its share is the accuracy of always answering it.",
     "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "
-    "warm-up, and the test rows too where the dataset's settings pool them.",
-    "Predictability": "Of the times a row was held out from training, the share in which the linear classifier "
-    "predicted it right, from 0 to 1.",
+    "warm-up, and the test rows too if the dataset's settings pool them.",
+    "Predictability": "The share of a row's held-out predictions by linear classifiers that were right, from 0 to 1.",
     "Random": f"As many rows as filtered has, {_AT_RANDOM}: what having fewer rows does by itself.",
     "Representation": "The features of a row that the linear classifiers see, from an encoder or the data.",
     "Representation bias": "Mean predictability of the rows that entered an iteration: how much of the data a "
@@ -67,16 +66,18 @@ GLOSSARY = {
     "Second phase": "Training that goes on from a finished model, on chosen rows alone.",
     "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
     "Shortcut": "A cue that is no part of the task, and on which models lean.",
-    "Shuffled labels": "What the same classifiers reach when the rows' labels are put in random order: what class "
-    "shares and groups give by themselves.",
+    "Shuffled labels": "The bias that the same classifiers reach when the labels are shuffled, that is, from class "
+    "shares and groups alone.",
     "Target size": "Filtering never keeps fewer train rows than this.",
-    "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and trainings "
-    "explains, counting how many comparisons were made. On a challenge set this must hold of the mean over gold labels "
-    "too. Open: asked and not found. No verdict: it cannot be asked.",
-    "Threshold": "The lowest predictability that a removed row may have. With selection gumbel any row "
-    "may go, and filtering ends once none reaches the threshold.",
-    "Weak model": "A small model that mostly learns shortcuts. The rows that it forgets are where they fail.",
-    "Warm-up rows": "Rows spent on training the encoder and then never used again.",
+    "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and "
+    "trainings explains, counting how many comparisons were made. On a challenge set this must hold of the "
+    "mean over gold labels too. Open: it was tested, and no difference was shown. No verdict: it cannot be "
+    "tested.",
+    "Threshold": "The lowest predictability that a removed row may have. With selection gumbel any row may be "
+    "removed, and filtering ends when no row reaches the threshold.",
+    "Weak model": "A small model that mostly learns shortcuts. The rows that it forgets are those on which these "
+    "shortcuts fail.",
+    "Warm-up rows": "Rows on which the encoder was trained; they are not used again.",
 }
 
 Bounded = CrossedInterval | Difference | FallTerm
@@ -115,7 +116,9 @@ def answers_text(questions: int | None) -> str:
 def train_set_meaning(name: str) -> str:
     """Describe the rows of a train set."""
     earlier = earlier_name(name)
-    left = f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
+    left = (
+        f"the rows left when the filter had come down to the number of train rows that the settings give for {earlier}"
+    )
     random = f"as many rows as filtered_{earlier} has, {_AT_RANDOM}"
     return TRAIN_SET_MEANINGS.get(name, random if name.startswith("random_") else left)
 

@@ -71,11 +71,11 @@ ACCURACY = TableSpec(
         Cells(ACCURACIES, _challenge_column, cells.score, _on_whole_challenge_set, order=_place),
     ),
     where=cells.is_of_filtering,
-    caption="Challenge sets stand after the test sets. Wilson's interval is for the number of test rows n, or, of rows "
-    "in groups, for the rows that these are worth. Shaded: full tested on full, random on full, filtered on filtered, "
-    "the papers' comparison. Drop: full minus filtered test rows, same models, in points. Own test rows: test rows "
-    "chosen in the same way as the train set of that line, so that it is trained and tested on one distribution. Every "
-    "line has other rows there.",
+    caption="Challenge sets follow the test sets. The interval is Wilson's for n test rows; for rows in groups, n is "
+    "the effective number of rows. Shaded cells are the papers' comparison: full tested on full, random on "
+    "full, filtered on filtered. Drop: accuracy on full minus accuracy on filtered test rows, same models, "
+    "in points. Own test rows: test rows chosen in the same way as the train set of that line, so that "
+    "training and test have one distribution. These test rows differ from line to line.",
 )
 
 
@@ -153,10 +153,10 @@ IN_DISTRIBUTION = TableSpec(
     of="{test_set}",
     where=_is_natural,
     when=lambda facts, records: bool(facts.plain_evaluators),
-    caption="Random on full rows shows what having fewer train rows costs. The control has as many train rows and, as "
-    "random_matched, the class sizes of filtered, so only the choice of train rows differs. Difference: full minus "
-    "filtered, in points. Human: mean share of a row's single annotators who gave its label. If the label is their "
-    "majority, that is more than a new annotator would reach.",
+    caption="Random on full rows shows what having fewer train rows costs. The control has as many train rows and, "
+    "as random_matched, the class sizes of filtered, so only the choice of train rows differs. Difference: "
+    "full minus filtered, in points. Human: mean share of a row's annotators who gave its label. If the "
+    "label is their majority, a new annotator would reach less.",
 )
 
 
@@ -174,9 +174,9 @@ TOP_5 = TableSpec(
     ),
     of="{test_set}",
     where=lambda facts, one: facts.test_set[one.test_set].ranked,
-    caption="A row counts as right in top-5 when its class is among the five that the model finds likeliest. "
-    "Difference: full minus filtered, in points. If a challenge set has some of the dataset's classes and adds "
-    "probabilities up, only its own classes are ranked.",
+    caption="A row counts as right in top-5 if its class is among the five that the model finds likeliest. "
+    "Difference: full minus filtered, in points. If a challenge set has only some of the classes and adds up "
+    "probabilities, only its own classes are ranked.",
 )
 
 
@@ -193,6 +193,6 @@ BY_CLASS = TableSpec(
     ),
     row_order=lambda facts, one: one.label,
     row_key=lambda one: one.label,
-    caption=f"All test rows of each gold label. For splits of up to {MAX_CLASSES_APART} classes, and challenge sets of "
-    f"up to {MAX_LABELS_APART}.",
+    caption=f"Accuracies on all test rows of each gold label. Shown for splits of up to {MAX_CLASSES_APART} classes, "
+    f"and challenge sets of up to {MAX_LABELS_APART}.",
 )

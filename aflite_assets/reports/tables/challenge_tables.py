@@ -81,8 +81,8 @@ CHALLENGE_SETS = TableSpec(
     of="{of}",
     each=_blocks,
     where=_on_challenge_set,
-    caption="Rows with different gold labels are shown apart: a model that leans on a shortcut is right on one half "
-    "and wrong on the other.",
+    caption="Rows with different gold labels are shown separately, because a model that leans on a shortcut is right "
+    "on one label and wrong on the other.",
     notes=_notes,
 )
 
@@ -101,9 +101,10 @@ ZERO_SHOT = TableSpec(
         (_on_challenge_set(facts, one) and one.evaluator in facts.plain_evaluators)
         and (one.whole or facts.test_set[one.test_set].part[cells.part_name(one)].side_by_side)
     ),
-    caption="Where a category has rows of several gold labels, each stands beside the whole. Last rows: differences of "
-    "these means in points; their intervals and verdicts are in the tables of filtered against its control. Of a set "
-    "with several category columns, the rows with any value of each; the values apart are in the set's own tables.",
+    caption="If a category has rows of several gold labels, the table has the category and each label. The last "
+    "lines are differences of these means in points; their intervals and verdicts are in the tables of "
+    "filtered against its control. For a set with several category columns, rows with any value of a column "
+    "are counted together; the set's own tables have each value.",
 )
 
 
@@ -146,9 +147,10 @@ FINE_ACTION = TableSpec(
     when=lambda facts, records: bool(
         {*_by_size(facts, records[0])} - {"full", *_controls(facts, records[0], "filtered"), "filtered"}
     ),
-    caption="Natural test sets with all their rows, challenge sets whole and by category. Judge a filtered set by the "
-    "random rows of its size: full and sampled have more rows. Last rows: filtered minus these in points, with the "
-    "interval over test groups and trainings, and the verdict, both from the table of filtered against its control.",
+    caption="Natural test sets have all their rows; challenge sets are shown whole and by category. Compare a "
+    "filtered set with the random rows of its size, since full and sampled have more rows. The last lines "
+    "are filtered minus random in points, with the interval over test groups and trainings and the verdict, "
+    "both from the table of filtered against its control.",
 )
 
 
@@ -190,8 +192,9 @@ TRANSFER = TableSpec(
     of="{start}, fine-tuned",
     each=lambda facts, one: [{"start": facts.fine_tuned[name].start} for name, _ in _tuned(facts, one)[:1]],
     where=lambda facts, one: cells.is_of_filtering(facts, one) and one.whole,
-    caption="Trained on the train set, then on the challenge set's own train rows, then tested on its test rows, none "
-    "of which it was trained on. Zero-shot: the same rows, asked before fine-tuning. Differences in points on the same "
-    "test rows, with their interval over test groups and trainings; the verdicts are in the tables of filtered against "
-    "its control. Full has more train rows than filtered, the random sets as many.",
+    caption="Models were trained on the train set, then on the challenge set's own train rows, and tested on its "
+    "test rows. Zero-shot: accuracy on the same test rows before fine-tuning. Differences are in points on "
+    "the same test rows, with their interval over test groups and trainings; the verdicts are in the tables "
+    "of filtered against its control. Full has more train rows than filtered; the random sets have the same "
+    "number.",
 )

@@ -24,10 +24,10 @@ _COLUMNS = (
 
 CAPTION = (
     "Each line is one property for one class against all others. “Of class” and “of others” are the shares of the "
-    "class and of all other rows that have it. Precision is the share of its rows that are of the class, beside the "
-    "base rate of all rows. The balanced accuracy is that of the property by itself, on rows that it was not chosen "
-    "on; chance is 50 %. An artefact is no part of any task. Whether another property belongs to the task is yours to "
-    "judge."
+    "class and of all other rows that have it. Precision is the share of the rows with the property that are of the "
+    "class; the base rate is that share of all rows. The balanced accuracy is that of the property alone, on rows "
+    "that it was not chosen on; chance is 50 %. An artefact is no part of any task. You decide whether another "
+    "property belongs to the task."
 )
 
 
@@ -36,7 +36,10 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
     if analysis.scan is None or not (shown := shown_cues(analysis.scan)):
         return ()
     left = len(analysis.scan.cues) - len(shown)
-    more = (f"{count(left)} more, weaker or explained by a stronger one, are in the table surface_cues of cue_scan.",)
+    more = (
+        f"{count(left)} more cues, which are weaker or explained by a stronger one, are in the table "
+        "surface_cues of cue_scan.",
+    )
     table = Table(
         name="surface_cues",
         of="",

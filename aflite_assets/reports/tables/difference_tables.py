@@ -46,10 +46,10 @@ FALL_TABLE = TableSpec(
     (Cells(FALLS, _fall_column, _fall_cell),),
     of="{test_set}",
     when=lambda facts, records: any(one.change == "start" and one.accuracy is not None for one in records),
-    caption="They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In brackets the "
-    "joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked about the filtered "
-    "rows alone. Fewer train rows: random in place of full. Class sizes: random_matched in its place. Which train "
-    "rows: filtered in place of that.",
+    caption="The steps add up from the first accuracy to the last. Below zero is a fall, above zero a rise. The "
+    "brackets hold the joint 95 % interval, which covers all steps of an evaluator at once. Test rows: the "
+    "same model, tested on the filtered rows alone. Fewer train rows: random instead of full. Class sizes: "
+    "random_matched instead of random. Which train rows: filtered instead of random_matched.",
 )
 
 
@@ -73,14 +73,15 @@ PAIRED = TableSpec(
         _SEEDS,
     ),
     where=having(comparison="control", whole=True),
-    notes="Points of accuracy on the same test rows, against as many random rows. The 95 % intervals count test groups "
-    "and trainings as samples (crossed, t quantiles). They hold for this warm-up and this filter run, which "
-    "another seed would draw anew. Those that decide whether filtering helps are judged together, by the mean over "
-    "gold labels (Holm 1979); so are all others on whole sets, and those on parts. No verdict: rows that the filter "
-    f"chose or that took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge set "
-    "the mean over gold labels, each weighing the same, must surely lie on the same side: else it is open. Weighted "
-    "minus full, if there is such a set, is what the weights do on the same rows. Verdicts are about removal, so there "
-    "is none on weights.",
+    notes="Differences in points of accuracy on the same test rows, against as many random rows. The 95 % intervals "
+    "count test groups and trainings as samples (crossed, t quantiles). They hold for this warm-up and this "
+    "filter run; another seed would give another warm-up and filter run. The comparisons that decide "
+    "whether filtering helps are adjusted together, by the mean over gold labels (Holm 1979); so are all "
+    "others on whole sets, and those on parts. There is no verdict for test rows that the filter chose or "
+    f"that took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge "
+    "set, the mean over gold labels (equal weights) must be significant on the same side as well; otherwise "
+    "the comparison is open. Weighted minus full, if there is such a set, is the effect of the weights on "
+    "the same rows. It has no verdict, since verdicts are about removal.",
 )
 
 
@@ -96,9 +97,9 @@ PAIRED_PARTS = TableSpec(
     where=having(comparison="control", whole=False),
     row_key=cells.part_name,
     when=lambda facts, records: any(one.difference is not None for one in records),
-    caption="Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
-    "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions are a "
-    "shift of answers, which the whole set hides.",
+    caption="Differences in points of accuracy on the rows of each part, with the 95 % interval as above. Cells are "
+    "shaded if the verdict, which is adjusted for all parts of the report, shows a difference. If gold "
+    "labels go in opposite directions, answers have shifted between classes, which the whole set hides.",
 )
 
 
@@ -119,7 +120,7 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
         return "not run" if one.test_rows else "no rows"
     if (better := better_ranking(facts, one)) is None:
         return NOT_SHOWN
-    return f"{better} is better" if one.found else f"{better} was better here, no finding: {one.why}"
+    return f"{better} is better" if one.found else f"{better} was better here, but this is no finding: {one.why}"
 
 
 def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
@@ -163,11 +164,12 @@ RANKINGS = TableSpec(
     where=_is_ranked,
     row_key=cells.part_name,
     notes="Each evaluator was trained on the rows kept by {first} and on those kept by {second}. The difference is "
-    "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and trainings "
-    "as samples, for this warm-up and this filter run. A ranking is better where the interval leaves out zero. It "
-    "is no finding where one seed, few rows, a small effect or the number of comparisons stand against it. Whole "
-    "sets are judged together, and so are parts (Holm 1979). No difference was shown: there may be none, or one "
-    "too small to see. If the two sets differ in size, that may explain a difference.",
+    "{first} minus {second} in points, on the same test rows. Its 95 % interval counts test groups and "
+    "trainings as samples, for this warm-up and this filter run. A ranking is better if the interval "
+    "excludes zero. It is no finding if there is one seed, few rows, a small effect, or if it is not "
+    "significant among all comparisons. Whole sets are adjusted together, and so are parts (Holm 1979). No "
+    "difference was shown: there may be none, or one too small to detect. If the two sets differ in size, "
+    "that may explain a difference.",
 )
 
 
@@ -185,9 +187,9 @@ RANKING_OVERLAPS = TableSpec(
     ),
     of="rows kept",
     each=_pairs,
-    caption="Overlap: rows that both kept over rows that either kept, from 0 to 1. By chance: its mean over two random "
-    "sets of these sizes. Neither ranking takes rows under the threshold, and many such rows alone make it more than "
-    "chance.",
+    caption="Overlap: the rows that both kept, divided by the rows that either kept, from 0 to 1. By chance: the "
+    "mean overlap of two random sets of these sizes. Neither ranking removes rows under the threshold, so "
+    "many such rows raise the overlap above chance.",
 )
 
 
@@ -225,12 +227,12 @@ LEANING_TABLE = TableSpec(
         Cells(LEANINGS, Heading("pull without the tie", ("points",)), cells.field("untied", signed_points)),
         Cells(LEANINGS, "verdict", _leaning_cell),
     ),
-    caption="Three properties at most, which surely go with the label on train rows. Pull: by how much more often rows "
-    "get the class that their value points to, though they are of another, than rows of their class whose value points "
-    "elsewhere. Rows may look like that class for other reasons, so the pull is computed again after training on as "
-    "many rows in which the property goes with no class. Models lean on it where at least half of the pull goes with "
-    f"the tie (95 %, judged together by Holm). With fewer than {FEWEST_CARRIERS} test rows that could be drawn away "
-    "nothing is said.",
+    caption="At most three properties, which significantly go with the label on train rows. Pull: among test rows "
+    "of other classes, how much more often rows with the value get the class that it points to than rows "
+    "without it. Rows may look like that class for other reasons, so the pull is measured again after "
+    "training on as many rows in which the property goes with no class. Models lean on the property if at "
+    f"least half of the pull disappears (95 %, adjusted together by Holm). With fewer than {FEWEST_CARRIERS} "
+    "such test rows there is no result.",
 )
 
 
@@ -247,7 +249,7 @@ CHALLENGE_FALL_TABLE = TableSpec(
         Cells(CHALLENGE_FALLS, Heading("challenge set", ("%",)), cells.field("challenge", percent)),
         Cells(CHALLENGE_FALLS, Heading("change", ("points",)), _challenge_fall_cell),
     ),
-    caption="Accuracies in the mean over gold labels, each weighing the same, with the 95 % interval of the change. "
-    "Shaded where accuracy surely falls, and by 5 points or more. A fall alone does not say why: the rows may be of "
-    "another source, harder, labelled otherwise, or without a shortcut.",
+    caption="Mean accuracies over gold labels (equal weights), with the 95 % interval of the change. Cells are "
+    "shaded if accuracy falls significantly and by at least 5 points. A fall does not show its cause: the "
+    "rows may be of another source, harder, labelled differently, or without a shortcut.",
 )

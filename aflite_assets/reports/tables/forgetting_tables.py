@@ -30,10 +30,11 @@ WEAK_MODEL_TABLE = TableSpec(
         Cells(forgettables.WEAK_MODELS, "train accuracy (%)", cells.field("train_accuracy", percent)),
         Cells(forgettables.WEAK_MODEL_ACCURACIES, "accuracy on {split} (%)", cells.field("accuracy", percent)),
     ),
-    caption="A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those "
-    "that second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
-    "forgotten, too: read some of the rows that were never learnt. Train accuracy is as presented. Compare test "
-    "accuracy with that of the model that goes on: the weak one should be weaker.",
+    caption="A row is forgettable if it was right in one epoch and wrong in the next, or never right. Taken: the "
+    "rows of second phases, with every class cut to the smallest one if the settings say balance. Rows with "
+    "wrong labels are forgotten too, so read some of the rows that were never learnt. Train accuracy is "
+    "measured as rows are presented. Compare the test accuracies: the weak model should be weaker than the "
+    "model of the second phase.",
     notes=lambda facts, records: tuple(
         f"{name} was not trained: {reason}." for name, reason in facts.untrained_weak_models.items()
     ),
@@ -53,7 +54,7 @@ CLASS_TABLE = TableSpec(
         )
         for what in ("forgettable", "taken")
     ),
-    caption="Shares are of the class's train rows.",
+    caption="Shares of the class's train rows.",
 )
 
 
@@ -70,7 +71,7 @@ EVENT_TABLE = TableSpec(
     "How often rows were forgotten",
     {"weak model": "{weak_model}"},
     (Cells(forgettables.EVENTS, _events_heading, _events_cell),),
-    caption="Per cent of the train rows; rows that were never right are counted apart (Figure 1 of the paper).",
+    caption="Per cent of the train rows; rows that were never right are counted separately (Figure 1 of the paper).",
 )
 
 
@@ -85,8 +86,8 @@ AGREEMENT_TABLE = TableSpec(
         Cells(forgettables.AGREEMENT, "rows of the first", cells.field("first_rows")),
         Cells(forgettables.AGREEMENT, "rows of the second", cells.field("second_rows")),
     ),
-    caption="Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these "
-    "sizes.",
+    caption="Rows in both sets divided by rows in either, of all forgettable rows, and the mean of random sets of "
+    "these sizes.",
 )
 
 
@@ -101,9 +102,9 @@ MINORITY_TABLE = TableSpec(
     "What is rarer or more frequent among forgettable rows",
     {"weak model": "{weak_model}", "rows": "{set}"},
     (Cells(forgettables.MINORITIES, Column(Heading("{group}"), Heading("{measure}")), _minority),),
-    caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of "
-    "the words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
-    "size alone does.",
+    caption="Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one "
+    "of the words. Attributes: per cent of rows with the value. The brackets hold 95 % intervals. The same "
+    "number of random rows shows the effect of size alone.",
 )
 
 
@@ -154,8 +155,8 @@ TWO_PHASE = TableSpec(
     of="{start}",
     each=_starts,
     row_order=_phase_order,
-    caption="Accuracy after all phases. Every phase starts from the same model, trained on full. Average: of the mean "
-    "over the dataset's own splits and the mean over challenge sets, as in the paper.",
+    caption="Accuracy after all phases. Every phase starts from the same model, trained on full. Average: the "
+    "average of two means, over the dataset's own splits and over challenge sets, as in the paper.",
 )
 
 
@@ -171,9 +172,9 @@ TWO_PHASE_DIFFERENCES = TableSpec(
     of="{start}",
     each=lambda facts, one: [{"start": facts.phases[one.evaluator].start}],
     where=having(comparison="second phase"),
-    caption="Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
-    "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
-    "forgettable rows.",
+    caption="Differences in points on the same test rows; the brackets hold 95 % intervals over test groups and "
+    "trainings, paired by seed. Verdicts compare with a second phase on as many random rows, because the "
+    "effect of any second phase is no merit of forgettable rows.",
 )
 
 
@@ -204,5 +205,5 @@ ALONE = TableSpec(
     of="{evaluator}",
     where=lambda facts, one: one.representation is None and one.whole and one.evaluator in facts.trained_alone,
     row_order=_alone_order,
-    caption="The random rows are as many.",
+    caption="There are as many random rows.",
 )

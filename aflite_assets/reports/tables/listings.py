@@ -45,9 +45,9 @@ ITERATION_TABLE = TableSpec(
         *_values(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
         *_values(ITERATIONS, rows_never_held_out="never held out"),
     ),
-    caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about "
-    "them, and target and stop about the train rows among them. Scored rows, if there are any, are never trained on "
-    "and leave by the same law.",
+    caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is "
+    "measured on them; the target size and the stop rule count the train rows among them. Scored rows, if "
+    "there are any, are never trained on and are removed by the same rule.",
 )
 
 _POINT = {
@@ -80,30 +80,30 @@ _IN_WORDS = {
 }  # fmt: skip
 """Headings of the evidence's columns; of others the name with spaces."""
 
-_MARKS = {"share_removed", "share_expected", "adjusted_p"}
+_CUE_COLUMNS = {"share_removed", "share_expected", "adjusted_p"}
 _LEFT_OUT = {"p_value", "class_share"}
-"""Columns of marks that the adjusted p and the shares of all classes repeat; the JSON file has both."""
+"""Columns of cues that repeat the adjusted p and the shares of all classes; the JSON file has them."""
 
 
 def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
     """Return a table of statistics, its rows by file and line if `source` knows them."""
     table, caption = evidence.table, evidence.caption
-    marks = set(table.column_names) >= _MARKS
-    shown = table.select([name for name in table.column_names if not (marks and name in _LEFT_OUT)])
+    is_of_cues = set(table.column_names) >= _CUE_COLUMNS
+    shown = table.select([name for name in table.column_names if not (is_of_cues and name in _LEFT_OUT)])
     if shown.column_names[:1] == ["row_id"]:
         places = source.of(shown["row_id"].to_numpy()).to_pylist()
         shown = shown.set_column(0, "row_id", pa.array(map(_row_name, places), pa.string()))
     words = {name: _IN_WORDS.get(name, name.replace("_", " ")) for name in table.column_names}
     for name in filter(lambda name: "_" in name, words):
         caption = re.sub(rf"\b{re.escape(name)}\b", f"“{words[name]}”", caption)
-    rows = [[_evidence_cell(marks, *each) for each in row.items()] for row in shown.to_pylist()]
+    rows = [[_evidence_cell(is_of_cues, *each) for each in row.items()] for row in shown.to_pylist()]
     return listing("evidence", evidence.title, [short(words[name]) for name in shown.column_names], rows, caption)
 
 
-def _evidence_cell(marks: bool, name: str, value: Any) -> TableCell:
-    if marks and name == "adjusted_p":
+def _evidence_cell(is_of_cues: bool, name: str, value: Any) -> TableCell:
+    if is_of_cues and name == "adjusted_p":
         return replace(cells.value(value), text=value_text(float(f"{value:.1e}")))
-    if marks and name.startswith("share_"):
+    if is_of_cues and name.startswith("share_"):
         return replace(cells.value(value), text=f"{percent(value)}\N{NO-BREAK SPACE}%")
     return cells.value(value)
 
@@ -126,7 +126,10 @@ def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") ->
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]
     rows = [[cells.value(text, strong=text == "failed") for text in each] for each in texts]
-    about = "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why."
+    about = (
+        "Checks of the data, the warm-up, the filter and the models. Checks that do not apply are skipped, with "
+        "the reason."
+    )
     return listing("checks", title, heads, rows, about)
 
 

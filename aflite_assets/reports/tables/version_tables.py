@@ -14,8 +14,8 @@ MOST_ROWS = 20
 _NUMBER_HEADS = ("evaluator", "trained on", "tested on", "rows", "before (%)", "now (%)", "difference (points)")
 _NOTE = (
     "Accuracy now minus before, in points, with its 95 % interval; all accuracies are judged together (Holm 1979). "
-    "They are on the test rows that both results have; if these are under half of a set, each side is a sample of its "
-    "own."
+    "They are measured on the test rows that both results have; if these are under half of a set, each result keeps "
+    "its own test rows, as two independent samples."
 )
 
 

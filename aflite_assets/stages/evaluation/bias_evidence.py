@@ -30,10 +30,10 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     paper_neighbour_tables,
     planted_removals,
     planted_tables,
-    removal_marks,
     similarities,
     similarity_tables,
     suspect_tables,
+    tested_cues,
 )
 from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 from aflite_assets.stages.evaluation.word_evidence import word_tables
@@ -125,16 +125,16 @@ def _file(representation: str, what: str) -> str:
 
 
 def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
-    """Yield the tables of one representation; similarities, marks and nearest kept rows are written beside them."""
+    """Yield the tables of one representation; similarities, cues and nearest kept rows are written beside them."""
     name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
     names, planted = raw.label_names, work.planted
     embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
     alike = similarities(rows, embedded, names, seed=seed)
-    marks = removal_marks(rows, grouped_with_copies(work.inputs.cue_scan, raw), planted, seed=seed)
-    whole = {"similarities": alike, "cues": marks, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}
+    cues = tested_cues(rows, grouped_with_copies(work.inputs.cue_scan, raw), planted, seed=seed)
+    whole = {"similarities": alike, "cues": cues, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}
     for what, table in whole.items():
         pq.write_table(table, work.draft.path / _file(name, what))
-    yield from cue_tables(name, marks, names)
+    yield from cue_tables(name, cues, names)
     yield from planted_tables(name, rows, raw, planted)
     yield from _own_tables(name, rows, raw)
     yield from word_tables(filtered, raw, seed=seed)
@@ -209,7 +209,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
         EvidenceTable(
             f"Text lengths ({representation})",
             "Mean number of words and characters of kept and removed rows, over all classes and per class. Whether "
-            "a length predicts the label is tested in the table of properties of the removed rows.",
+            "a length gives the label away is tested among the cues of the removed rows.",
             _named_classes(text_lengths(rows, raw)),
         ),
     ]

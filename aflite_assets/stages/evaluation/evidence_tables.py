@@ -254,21 +254,21 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
         )
 
 
-def removal_marks(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]], *, seed: int) -> pa.Table:
-    """Every mark of the train rows that was tested for going with removal; see `diagnostics.evidence.cues`."""
+def tested_cues(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]], *, seed: int) -> pa.Table:
+    """Test which cues of the train rows go with removal; see `diagnostics.evidence.cues`."""
     from aflite_assets.diagnostics.evidence.cues import removal_cues
 
     return removal_cues(rows.filter(_in_train(rows)), raw, planted=planted, seed=seed)
 
 
-def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
-    """Yield the marks most telling of removal; nothing where none could be tested."""
-    if not marks.num_rows:
+def cue_tables(representation: str, tested: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
+    """Yield the table of the cues that tell most about removal, if any could be tested."""
+    if not tested.num_rows:
         return
-    read = read_cues(marks)
+    read = read_cues(tested)
     own = pa.array([cue.same_rows_as is None for cue in read])
     cues = [cue for cue in read if cue.same_rows_as is None]
-    shown = marks.filter(own).drop_columns(["class_shares", "same_rows_as"])
+    shown = tested.filter(own).drop_columns(["class_shares", "same_rows_as"])
     columns = {
         "in_the_same_rows": pa.array([", ".join(cue.alike) for cue in cues], pa.string()),
         "classes": pa.array([classes_text(cue, label_names) for cue in cues], pa.string()),
@@ -278,9 +278,7 @@ def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...
     }
     for name, column in columns.items():
         shown = shown.append_column(name, column)
-    yield EvidenceTable(
-        f"What marks the removed rows ({representation})", cues_caption(read), shown.slice(0, _MOST_ROWS)
-    )
+    yield EvidenceTable(f"Cues of the removed rows ({representation})", cues_caption(read), shown.slice(0, _MOST_ROWS))
 
 
 def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Table | None) -> Iterator[EvidenceTable]:

@@ -168,7 +168,7 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
 def read_removal_cues(
     result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
 ) -> dict[str, tuple[Cue, ...]]:
-    """Return what marks the removed rows, by representation, from `bias_evidence`.
+    """Return the cues of the removed rows, by representation, from `bias_evidence`.
 
     `named`: the source's name of a column of the raw table. `challenges`: sets in which the words shown are counted.
     """
@@ -180,7 +180,7 @@ def read_removal_cues(
 
 
 def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
-    """Yield the marks, words that are shown with the share of each challenge set's rows that have them."""
+    """Yield the cues; a word that is shown has the share of each challenge set's rows with it."""
     from aflite_assets.diagnostics.evidence.cues import rows_with
 
     words: dict[str, list[str]] = {}
@@ -203,32 +203,32 @@ def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) ->
     """Return the tables of `bias_evidence`, in their order; `named` as in `read_removal_cues`."""
     tables = []
     for entry in _evidence_index(result)["tables"]:
-        caption = _MARK.sub(lambda found: named(found[0]), entry["caption"])
+        caption = _CUE_COLUMNS.sub(lambda found: named(found[0]), entry["caption"])
         table = _own_columns(pq.read_table(result.file(entry["file"])), named)
         tables.append(EvidenceTable(entry["title"], caption, table))
     return tuple(tables)
 
 
 _COLUMN = r"(text_pair|text|column \d+)"
-_MARK = re.compile(
+_CUE_COLUMNS = re.compile(
     rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=rows\) of ){_COLUMN}\b"
     r"|(?<=s of )text\w*\b|(?<=length of )text\w*\b"
 )
-"""The columns of marks in a caption: "text_pair alone", "number of words of text"."""
+"""The columns of cues in a caption: "text_pair alone", "number of words of text"."""
 
 _TEXT = re.compile(r"\b(?:text_pair|text)$|\b(?:text_pair|text)(?= less )|(?<= less )(?:text_pair|text)\b")
 """The columns in the name of a length: "number of words of text", "difference in words, text_pair less text"."""
 
 
 def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """Return the name of a mark with columns as the source calls them; attributes have the source's names already."""
+    """Return the name of a cue with columns as the source calls them; attributes have the source's names already."""
     if kind == "attribute":
         return name
     return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
 
 
 def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
-    """Return a table of statistics whose `column` (or, of marks that are no attributes, `name`) holds the source's
+    """Return a table of statistics whose `column` (or, for cues that are no attributes, `name`) holds the source's
     names.
     """
     names = table.column_names

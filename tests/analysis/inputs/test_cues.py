@@ -12,7 +12,7 @@ def read(*rows: dict[str, object]) -> tuple[Cue, ...]:
     return read_cues(pa.Table.from_pylist([{**ROW, **row} for row in rows]))
 
 
-def test_marks_are_adjusted_for_how_many_were_tested() -> None:
+def test_cues_are_adjusted_for_how_many_were_tested() -> None:
     cues = read({"p_value": 0.01}, {"p_value": 0.04}, {"p_value": 0.03})
     assert [cue.adjusted_p for cue in cues] == pytest.approx([0.03, 0.06, 0.06])
     assert [cue.shown for cue in cues] == [True, False, False]
@@ -21,6 +21,6 @@ def test_marks_are_adjusted_for_how_many_were_tested() -> None:
 
 @pytest.mark.parametrize(("removed", "shown"), [(0.205, True), (0.009, False)])
 def test_trifles_are_not_shown(removed: float, shown: bool) -> None:
-    """A mark on nearly all rows of a class can be removed only a little more often, and is shown all the same."""
+    """A cue on nearly all rows of a class can be removed only a little more often, and is shown all the same."""
     (cue,) = read({"share_removed": removed, "share_expected": removed / 1.02, "p_value": 1e-9})
     assert cue.shown == shown

@@ -427,7 +427,7 @@ def test_the_scan_names_the_command(run: Run, tmp_path: Path) -> None:
     path = _write(tmp_path / "my reviews.csv", _planted("ellipsis"))
     _, out, _ = run("scan", path, "--irrelevant", "stars", "--html", tmp_path / "page.html")
     command = f"aflite fix '{path}' --irrelevant stars --cue 1 --to NEW_FOLDER"
-    assert f"mend it: {command} (makes it alike in all rows; --by rebalance keeps a subset of the rows)" in out
+    assert f"mend it: {command} (makes it the same in all rows; --by rebalance keeps a subset of the rows)" in out
     assert "--irrelevant stars --cue 1 --to NEW_FOLDER" in (tmp_path / "page.html").read_text()
 
 

@@ -55,7 +55,7 @@ def test_constant_columns(data: Data) -> None:
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1, 5], [0, 2, 5]]))
     assert not outcome.passed
     assert outcome.numbers == {"columns": 3, "constant": 2, "all_zero": 1, "first_constant": "0, 2"}
-    assert "they say nothing" in outcome.what_to_do
+    assert "they carry no information" in outcome.what_to_do
     outcome = input_checks.no_constant_features(of_features(data, [[0, 1], [1, 2]]))
     assert (outcome.passed, outcome.numbers) == (True, {"columns": 2, "constant": 0, "all_zero": 0})
 
@@ -69,7 +69,7 @@ def test_repeated_columns(data: Data) -> None:
     outcome = input_checks.no_repeated_features(of_features(data, [[1, 2, 1, 2, 1, 7], [2, 1, 2, 1, 2, 7]]))
     assert not outcome.passed
     assert outcome.numbers == {"columns": 6, "surplus": 3, "sets": 2, "equal_columns": "0, 2, 4; 1, 3"}
-    assert "keep one of each set" in outcome.what_to_do
+    assert "keep one column of each set" in outcome.what_to_do
     outcome = input_checks.no_repeated_features(of_features(data, [[1, 2], [2, 1]]))
     assert (outcome.passed, outcome.numbers) == (True, {"columns": 2, "surplus": 0, "sets": 0})
 

@@ -24,7 +24,7 @@ def test_nul_bytes_are_named_with_their_rows(data: Data) -> None:
     assert outcome.found == (
         "2 cells of 'words' hold a NUL byte: a.csv, lines 3, 4. 1 cell of 'genre' holds a NUL byte: a.csv, line 4"
     )
-    assert outcome.what_to_do == "remove these bytes in the source, which damage or another encoding leaves"
+    assert outcome.what_to_do == "remove these bytes in the source; they come from damage or from another encoding"
     assert outcome.numbers == {
         "nul": 3, "huge": 0, "text.nul_row_ids": "101, 102", "attribute.genre.nul_row_ids": "102",
     }  # fmt: skip

@@ -159,7 +159,7 @@ def test_one_input_with_two_labels(data: Data) -> None:
     assert outcome.numbers == {"rows": 4, "share": 0.8, "inputs": 2, "row_ids_by_input": "100 = 101; 102 = 103"}
     assert "correct the labels" in outcome.what_to_do
     assert outcome.found == (
-        "4 rows (80.0 %) of train with 2 inputs; the same input stands at row ids 100, 101. And at row ids 102, 103"
+        "4 rows (80.0 %) of train with 2 inputs; the same input is at row ids 100, 101. And at row ids 102, 103"
     )
     outcome = row_checks.no_label_conflicts(data(["train"] * 3, [0, 0, 1], text=["a", "a", "b"]))
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "inputs": 0})
@@ -182,7 +182,7 @@ def test_a_class_over_three_times_another(data: Data, yes: int, passed: bool) ->
         "train.largest": f"'yes' {yes / (yes + 1):.4f}",
         "train.smallest": f"'no' {1 / (yes + 1):.4f}",
     }
-    assert ("a model reaches that looks at nothing" in outcome.what_to_do) != passed
+    assert ("a model reaches without reading its input" in outcome.what_to_do) != passed
     shares = f"'yes' {100 * yes / (yes + 1):.1f} %, 'no' {100 / (yes + 1):.1f} %"
     assert outcome.found == f"largest and smallest class of train: {shares}"
 
@@ -194,7 +194,7 @@ def test_a_class_absent_from_a_test_split_is_named(data: Data) -> None:
     assert not outcome.passed
     assert outcome.numbers["test.absent"] == r"'no', 'x\n'"
     assert outcome.numbers["test.ratio"] == 1.0
-    assert outcome.what_to_do == r"test says nothing of 'no', 'x\n': add such rows, or leave the class out"
+    assert outcome.what_to_do == r"test has no rows of 'no', 'x\n': add some, or leave the class out"
 
 
 @pytest.mark.parametrize(("yes", "passed"), [(11, True), (12, False)])

@@ -7,21 +7,21 @@ import pytest
 from aflite_assets.analysis.inputs.cues import Cue, read_cues
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
-from aflite_assets.diagnostics.evidence.lengths import length_marks
+from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.reports.sentences.filtering import cue_name, cue_text
 
 MakeExamples = Callable[..., Examples]
 
 
-def marks_of(examples: Examples) -> dict[tuple[str, str], list[bool]]:
-    names, present = length_marks(examples)
+def lengths_of(examples: Examples) -> dict[tuple[str, str], list[bool]]:
+    names, present = length_cues(examples)
     return dict(zip(names, present.T.tolist(), strict=True))
 
 
-def test_the_shorter_and_the_longer_rows_are_marked(make_examples: MakeExamples) -> None:
+def test_the_shorter_and_the_longer_rows_have_cues(make_examples: MakeExamples) -> None:
     examples = make_examples(["train"] * 8, [0] * 8, text=["w " * words for words in (1, 2, 3, 4, 5, 6, 7, 8)])
-    marks = marks_of(examples)
-    words = [(value, [n + 1 for n, has in enumerate(rows) if has]) for (name, value), rows in marks.items()
+    cues = lengths_of(examples)
+    words = [(value, [n + 1 for n, has in enumerate(rows) if has]) for (name, value), rows in cues.items()
              if name == "number of words of text"]  # fmt: skip
     assert words == [
         ("at most 2", [1, 2]),
@@ -29,12 +29,12 @@ def test_the_shorter_and_the_longer_rows_are_marked(make_examples: MakeExamples)
         ("5 or more", [5, 6, 7, 8]),
         ("7 or more", [7, 8]),
     ]
-    assert ("number of characters of text", "at most 4") in marks
+    assert ("number of characters of text", "at most 4") in cues
 
 
-def test_lengths_that_rows_share_give_fewer_marks(make_examples: MakeExamples) -> None:
+def test_lengths_that_rows_share_give_fewer_cues(make_examples: MakeExamples) -> None:
     rows = make_examples(["train"] * 4, [0] * 4, text=["a b", "c d", "e f", "g h i"], text_pair=["x", None, "y", "z"])
-    assert marks_of(rows) == {
+    assert lengths_of(rows) == {
         ("number of words of text", "at most 2"): [True, True, True, False],
         ("number of words of text", "3 or more"): [False, False, False, True],
         ("number of characters of text", "at most 3"): [True, True, True, False],
@@ -54,13 +54,13 @@ def test_an_answer_is_ranked_within_its_question(make_examples: MakeExamples) ->
         text_pair=answers,
         group=[5, 5, 5, 7, 7, 7],
     )
-    marks = marks_of(rows)
-    assert marks["length of text_pair", "longest of its question"] == [True, False, False, False, False, False]
-    assert marks["length of text_pair", "shortest of its question"] == [False, True, False, False, False, True]
+    cues = lengths_of(rows)
+    assert cues["length of text_pair", "longest of its question"] == [True, False, False, False, False, False]
+    assert cues["length of text_pair", "shortest of its question"] == [False, True, False, False, False, True]
     other = make_examples(
         ["train"] * 6, [1, 0, 0, 1, 0, 0], text=["?"] * 6, text_pair=answers, group=[5, 5, 5, 7, 7, 7]
     )
-    assert not any(name == "length of text_pair" for name, _ in marks_of(other))
+    assert not any(name == "length of text_pair" for name, _ in lengths_of(other))
 
 
 def cues_of(examples: Examples, removed: np.ndarray) -> list[Cue]:
@@ -99,7 +99,7 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
     assert longest.class_shares == pytest.approx((1 - longest.class_share, longest.class_share))
     assert longest.share_kept == pytest.approx(0.42, abs=0.08)
     assert cue_text(longest).startswith(f"the number of words of text_pair ({longest.value}), with yes in ")
-    assert "% have it and a class that it goes with, of as many random ones " in cue_text(longest)
+    assert "% have it and a class that it goes with, against " in cue_text(longest)
 
 
 def test_lengths_that_say_nothing_about_the_class_are_rarely_shown(make_examples: MakeExamples) -> None:

@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.reports.figures.accuracy_bars import accuracy_bars
-from aflite_assets.reports.figures.marked_rows import marked_rows
+from aflite_assets.reports.figures.cue_rows import cue_rows
 from tests.planted_reports import report_inputs
 from tests.reports.sentences.test_first_screen import cue
 
@@ -33,9 +33,7 @@ def test_bars_are_the_accuracies_on_all_rows(by_hand: BenchmarkData) -> None:
     ]
     assert [bar.mean for bar in odd.bars] == [37.5, 18.8, 81.2]
     assert all(bar.low < (bar.mean or 0) < bar.high for group in bars.groups for bar in group.bars)
-    assert bars.says.startswith(
-        "Accuracy of p, by what it was trained on; on test: all rows 75.0 %, random rows 58.3 %"
-    )
+    assert bars.says.startswith("Accuracy of p by train set; on test: all rows 75.0 %, random rows 58.3 %")
 
 
 def test_no_accuracy_is_no_chart(make_by_hand: Any) -> None:
@@ -51,7 +49,7 @@ def marked_texts(make_planted: Any, planted: BenchmarkData, name: str, text: str
     table = planted.examples.table.set_column(column, "text", texts)
     inputs = report_inputs(make_planted(examples=replace(planted.examples, table=table)))
     source = inputs.source.named("text")
-    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (cue(0, f"{name} ({source})", source),), None)
+    (row,) = cue_rows(replace(inputs, cue_rows={0: [205]}), (cue(0, f"{name} ({source})", source),), None)
     return row.texts[0]
 
 
@@ -77,26 +75,26 @@ def test_rows_of_several_cues_come_in_turn_with_the_value_marked(make_planted: A
     table = planted.examples.table.append_column("attribute.genre", pa.array(genres))
     inputs = report_inputs(make_planted(examples=replace(planted.examples, table=table)))
     cues = (cue(0, "genre = 'fiction'", "genre"), cue(1, "genre = 'travel'", "genre"))
-    shown = marked_rows(replace(inputs, cue_rows={0: [200, 202], 1: [201, 203]}), cues, None)
+    shown = cue_rows(replace(inputs, cue_rows={0: [200, 202], 1: [201, 203]}), cues, None)
     assert [row.row_id for row in shown] == [200, 201, 202]
     assert [row.values for row in shown] == [(("genre", "fiction"),), (("genre", "travel"),), (("genre", "fiction"),)]
     assert not any(row.contradicts for row in shown)
     against = replace(inputs, cue_rows={0: [200, 202, 204, 206]}, counterexamples={0: [208], 1: [209]})
-    shown = marked_rows(against, cues, None)
+    shown = cue_rows(against, cues, None)
     assert [(row.row_id, row.contradicts) for row in shown] == [(200, False), (202, False), (204, False), (208, True)]
-    assert marked_rows(inputs, (), None) == ()
+    assert cue_rows(inputs, (), None) == ()
     names = planted.examples.label_names
     leaning = PropertyLeaning("attribute", "genre", "", ("travel",), (names[1],), None, 0.4, "bert", 90)
-    (one,) = marked_rows(inputs, (), leaning)
+    (one,) = cue_rows(inputs, (), leaning)
     assert (one.label, one.values) == (names[1], (("genre", "travel"),))
 
 
 def test_the_corner_of_a_patch_is_framed(make_planted: Any, image_examples: Any) -> None:
     inputs = report_inputs(make_planted(examples=image_examples(1400)))
     patch = cue(0, "bright patch of one colour in the top left corner", "", kind="image")
-    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (patch,), None)
+    (row,) = cue_rows(replace(inputs, cue_rows={0: [205]}), (patch,), None)
     assert row.corners == (("top left", True),)
     both = replace(patch, name=f"no dark patch of one colour in the bottom right corner and {patch.name}")
-    (row,) = marked_rows(replace(inputs, cue_rows={0: [205]}), (both,), None)
+    (row,) = cue_rows(replace(inputs, cue_rows={0: [205]}), (both,), None)
     assert row.corners == (("bottom right", False), ("top left", True))
     assert str(row.image).startswith("data:image/jpeg")

@@ -38,6 +38,6 @@ def test_the_picture_of_pairs_has_the_sources_names(planted: BenchmarkData) -> N
     assert pixels(picture.png).shape[1] == 1034
     assert picture.alt.startswith(
         "Share of 1,200 train rows by words, kept, removed and as many random as were kept, representation roberta. "
-        "premise: kept rows have "
+        "premise: the mean is "
     )
-    assert "; hypothesis: kept rows have " in picture.alt
+    assert "; hypothesis: the mean is " in picture.alt

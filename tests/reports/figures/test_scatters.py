@@ -62,8 +62,11 @@ def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
 
 def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:
     caption = scatter_caption(analyse(points), "roberta")
-    assert "tested on all 1,000 rows of test; trained on filtered and tested on the 400 of them" in caption
-    assert caption.endswith("and tested on all: linear 73.6 % and forest not run.")
+    assert (
+        "tested on all 1,000 rows of test. The second is of models trained on filtered and tested on the 400 of them"
+        in caption
+    )
+    assert caption.endswith("reach on all rows: linear 73.6 % and forest not run.")
 
 
 def test_nothing_trained_leaves_the_points(

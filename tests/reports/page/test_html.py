@@ -85,7 +85,10 @@ def test_learning_curves_have_a_section_where_they_chose(make_planted: Any, page
     drawn = Page(rendered_page(make_planted(warmup_curves=CURVES)))
     words = drawn.words()
     assert "How the warm-up rows were chosen" in words
-    assert "the encoders need a sample of 160 rows; with the 100 held-back rows that tell so, 260 train rows" in words
+    assert (
+        "the encoders need a sample of 160 rows. With the 100 held-back rows that the curves are measured on, "
+        "260 train rows" in words
+    )
     assert "Learning curve: other: accuracy still rises at 160 rows, the largest sample" in words
     assert "Learning curve: roberta" not in words
     assert "roberta 80 100 80 0.8 0.7112 0.8666 yes no" in words
@@ -138,7 +141,7 @@ def test_missing_sets_are_shown_with_the_reason(make_planted: Any, planted: Benc
     words = parsed.words()
     assert "Challenge sets that are not available Challenge sets that could not be read, and why. 1 row" in words
     assert "name value anli file '<a>.csv' is gone" in words
-    assert "Challenge sets not available and so not tested on: anli." in words
+    assert "These challenge sets are not available, so nothing was tested on them: anli." in words
 
 
 def test_no_table_cell_is_blank(planted_page: str) -> None:
@@ -251,7 +254,7 @@ def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -
     alts = [str(image["alt"]) for image in parsed.all("img")]
     for start in ("Before filtering: 1,200 train rows", "After filtering: 402 train rows"):
         assert sum(alt.startswith(f"{start}, feature 0 against feature 2, coloured by class. ") for alt in alts) == 1
-    assert "Trained on random, as many rows as were kept, and tested on all: linear 73.6 %" in parsed.words()
+    assert "Models trained on random, which has as many rows, reach on all rows: linear 73.6 %" in parsed.words()
 
 
 def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:
@@ -341,7 +344,7 @@ def test_top_5_has_a_section_where_the_paper_has_figures(make_by_hand: Any) -> N
 def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
     words = words_of(make_by_hand(cells=(*by_hand.cells, extra)))
-    assert "filtered_60 what the filter had left when it was down to" in words
+    assert "filtered_60 the rows left when the filter had come down to" in words
 
 
 def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkData) -> None:

@@ -109,7 +109,7 @@ def test_pictures_are_dark_on_a_dark_page_alone(open_page: Open, report: str) ->
         page.context.close()
 
 
-MARKS = pa.table(
+CUES = pa.table(
     {
         "kind": ["partial input", "word", "attribute"] * 2, "name": ["text_pair", "hypothesis", "cue"] * 2,
         "value": ["", "incidentally", "=1+1"] * 2, "label_name": ["contradiction"] * 6,
@@ -130,21 +130,21 @@ def open_detail(page: Any, title: str) -> Any:
 
 @pytest.fixture
 def marks(make_planted: Any) -> str:
-    return rendered_page(make_planted(evidence=(EvidenceTable("What marks the removed rows", "So and so.", MARKS),)))
+    return rendered_page(make_planted(evidence=(EvidenceTable("Cues of the removed rows", "So and so.", CUES),)))
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_detail_is_shown_and_closed_by_key(open_page: Open, marks: str, width: int) -> None:
     page = open_page(marks, viewport={"width": width, "height": 900})
-    viewer = open_detail(page, "What marks the removed rows")
-    assert viewer.locator("#viewer-title").inner_text() == "What marks the removed rows"
+    viewer = open_detail(page, "Cues of the removed rows")
+    assert viewer.locator("#viewer-title").inner_text() == "Cues of the removed rows"
     assert viewer.locator("tbody tr").count() == 6
     assert viewer.locator("#viewer-status").inner_text() == "6 of 6 rows."
     assert viewer.evaluate("one => one.getBoundingClientRect().right") <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Escape")
     assert page.locator("#viewer[open]").count() == 0
-    assert page.evaluate("document.activeElement.textContent") == "What marks the removed rows"
+    assert page.evaluate("document.activeElement.textContent") == "Cues of the removed rows"
     picture = open_detail(page, "Curves of filtering").locator("img.picture")
     assert picture.evaluate("one => one.complete && one.naturalWidth > 500")
     assert not page.locator("#viewer-tools").is_visible()
@@ -153,7 +153,7 @@ def test_a_detail_is_shown_and_closed_by_key(open_page: Open, marks: str, width:
 
 def test_a_detail_is_sorted_filtered_searched_and_saved(open_page: Open, marks: str) -> None:
     page = open_page(marks, viewport={"width": 1280, "height": 900})
-    viewer = open_detail(page, "What marks the removed rows")
+    viewer = open_detail(page, "Cues of the removed rows")
     heads = viewer.locator("thead th").all_inner_texts()
     rows = heads.index("rows")
     column = f"[...document.querySelectorAll('#viewer-content tbody tr')].map(row => row.cells[{rows}].innerText)"
@@ -176,7 +176,7 @@ def test_a_detail_is_sorted_filtered_searched_and_saved(open_page: Open, marks: 
     assert viewer.locator("#viewer-status").inner_text() == "1 of 6 rows."
     with page.expect_download() as saved:
         viewer.get_by_role("button", name="Save as CSV").click()
-    assert saved.value.suggested_filename == "what_marks_the_removed_rows.csv"
+    assert saved.value.suggested_filename == "cues_of_the_removed_rows.csv"
     lines = saved.value.path().read_text(encoding="utf-8-sig").splitlines()
     assert lines[0].split(",")[:3] == ["kind", "name", "value"]
     assert lines[1].startswith("attribute,cue,'=1+1,")  # no spreadsheet takes it for a formula

@@ -45,11 +45,11 @@ def test_a_fall_in_words(planted: BenchmarkData) -> None:
     fall = falls(with_matched(planted), "roberta")[0]
     bounds = [bounds_text(replace(one, low=-(one.high or 0), high=-(one.low or 0))) for one in fall[1:-1]]
     assert fall_sentence(analyse(planted).facts, fall) == (
-        "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
-        f"it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) as the filtered "
-        f"test rows alone are asked. Then \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random). Then 0.0 "
-        f"({bounds[2]}) with the class sizes of filtered (random_matched). Then 15.0 ({bounds[3]}) with which "
-        "train rows were kept."
+        "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on "
+        f"filtered it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) if "
+        f"only the filtered test rows are tested. Then \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows "
+        f"(random). Then 0.0 ({bounds[2]}) with the class sizes of filtered (random_matched). Then 15.0 "
+        f"({bounds[3]}) with which train rows were kept."
     )
 
 
@@ -65,7 +65,7 @@ def test_a_weaker_adversary_is_named_as_such(planted: BenchmarkData, bias: float
     said = list(adversary_sentences(both))
     assert said[0] == (
         f"Linear classifiers on glove are right about {100 * bias:.1f} % of the rows, and linear about 78.0 % of test. "
-        "Of what glove leaves linear gets 70.0 % right"
+        "Of the rows that glove leaves, linear gets 70.0 % right"
         + (": the weaker adversary left rows that are harder for it." if weaker else ".")
     )
     assert len(said) >= 2
@@ -88,7 +88,7 @@ def test_falls_and_rises(make_planted: Any, done_cell: Any, filtered: Any, chang
 def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:
     data = benchmark(make_planted, done_cell, {"full": (0.9, 0.9, 0), "filtered": (0.5, 0.6, 0)})
     assert fall_sentence(analyse(data).facts, falls(data, "roberta")[0]).endswith(
-        "Without a result for random it is open what this is made of."
+        "Without a result for random the causes cannot be separated."
     )
 
 

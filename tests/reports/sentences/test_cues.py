@@ -1,4 +1,4 @@
-"""Marks of the removed rows and planted rows in words, and where a report shows them."""
+"""Cues of the removed rows and planted rows in words, and where a report shows them."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,11 +27,11 @@ def _read(*rows: dict[str, object]) -> tuple[Cue, ...]:
     return read_cues(pa.Table.from_pylist([{**ROW, **row} for row in rows]))
 
 
-def test_marks_in_words() -> None:
+def test_cues_in_words() -> None:
     (word,) = _read({})
     assert cue_text(word) == (
         "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows. Of the removed rows 40.0 % "
-        "have it and a class that it goes with, of as many random ones 20.0 %"
+        "have it and a class that it goes with, against 20.0 % of random rows"
     )
     assert cue_name(replace(word, kind="attribute", name="mark", value="right")) == "mark = right"
     alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)
@@ -40,7 +40,7 @@ def test_marks_in_words() -> None:
 
 def test_the_caption_counts_what_was_tested() -> None:
     assert cues_caption(_read({}, {"p_value": 0.9})).startswith(
-        "2 marks were tested, 1 are shown (Holm, 5 %). Most telling: the word “not” of text_pair"
+        "Of 2 tested cues, 1 is beyond chance (Holm, 5 %). Most telling: the word “not” of text_pair"
     )
     assert "Most telling" not in cues_caption(_read({"p_value": 0.9}))
 
@@ -57,11 +57,11 @@ def test_sentences_without_planted_or_removed_rows() -> None:
     none = replace(REMOVAL, planted_rows=0, removed_planted_rows=0, values=("a", "b"))
     assert (none.precision_by_chance, none.recall) == (0.0, None)
     assert planted_sentence(none).endswith(
-        "none was planted with a shortcut (mark a and b), so nothing says how well it was found."
+        "none was planted with a shortcut (mark a and b), so precision and recall cannot be computed."
     )
     kept = replace(REMOVAL, removed_rows=0, removed_planted_rows=0)
     assert kept.precision is None
-    assert planted_sentence(kept).endswith("(mark right). None of them was removed, nor was any other.")
+    assert planted_sentence(kept).endswith("(mark right). No row was removed.")
 
 
 def test_the_report_says_it_after_the_filtering(planted: BenchmarkData) -> None:

@@ -47,8 +47,8 @@ def test_under_the_threshold_is_said_and_rows_never_held_out_are_not_under_it(fi
     unknown = still_predicted(kept(filtered, [0.6, None], "THRESHOLD"))
     assert not unknown.all_under_threshold
     assert still_predicted_sentence(unknown) == (
-        "Every other kept train row is under the threshold of 0.7. 1 of 2 were never held out, so nothing is known of "
-        "them."
+        "Every other kept train row is under the threshold of 0.7. 1 of 2 were never held out, so their "
+        "predictability is unknown."
     )
     assert not still_predicted(kept(filtered, [], "TARGET_SIZE")).all_under_threshold
 
@@ -63,8 +63,8 @@ def test_the_threshold_itself_is_not_under_it_however_it_is_rounded(filtered: Fi
         ("TARGET_SIZE", {}, "target_size stopped the filter."),
         ("CHANCE", {}, "the filter stopped because its rows were no more predictable than with shuffled labels."),
         ("THRESHOLD", {"selection": "gumbel"}, "with selection gumbel the threshold ends the filter and does not"),
-        ("THRESHOLD", {"remove": "groups"}, "whole groups leave, by the mean of their rows."),
-        ("THRESHOLD", {}, "the last pass, with classifiers of its own, found them among what was left."),
+        ("THRESHOLD", {"remove": "groups"}, "whole groups are removed, by the mean of their rows."),
+        ("THRESHOLD", {}, "only the last pass, which has classifiers of its own, predicted them."),
     ],
 )
 def test_why_rows_over_the_threshold_were_kept(
@@ -78,9 +78,9 @@ def test_why_rows_over_the_threshold_were_kept(
 
 def test_filtering_sentence(planted: BenchmarkData) -> None:
     assert filtering_sentence(filter_outcome(planted.filtered[0])) == (
-        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
-        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %. The "
-        "largest class makes up 33.3 % of the rows left in the pool."
+        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few "
+        "rows were predictable enough to be removed. Over 8 passes representation bias fell from 82.0 % to 40.0 %. "
+        "The largest class makes up 33.3 % of the rows left in the pool."
     )
 
 

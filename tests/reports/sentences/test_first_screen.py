@@ -56,14 +56,14 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     screen = first_screen(judged(analysis, "shortcut_found", leaning=declared, cues=cues), from_files=True)
     assert (screen.tone, screen.badge) == ("found", "Shortcut found")
     assert screen.finding == (
-        "“bert” leans on the attribute place, declared irrelevant: rows of other classes that carry it get the class "
-        "it goes with 50.0 points too often, but 2.0 after training on rows in which the two are independent."
+        "“bert” leans on the attribute place, declared irrelevant: rows of other classes that carry it get the cue's "
+        "class 50.0 points too often, but 2.0 after training on rows in which the two are independent."
     )
     assert screen.sure == "The 95 % interval of the 50.0 points is 40.0 to 60.0."
     assert screen.to_do == (
         "Take the attribute place out of the rows if you can, or collect rows in which it is as frequent in every "
-        "class. Until then, `filtered` (402 of 1,200 train rows) is for uses that look like “hans”: “linear” is right "
-        "on 64.0 instead of 55.0 %, at the price of 76.0 instead of 78.0 % on “test”."
+        "class. Until then, `filtered` (402 of 1,200 train rows) is for applications whose rows look like “hans”: "
+        "“linear” is right on 64.0 instead of 55.0 %, at the price of 76.0 instead of 78.0 % on “test”."
     )
     assert screen.carriers == (
         "“place = 'water'”: 60.0 % of “entailment”, 10.0 % of the other rows. 1 more cue of that source: see "
@@ -82,7 +82,7 @@ def test_a_shortcut_of_rows_from_no_file_has_no_command_that_could_not_run(analy
 def test_what_models_lean_on_is_a_persons_to_judge(analysis: Analysis) -> None:
     screen = first_screen(judged(analysis, "leans_on", leaning=PLACE), from_files=True)
     assert (screen.tone, screen.badge) == ("judge", "Yours to judge")
-    assert screen.finding.endswith("Whether that is a shortcut is yours to say.")
+    assert screen.finding.endswith("You decide whether that is a shortcut.")
     assert screen.to_do == "If it is no part of the task, add `irrelevant: [place]` to the file and run again."
     assert screen.command == "aflite refresh toy_nli"
 
@@ -105,8 +105,8 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     screen = first_screen(judged(analysis, code, cues=(candidate,)), from_files=True)
     assert (screen.tone, screen.badge) == ("judge", "Yours to judge")
     assert screen.finding.startswith("The cue “the word 'not' (text)” tells “entailment” from all other rows by itself")
-    assert screen.finding.endswith("Whether it belongs to the task is yours to judge.")
-    assert screen.to_do.endswith("mend it in a copy and run again. If it is, keep the dataset as it is.")
+    assert screen.finding.endswith("You decide whether it belongs to the task.")
+    assert screen.to_do.endswith("remove it in a copy and run again. Otherwise keep the dataset as it is.")
     assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
@@ -114,10 +114,10 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
 
 def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analysis: Analysis) -> None:
     screen = first_screen(judged(analysis, "learnable_no_shortcut_shown"), from_files=True)
-    assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From all that it")
+    assert screen.finding.startswith("None of 40 properties tested gives a class away by itself. From the whole input,")
     assert screen.sure == (
-        "With 1,200 rows, a cue of less than 60 % balanced accuracy can be missed. A cue that is none of the "
-        "properties tested is not seen at all."
+        "With 1,200 rows, a cue of less than 60 % balanced accuracy can be missed. A cue that is not among the "
+        "tested properties is not detected at all."
     )
 
 
@@ -144,7 +144,9 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     texts = [one.text for one in screen.limits]
     assert texts[0] == "On the filtered rows: Two classes moved."
     assert not any("Found one" in text for text in texts)
-    assert f"“{screen.evaluator}” was trained with one seed only, so how much training moves it is unknown." in texts
+    assert (
+        f"“{screen.evaluator}” was trained with one seed only, so the variation between trainings is unknown." in texts
+    )
     told = first_screen(analyse(make_planted(checks=checks[1:])), from_files=False)
     assert told.limits[-1].text.endswith("per train set.")
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)
@@ -162,6 +164,6 @@ def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:
     screen = first_screen(analyse(make_planted(cells=(), filtered=())), from_files=False)
     assert (screen.tone, screen.finding) == ("unknown", "No filtering was run, so there is no finding.")
     assert screen.about == (
-        "Can models solve toy_nli (1,400 train rows, 3 classes) by a shortcut, that is, by a cue that gives the label "
-        "away without the task being solved?"
+        "Can models solve toy_nli (1,400 train rows, 3 classes) by a shortcut, that is, by a cue that gives the "
+        "label away without solving the task?"
     )

@@ -87,8 +87,8 @@ def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData
     assert text.code == "leans_on"
     assert text.sentence.startswith("A shortcut or the task: models lean on the attribute mark: “linear” follows it")
     assert (
-        "Whether they should is yours to say: if not, add `irrelevant: [mark]` to the file. Trained on filtered "
-        "instead of random, “linear” gains 11.0 points on “hans”." in text.sentence
+        "You decide whether they should: if not, add `irrelevant: [mark]` to the file. Trained on filtered instead "
+        "of random, “linear” gains 11.0 points on “hans”." in text.sentence
     )
     assert "take the attribute" not in text.details[-1].text
 
@@ -98,6 +98,6 @@ def test_a_candidate_without_trainings_is_named_and_decides_nothing(planted: Ben
     text = verdict_text(replace(started(alike(planted)), leanings=(untrained,)), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
     assert text.sentence.endswith("Whether the attribute mark explains it could not be tested.")
-    assert beginning(text, "Beside").endswith(
-        "Whether models lean on the attribute mark cannot be told: the trainings that would tell it are missing."
+    assert beginning(text, "Independent").endswith(
+        "It cannot be tested whether models lean on the attribute mark: the trainings needed for it are missing."
     )

@@ -41,8 +41,8 @@ def test_a_line_counts_in_how_many_comparisons_each_ranking_is_better(
 def test_sentences_say_the_overlap_and_what_was_found(ranked: BenchmarkData) -> None:
     overlap, linear = ranking_sentences(ranked)
     assert overlap == (
-        "Representation roberta was filtered twice, ranked by vocabulary and by predictability. Of the train rows that "
-        "either kept, 33.3 % were kept by both. Two random sets of these sizes share 20.0 %."
+        "Representation roberta was filtered twice, ranked by vocabulary and by predictability. Of the train rows "
+        "that either ranking kept, 33.3 % were kept by both. Two random sets of these sizes share 20.0 %."
     )
     found = analyse(ranked).of(DIFFERENCES)
     (hans,) = (one for one in found if one.comparison == "ranking" and one.whole and one.test_set == "hans")
@@ -82,5 +82,5 @@ def test_where_no_second_phase_differs_the_line_says_so(forgotten: BenchmarkData
     phases = {name: PHASES[name] for name in ("net_bow", "net_random")}
     nothing = replace(forgotten, forgettables=replace(forgettables, cells=same, phases=phases))
     assert second_phase_line(nothing) == (
-        "No difference was found between second phases on forgettable rows and on as many random ones."
+        "No difference was found between second phases on forgettable rows and on the same number of random rows."
     )

@@ -11,7 +11,7 @@ from tests.planted_cues import ORDER, STOP, WORD, scanned
 from tests.planted_leanings import leaning_inputs
 from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
 
-BESIDE = "By itself a property tells a class (balanced accuracy, where chance is 50 %). "
+BESIDE = "These single properties tell a class (balanced accuracy, where chance is 50 %). "
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,14 @@ def test_an_artefact_is_the_first_line_and_data_are_mended_first(planted: Benchm
     text = verdict_text(replace(started(alike(planted)), scan=scanned(STOP, WORD)), "roberta")
     assert text.code == "artefact_tells"
     assert text.sentence.startswith(
-        "An artefact tells the label: “ends without a full stop (text)” for “contradiction”, 75.0 % balanced accuracy "
-        "by itself, where chance is 50 %. Whether models lean on it is open."
+        "An artefact tells the label: “ends without a full stop (text)” for “contradiction”, 75.0 % balanced "
+        "accuracy by itself, where chance is 50 %. Whether models lean on it is not known."
     )
     assert (
-        beginning(text, "By itself") == f"{BESIDE}Yours to judge: “the word 'not' (text)” for “contradiction”, 68.2 %."
+        beginning(text, "These single")
+        == f"{BESIDE}Yours to judge: “the word 'not' (text)” for “contradiction”, 68.2 %."
     )
-    assert beginning(text, "Use").startswith("Use: first mend it in the source, then judge again")
+    assert beginning(text, "Use").startswith("Use: first remove it from the source, then run again")
 
 
 @pytest.mark.parametrize(
@@ -62,17 +63,20 @@ def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(
     alike_trained = {key: tied[key[1]] for key in one.predicted}  # so that nothing goes with the tie
     unmoved = replace(one, of=replace(one.of, name=name, kind=kind), predicted=alike_trained)
     text = verdict_text(replace(started(alike(planted)), scan=scanned(cue), leanings=(unmoved,)), "roberta")
-    assert (text.code, "That models lean on it was tested, and not shown." in text.sentence) == ("artefact_tells", True)
+    assert (text.code, "Models were tested for leaning on it, and it was not shown." in text.sentence) == (
+        "artefact_tells",
+        True,
+    )
 
 
 def test_without_an_artefact_the_strongest_property_is_named_and_left_to_the_reader(planted: BenchmarkData) -> None:
     text = verdict_text(replace(started(alike(planted)), scan=scanned(WORD, ORDER)), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
     assert (
-        "Of single properties “the word 'not' (text)” for “contradiction”, 68.2 %, tells most; whether it belongs to "
-        "the task is yours to judge." in text.sentence
+        "Of single properties “the word 'not' (text)” for “contradiction”, 68.2 %, tells most; you decide whether it "
+        "belongs to the task." in text.sentence
     )
-    assert beginning(text, "By itself") == (
+    assert beginning(text, "These single") == (
         f"{BESIDE}No part of any task: “{ORDER.name}” for “contradiction”, 75.0 %. Yours to judge: “the word 'not' "
         "(text)” for “contradiction”, 68.2 %."
     )
@@ -87,7 +91,7 @@ def test_nothing_found_by_the_scan_is_said_with_the_number_of_properties(planted
 def test_what_is_spread_over_many_artefacts_has_no_name(planted: BenchmarkData) -> None:
     text = verdict_text(replace(started(alike(planted)), scan=scanned(spread=0.6)), "roberta")
     assert text.code == "artefact_tells"
-    assert "no single one does, but all of them in one linear model do" in text.sentence
+    assert "no single artefact does, but a linear model of all of them does" in text.sentence
 
 
 def test_a_property_that_models_were_tested_for_is_not_named_twice(planted: BenchmarkData) -> None:

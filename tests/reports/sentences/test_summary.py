@@ -34,7 +34,7 @@ def test_comparisons_that_are_missing_say_why(planted: BenchmarkData, make_plant
         f"{DECIDE}: none, because there is no challenge set; add one in which a shortcut is absent or misleads."
     )
     assert comparison_sentence(analyse(make_planted(cells=())), "roberta") == (
-        f"{DECIDE}: none, because nothing was trained that could be compared."
+        f"{DECIDE}: none, because no training can be compared."
     )
     gone = replace(planted, test_sets=natural, missing_sets={"gone": "no file"})
     assert comparison_sentence(analyse(gone), "roberta") == (
@@ -47,10 +47,10 @@ def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData
     sets = (replace(test, pooled=True), validation, replace(hans, groups=np.arange(300) // 3))
     said = cautions(analyse(replace(planted, test_sets=sets)))
     assert (
-        "The rows of test entered the filter's pool, so they took part in choosing the train rows: differences on "
-        "them are shown and support no verdict."
+        "The rows of test entered the filter's pool, so they influenced which train rows were kept: differences on "
+        "them are shown, but no verdict is based on them."
     ) in said
-    assert "Rows of hans belong together in groups, and their intervals count groups." in said
+    assert "Rows of hans belong together in groups, so their intervals count groups." in said
 
 
 def test_missing_results_are_named(planted: BenchmarkData) -> None:
@@ -112,7 +112,10 @@ def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
 
 def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
     said = cautions(analyse(planted))
-    full = "Trained with one seed only, so intervals against these count test rows alone and are too narrow: "
+    full = (
+        "These were trained with one seed only, so intervals of comparisons with them count test rows alone and are "
+        "too narrow: "
+    )
     assert f"{full}forest on full." in said
     assert not [line for line in said if "there is no verdict" in line]
     assert (
@@ -135,7 +138,7 @@ def test_one_seed_of_what_is_compared_means_no_verdict(planted: BenchmarkData, t
         assert comparison_sentence(analyse(data), "roberta").startswith(f"{DECIDE} ({FAMILY}): 1 above.")
     else:
         assert said == [
-            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: linear."
+            "These have one seed only, so the variation between seeds is unknown and there is no verdict: linear."
         ]
         assert comparison_sentence(analyse(data), "roberta") == f"{DECIDE} ({FAMILY}): 1 not judged."
 

@@ -44,7 +44,7 @@ def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
 
 
 def with_shortcut(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
-    """With these marks of removed rows, and a declared attribute that models lean on."""
+    """With these cues of removed rows, and a declared attribute that models lean on."""
     return replace(with_cues(data, *cues), leanings=(leaning_inputs(data),))
 
 
@@ -73,11 +73,12 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
     )
     assert (
         text.details[-1].text
-        == "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
+        == "Use: there is no reason to use fewer rows than all. If models should learn from this, check its labels "
+        "and features first."
     )
 
 
-MARKED = replace(WORD, rows=40, removed_rows=38, share_removed=0.05, share_expected=0.02)
+NUMBERED = replace(WORD, rows=40, removed_rows=38, share_removed=0.05, share_expected=0.02)
 
 
 def barely(planted: BenchmarkData) -> BenchmarkData:
@@ -105,23 +106,21 @@ def test_a_bias_just_over_shuffled_labels_is_not_nothing_learnt(planted: Benchma
         "are shuffled. That is less "
         "than 2 points more."
     )
-    assert text.details[-1].text.startswith("Use: nothing speaks for fewer rows.")
+    assert text.details[-1].text.startswith("Use: there is no reason to use fewer rows than all.")
 
 
 def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: BenchmarkData) -> None:
     gain = "“linear” gains 11.0 points on “hans”"
-    more = {"less than 2 points": barely(planted), "not surely": started(planted, bias=0.33)}
+    more = {"less than 2 points more": barely(planted), "no significant difference": started(planted, bias=0.33)}
     for much, data in more.items():
-        gained = verdict_text(with_cues(data, MARKED), "roberta")
+        gained = verdict_text(with_cues(data, NUMBERED), "roberta")
         assert gained.code == "nothing_found"
-        assert gained.sentence.endswith(
-            f"That is {much} more. `filtered` is nevertheless better than its control: {gain}."
-        )
+        assert gained.sentence.endswith(f"That is {much}. `filtered` is nevertheless better than its control: {gain}.")
         assert gained.details[-1].text == f"Use: all rows. Against as many random rows, {gain}."
     assert verdict_text(with_shortcut(barely(alike(planted))), "roberta").code == "shortcut_found"
 
 
-def test_a_mark_changes_no_verdict(planted: BenchmarkData) -> None:
+def test_a_cue_of_removed_rows_changes_no_verdict(planted: BenchmarkData) -> None:
     def by_class(data: BenchmarkData) -> BenchmarkData:
         (filtered,) = started(data).filtered
         assert filtered.chance is not None
@@ -131,10 +130,10 @@ def test_a_mark_changes_no_verdict(planted: BenchmarkData) -> None:
     plain = verdict_text(by_class(alike(planted)), "roberta")
     assert plain.code == "class_balance_only"
     assert plain.sentence.endswith(
-        "but within a class no more than with shuffled labels. What was removed is explained by class."
+        "but within a class no more than with shuffled labels. The class explains what was removed."
     )
     assert plain.details[-1].text.endswith("Filtering does no more.")
-    assert verdict_text(by_class(with_cues(alike(planted), MARKED)), "roberta").sentence == plain.sentence
+    assert verdict_text(by_class(with_cues(alike(planted), NUMBERED)), "roberta").sentence == plain.sentence
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:
@@ -145,7 +144,9 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "points on “hans”."
     )
     beside, removed, costs, gains, use = (detail.text for detail in text.details)
-    assert beside.startswith("Beside the filter: “linear” is right on 78.0 % of “test”, but on 55.0 % of “hans” (")
+    assert beside.startswith(
+        "Independent of the filter: “linear” is right on 78.0 % of “test”, but on 55.0 % of “hans” ("
+    )
     assert removed == (
         "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes: the word "
         "“not” of text_pair (500 rows, 20.0 % kept)."
@@ -167,7 +168,7 @@ def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: Benchm
         sets = tuple(replace(one, pooled=pooled and not one.challenge) for one in planted.test_sets)
         text = verdict_text(with_shortcut(started(replace(planted, test_sets=sets)), WORD), "roberta")
         cost, gain = beginning(text, "Against all"), beginning(text, "Against as many")
-        assert cost.endswith("on “test”, whose rows were in the filter's pool." if pooled else "]) on “test”.")
+        assert cost.endswith("on “test” (these test rows were filtered too)." if pooled else "]) on “test”.")
         assert "pool" not in gain
 
 
@@ -190,7 +191,7 @@ def test_a_word_is_named_beside_the_text_and_the_length_that_it_tells(planted: B
     text = verdict_text(with_shortcut(started(planted), alone, length, attribute, WORD), "roberta")
     assert (
         "answer alone (500 rows, 20.0 % kept), the number of words of answer (13 or more; 500 rows, 20.0 % kept) and "
-        "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
+        "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more cue is in the table."
     ) in beginning(text, "Removed")
 
 
@@ -258,13 +259,13 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
     text = verdict_text(with_cues(started(easy), WORD), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("500 rows: if it should not matter, it is a shortcut.")
+    assert text.sentence.endswith("500 rows: if it should not matter for the task, it is a shortcut.")
     rarer = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.85)), "roberta")
-    assert rarer.sentence.endswith("No property was tested that might explain it.")
+    assert rarer.sentence.endswith("No property was tested that could explain it.")
     pure = verdict_text(with_cues(started(easy), replace(WORD, class_share=0.99)), "roberta")
     assert pure.sentence.endswith(
         "But look at the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows: if it should not "
-        "matter, it is a shortcut."
+        "matter for the task, it is a shortcut."
     )
     assert (
         "Removed more often than random rows of their classes: the word “not” of text_pair (500 rows, 20.0 % kept)."
@@ -280,13 +281,13 @@ def test_words_that_always_stand_together_are_named_together(planted: BenchmarkD
     text = verdict_text(with_cues(started(easy), *cues), "roberta")
     assert text.sentence.endswith(
         "But look at the word “not” (and “ever” in the same rows) of text_pair, with contradiction in 99.0 % of its "
-        "500 rows: if one of them should not matter, it is a shortcut."
+        "500 rows: if one of them should not matter for the task, it is a shortcut."
     )
     assert "the word “rare” of text_pair (40 rows" in beginning(text, "Removed")
     assert "“ever” of text_pair" not in beginning(text, "Removed")
 
 
-def test_a_mark_is_looked_for_in_challenge_sets(planted: BenchmarkData) -> None:
+def test_a_cue_is_counted_in_challenge_sets(planted: BenchmarkData) -> None:
     cue = replace(WORD, elsewhere=(("hans", 0.0), ("stress", 0.125)))
     text = verdict_text(with_shortcut(started(planted), cue), "roberta")
     assert "% kept; in no row of “hans”, in 12.5 % of “stress”)" in beginning(text, "Removed")
@@ -323,7 +324,7 @@ def test_gains_and_losses_are_both_named(planted: BenchmarkData) -> None:
     )
     assert text.sentence.endswith(
         "Trained on filtered instead of random, “linear” gains 20.0 points on “hans”, but “linear” loses 20.0 points "
-        "on “harder”; not settled on “third”."
+        "on “harder”; it is undecided on “third”."
     )
     assert text.details[-1].text == (
         f"{MEND}all rows for training, unless rows like those of “hans” are what matters to you."
@@ -364,7 +365,7 @@ def test_where_nobody_learnt_anything_help_cannot_be_judged(planted: BenchmarkDa
     )
     assert (
         beginning(text, "Against all rows")
-        == "Against all rows: no evaluator learnt enough to compare, as the checks say."
+        == "Against all rows: no evaluator learnt enough to compare, as the checks report."
     )
     assert text.details[-1].text.endswith("no evaluator learnt enough to judge by, as the checks report.")
 
@@ -376,8 +377,8 @@ def test_a_model_of_the_filters_own_make_decides_nothing(planted: BenchmarkData)
     assert sentence.endswith("Trained on filtered instead of random, “linear” gains 11.0 points on “hans”.")
     alone = replace(both, cells=tuple(cell for cell in both.cells if cell.evaluator == "small"))
     assert verdict_text(with_shortcut(started(alone), WORD), "roberta").sentence.endswith(
-        "Whether filtering helps cannot be judged: every evaluator that could judge has the make of the model that "
-        "filtered; add one of another make."
+        "Whether filtering helps cannot be judged: every evaluator that could judge is of the same kind as the model "
+        "that filtered; add one of another kind."
     )
 
 
@@ -392,10 +393,13 @@ def test_intervals_that_say_nothing_are_left_to_the_tables(planted: BenchmarkDat
     text = verdict_text(with_shortcut(started(replace(planted, cells=cells)), WORD), "roberta")
     costs, gains = beginning(text, "Against all"), beginning(text, "Against as many")
     assert re.fullmatch(
-        "Against all rows: on “test” “linear” has too few seeds \\(n = 2\\) to tell; about [0-9]+ would do\\.", costs
+        "Against all rows: on “test” “linear” has too few seeds \\(n = 2\\) for a verdict; about [0-9]+ are needed\\.",
+        costs,
     )
-    assert gains.startswith("Against as many random rows: on “hans” “linear” has too few seeds (n = 2) to tell; about ")
-    assert gains.count("would do") == 2
+    assert gains.startswith(
+        "Against as many random rows: on “hans” “linear” has too few seeds (n = 2) for a verdict; about "
+    )
+    assert gains.count("are needed") == 2
     assert not any("95 %" in detail.text for detail in text.details)
 
 
@@ -440,8 +444,8 @@ def test_the_json_has_code_sentence_and_evidence(planted: BenchmarkData) -> None
 def test_the_strongest_verdict_stands_first(planted: BenchmarkData) -> None:
     easy = started(planted, bias=0.33)
     both = replace(easy, filtered=(*easy.filtered, replace(started(planted).filtered[0], representation="other")))
-    marked = replace(both, cues={"other": (WORD,)})
-    assert [text.representation for text in verdict_texts(analyse(marked))] == ["other", "roberta"]
+    with_word = replace(both, cues={"other": (WORD,)})
+    assert [text.representation for text in verdict_texts(analyse(with_word))] == ["other", "roberta"]
 
 
 def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:
@@ -470,10 +474,14 @@ def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) 
         return replace(planted, test_sets=sets, cells=cells)
 
     at_chance = verdict_text(with_shortcut(started(with_hans(0.5)), WORD), "roberta").details[-2].text
-    assert at_chance.endswith(" Trained on all rows it is at chance there (50.0 %), so that says little.")
+    assert at_chance.endswith(
+        " After training on all rows, it is at chance there (50.0 %), so this comparison shows little."
+    )
     wide = verdict_text(with_shortcut(started(with_hans(0.66, rows=24)), WORD), "roberta").details[-2].text
     assert re.search(
-        " Trained on all rows it cannot be told there from the largest class \\([0-9.]+ %; too few rows\\)\\.$", wide
+        " After training on all rows, its accuracy there is not distinguishable from the largest class \\([0-9.]+ %; "
+        "too few rows\\)\\.$",
+        wide,
     )
     learnt = verdict_text(with_shortcut(started(with_hans(0.8)), WORD), "roberta").details[-2].text
     assert "at chance" not in learnt

@@ -16,13 +16,13 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
         "evaluators.p": "huggingface_text roberta-large",
         "evaluators.q": "huggingface_text bert-large",
     }
-    said = [line for line in cautions(analyse(make_by_hand(families=families))) if "have the make" in line]
+    said = [line for line in cautions(analyse(make_by_hand(families=families))) if "of the same kind" in line]
     assert said == [
-        "These evaluators have the make of a model that filtered, so the rows were chosen against them: p "
-        "(as representation a). They fall more than others would. Judge by the others that see whole inputs: q."
+        "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them: p (as "
+        "representation a). They fall more than others would. Judge by the other evaluators that see whole inputs: q."
     ]
     partial = cautions(analyse(make_by_hand(families=families, partial_inputs=("q",))))
-    assert any(line.endswith("No evaluator of another make saw whole inputs; add one to judge by.") for line in partial)
+    assert any(line.endswith("No evaluator of another kind saw whole inputs; add one to judge by.") for line in partial)
     both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
     assert any("p (as representation a and b)." in line for line in cautions(analyse(make_by_hand(families=both))))
 
@@ -42,25 +42,31 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
     }
     said = cautions(analyse(make_by_hand(families=families, architectures=alike)))
     assert [line for line in said if line.startswith("These evaluators")] == [
-        "These evaluators have the make of a model that filtered, so the rows were chosen against them: q "
-        "(as representation a). They fall more than others would. Judge by the others that see whole inputs: p.",
+        "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them: q (as "
+        "representation a). They fall more than others would. Judge by the other evaluators that see whole inputs: p.",
         "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
         "more than others would: p (as representation a).",
     ]
 
 
 def test_shares_held_back_are_named(make_by_hand: Any) -> None:
-    said = [line for line in cautions(analyse(make_by_hand(held_back={"q": 0.05, "p": 0.125}))) if "stopped by" in line]
+    said = [
+        line for line in cautions(analyse(make_by_hand(held_back={"q": 0.05, "p": 0.125}))) if "early stopping" in line
+    ]
     assert said == [
-        "Trained on about 87.5 % of the train rows that the tables name, and stopped by the rest: p.",
-        "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: q.",
+        "These were trained on about 87.5 % of the train rows that the tables name, and early stopping used the "
+        "rest: p.",
+        "These were trained on about 95 % of the train rows that the tables name, and early stopping used the rest: q.",
     ]
     both = cautions(analyse(make_by_hand(held_back={"q": 0.05, "p": 0.05})))
-    assert "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: p and q." in both
+    assert (
+        "These were trained on about 95 % of the train rows that the tables name, and early stopping used the rest: "
+        "p and q." in both
+    )
 
 
 def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
-    assert not [line for line in cautions(analyse(by_hand)) if "have the make" in line]
+    assert not [line for line in cautions(analyse(by_hand)) if "of the same kind" in line]
 
 
 def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
@@ -86,7 +92,8 @@ def test_models_that_do_not_beat_the_largest_class_are_named(planted: BenchmarkD
         return replace(cell, predictions=cell.predictions.set_column(2, "predicted", said))
 
     torn = replace(planted, cells=tuple(map(one_class, planted.cells)))
-    assert "Trained on full, not surely better than the largest class: linear (on test) and forest (on test)." in (
-        cautions(analyse(torn))
+    assert (
+        "When trained on full, these are not shown to be better than the largest class: linear (on test) and "
+        "forest (on test)." in (cautions(analyse(torn)))
     )
     assert not any("largest class" in line for line in cautions(analyse(planted)))

@@ -32,7 +32,7 @@ def trained(sets: tuple[TestSet, ...], shares: Shares, seeds: Mapping[str, int])
     ]
 
 
-def marked(
+def with_a_cue(
     planted: BenchmarkData,
     shares: Shares,
     *,
@@ -40,7 +40,7 @@ def marked(
     on_other: Mapping[str, float] | None = None,
     seeds: Mapping[str, int] | None = None,
 ) -> BenchmarkData:
-    """`linear` with these shares right, a mark that is shown, and perhaps another challenge set."""
+    """`linear` with these shares right, a cue that is shown, and perhaps another challenge set."""
     seeds = seeds or {}
     cells = trained(planted.test_sets, shares, seeds)
     data = replace(planted, cells=tuple(cells))
@@ -68,27 +68,27 @@ def use(data: BenchmarkData) -> str:
     ids=["all rows as good", "all rows never trained on"],
 )
 def test_filtered_is_not_advised_without_a_comparison_with_all_rows(planted: BenchmarkData, shares: Shares) -> None:
-    data = marked(planted, shares)
+    data = with_a_cue(planted, shares)
     assert verdict_text(data, "roberta").code == "shortcut_found_helps"
     assert use(data) == (
-        "Use: filtered rather than as many random rows, since it is better on “hans”. Against all rows nothing is "
+        "Use: filtered rather than as many random rows, since it is better on “hans”. No difference from all rows is "
         "shown there."
     )
 
 
 def test_one_training_on_all_rows_shows_nothing_against_them(planted: BenchmarkData) -> None:
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
-    assert use(marked(planted, shares)) == (
+    assert use(with_a_cue(planted, shares)) == (
         "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
     )
-    assert use(marked(planted, shares, seeds={"full": 1})).endswith("Against all rows nothing is shown there.")
+    assert use(with_a_cue(planted, shares, seeds={"full": 1})).endswith("No difference from all rows is shown there.")
 
 
 def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_filtered_is(
     planted: BenchmarkData,
 ) -> None:
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
-    found = marked(planted, shares, other=OTHER, on_other={"full": 0.9, "random": 0.6, "filtered": 0.65})
+    found = with_a_cue(planted, shares, other=OTHER, on_other={"full": 0.9, "random": 0.6, "filtered": 0.65})
     assert use(found) == (
         "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it. On "
         "“other” (25.0 points) all rows are better too."
@@ -97,7 +97,7 @@ def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_fil
 
 def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> None:
     natural = {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)}
-    data = replace(marked(planted, natural), leanings=())
+    data = replace(with_a_cue(planted, natural), leanings=())
     undeclared = tuple(replace(one, collected=None) for one in data.test_sets)
     assert verdict_text(replace(data, test_sets=undeclared), "roberta").code == "learnable_no_shortcut_shown"
     text = verdict_text(data, "roberta")
@@ -109,7 +109,7 @@ def test_without_a_shortcut_no_advice_speaks_of_one(planted: BenchmarkData) -> N
 
 
 def test_a_gain_on_a_set_of_unknown_origin_is_open_and_says_what_to_declare(planted: BenchmarkData) -> None:
-    data = marked(planted, {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)})
+    data = with_a_cue(planted, {"full": (0.9, 0.6, 0.4), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)})
     analysis = analyse(data)
     first = next(one for one in analysis.verdicts if one.representation == "roberta")
     undeclared = tuple(replace(one, constructed=False) for one in first.verdict.evidence.comparisons)
@@ -117,8 +117,8 @@ def test_a_gain_on_a_set_of_unknown_origin_is_open_and_says_what_to_declare(plan
     (text,) = verdict_texts(replace(analysis, verdicts=(replace(first, verdict=verdict),)))
     assert text.code == "shortcut_found"
     assert text.sentence.endswith(
-        "Whether filtering helps is open: “linear” gains 11.0 points on “hans”; say in the file how “hans” came about "
-        "(`collected`), since on rows that a model chose any other gains."
+        "Whether filtering helps is open: “linear” gains 11.0 points on “hans”; say in the file how “hans” came "
+        "about (`collected`), because on rows that were chosen against one model any other model gains."
     )
 
 
@@ -127,7 +127,7 @@ ALL_ROWS = "Use: all rows for training, since they are better still on “hans�
 
 def test_the_file_may_state_another_set_first_than_that_of_the_surest_gain(planted: BenchmarkData) -> None:
     better = {"full": 0.5, "random": 0.6, "filtered": 0.75}
-    found = marked(planted, BEATEN, other=OTHER, on_other=better)
+    found = with_a_cue(planted, BEATEN, other=OTHER, on_other=better)
     assert use(found) == (
         "Use: filtered to train for rows like those of “other”, all rows if the shortcut holds where you apply it. On "
         "“hans” (26.0 points) all rows are better too."
@@ -137,26 +137,26 @@ def test_the_file_may_state_another_set_first_than_that_of_the_surest_gain(plant
         "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
         "Use all rows elsewhere: on “hans” they are better still."
     )
-    one_seed = marked(planted, BEATEN, other=OTHER, on_other=better, seeds={"full": 1})
+    one_seed = with_a_cue(planted, BEATEN, other=OTHER, on_other=better, seeds={"full": 1})
     assert "above all rows" not in use(one_seed)
     names = ("entailment", "non-entailment")
     tiny = TestSet("tiny", True, np.arange(5), np.arange(5) % 2, names, {}, {}, np.array([0, 1, 1]))
-    few = marked(planted, BEATEN, other=tiny, on_other={"full": 0.2, "random": 0.2, "filtered": 1.0})
+    few = with_a_cue(planted, BEATEN, other=tiny, on_other={"full": 0.2, "random": 0.2, "filtered": 1.0})
     assert use(few).startswith(ALL_ROWS)
 
 
 def test_where_as_many_random_rows_are_better_filtered_is_not_advised(planted: BenchmarkData) -> None:
-    data = marked(planted, BEATEN, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
+    data = with_a_cue(planted, BEATEN, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
     assert verdict_text(data, "roberta").code == "shortcut_found_mixed"
     assert use(data).startswith("Use: all rows for training, unless rows like those of “hans” are what matters to you.")
 
 
 def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_first(planted: BenchmarkData) -> None:
     shares = {"full": (0.9, 0.6, 0.67), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
-    data = marked(planted, shares, other=OTHER, on_other={"full": 0.5, "random": 0.6, "filtered": 0.75})
+    data = with_a_cue(planted, shares, other=OTHER, on_other={"full": 0.5, "random": 0.6, "filtered": 0.75})
     assert use(replace(data, primary=("linear", "hans"))) == (
-        "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all rows). "
-        "On “hans” nothing is shown against all rows."
+        "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all "
+        "rows). On “hans” no difference from all rows is shown."
     )
 
 
@@ -169,30 +169,32 @@ def without_filtered_test_rows(data: BenchmarkData) -> BenchmarkData:
 
 
 def test_the_surest_gain_is_stated_first(planted: BenchmarkData) -> None:
-    data = marked(planted, OPEN, other=OTHER, on_other={"full": 0.5, "random": 0.5, "filtered": 0.75})
+    data = with_a_cue(planted, OPEN, other=OTHER, on_other={"full": 0.5, "random": 0.5, "filtered": 0.75})
     assert verdict_text(data, "roberta").code == "shortcut_found_helps"
     assert use(data) == (
         "Use: filtered to train for rows like those of “other”, all rows if the shortcut holds where you apply it."
     )
-    assert use(marked(planted, OPEN)) == f"{LEAD}; for training nothing is shown."
+    assert use(with_a_cue(planted, OPEN)) == f"{LEAD}; nothing is shown about training."
 
 
 def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: BenchmarkData) -> None:
-    data = marked(planted, OPEN)
-    assert use(without_filtered_test_rows(data)) == "Use: all rows; for training nothing is shown."
+    data = with_a_cue(planted, OPEN)
+    assert use(without_filtered_test_rows(data)) == "Use: all rows; nothing is shown about training."
     whole = tuple(
         one if one.challenge else replace(one, kept={"roberta": np.ones(len(one.row_ids), bool)})
         for one in data.test_sets
     )
-    assert use(replace(data, test_sets=whole)) == "Use: all rows; for training nothing is shown."
-    harmed = marked(planted, {**OPEN, "filtered": (0.86, 0.6, 0.4)})
+    assert use(replace(data, test_sets=whole)) == "Use: all rows; nothing is shown about training."
+    harmed = with_a_cue(planted, {**OPEN, "filtered": (0.86, 0.6, 0.4)})
     assert verdict_text(harmed, "roberta").code == "shortcut_found_harms"
     assert use(harmed).endswith("training; the filtered test rows show how much a model leans on the shortcut.")
     assert use(without_filtered_test_rows(harmed)) == "Use: all rows for training."
-    behind = marked(planted, BEATEN)
-    assert use(behind).endswith("all that you can train on, and to test models that lean on the shortcut.")
+    behind = with_a_cue(planted, BEATEN)
+    assert use(behind).endswith(
+        "if you cannot train on more rows than that, and to test models that lean on the shortcut."
+    )
     assert use(without_filtered_test_rows(behind)).endswith(
-        "Use filtered only if as few rows are all that you can train on."
+        "Use filtered only if you cannot train on more rows than that."
     )
     pooled = tuple(replace(one, kept={}, pooled=True) for one in data.test_sets if not one.challenge)
     assert use(replace(data, test_sets=pooled)) == (
@@ -209,13 +211,13 @@ def test_where_nothing_was_removed_nothing_is_said_of_what_was_kept(planted: Ben
     data = started(replace(planted, filtered=(replace(filtered, rows=rows),), cells=cells))
     text = verdict_text(data, "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.details[1].text.startswith("Removed: nothing; filtered is the whole set")
+    assert text.details[1].text.startswith("Nothing was removed; filtered is the whole set")
     assert use(data) == "Use: all rows. Nothing was removed, so there is no other train set to compare."
 
 
 @pytest.mark.parametrize(
     ("random", "said"),
-    [(0.63, " As many plain random rows are not shown to be worse there: try them first."), (0.53, "")],
+    [(0.63, " The same number of plain random rows is not shown to be worse there: try it first."), (0.53, "")],
 )
 def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, random: float, said: str) -> None:
     shares = {
@@ -224,17 +226,17 @@ def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, ran
         "random_matched": (0.86, 0.55, 0.53),
         "filtered": (0.8, 0.7, 0.64),
     }
-    assert use(marked(planted, shares)) == (
+    assert use(with_a_cue(planted, shares)) == (
         "Use: filtered to train for rows like those of “hans”, all rows if the shortcut holds where you apply it."
         f"{said}"
     )
 
 
 def test_nothing_is_called_a_shortcut_that_was_not_found_to_be_one(planted: BenchmarkData) -> None:
-    data = marked(planted, OPEN)
+    data = with_a_cue(planted, OPEN)
     data = replace(data, leanings=(leaning_inputs(data, reason=None),))
     assert verdict_text(data, "roberta").code == "leans_on"
     assert use(data) == (
-        "Use: the filtered test rows to see how much a model leans on the attribute mark; for training nothing is "
-        "shown."
+        "Use: the filtered test rows to see how much a model leans on the attribute mark; nothing is shown about "
+        "training."
     )

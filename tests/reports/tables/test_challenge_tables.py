@@ -39,7 +39,7 @@ def test_parts_are_labels_then_categories_by_label(planted: BenchmarkData) -> No
         "The predicted label is mapped (collapse: label): entailment as entailment; neutral and contradiction "
         "as non-entailment.",
     )
-    assert "a model that leans on a shortcut is right on one half" in table.caption
+    assert "a model that leans on a shortcut is right on one label" in table.caption
 
 
 def test_numbers_are_masks_over_the_predictions(planted: BenchmarkData, values: Any) -> None:

@@ -22,8 +22,8 @@ def test_a_cue_has_a_line_with_its_numbers_and_where_it_does_not_hold(planted: B
     assert table.notes == (
         "Surface alone, all artefacts in one linear model of all classes: 40 % balanced accuracy [38 %, 42 %], chance "
         "33 %.",
-        "With 1,200 rows, a cue of less than 61 % balanced accuracy can be missed. A cue that is none of the "
-        "properties tested is not seen at all.",
+        "With 1,200 rows, a cue of less than 61 % balanced accuracy can be missed. A cue that is not among the "
+        "tested properties is not detected at all.",
     )
 
 
@@ -32,7 +32,7 @@ def test_cues_that_a_stronger_one_explains_are_counted_not_shown(planted: Benchm
     explained = replace(WORD, number=99, explained_by=0)
     (table,) = cue_tables(analyse(replace(planted, scan=scanned(*many, explained))))
     assert len(table.rows) == MOST_SHOWN
-    assert table.notes[-1].startswith("3 more, weaker or explained by a stronger one")
+    assert table.notes[-1].startswith("3 more cues, which are weaker or explained by a stronger one")
 
 
 def test_cues_link_to_their_rows_as_far_as_these_are_known(planted: BenchmarkData) -> None:

@@ -51,7 +51,9 @@ def test_whole_sets_are_listed_with_their_verdicts(by_hand: BenchmarkData, value
         "8", f"0.0, [{MINUS}46.1, 46.1], rows alone", "decides: no verdict: one seed", "1 and 1",
     ]  # fmt: skip
     assert shown["p", "odd, all rows"][2] == "decides: no verdict: few rows"
-    assert a.notes[0].startswith("Points of accuracy on the same test rows, against as many random rows.")
+    assert a.notes[0].startswith(
+        "Differences in points of accuracy on the same test rows, against as many random rows."
+    )
     assert values(b)["q", "filtered minus random", "test, full rows"] == [
         6, "not run", "no verdict: not run", "2 and 0",
     ]  # fmt: skip
@@ -98,7 +100,7 @@ def test_weights_are_listed_with_a_note(planted: BenchmarkData) -> None:
     plain = replace(planted, cells=(*linear, *matched))
     table = paired_tables(analyse(replace(plain, cells=(*plain.cells, *weighted))))[0]
     assert ("linear", "weighted minus full") in [shared for shared, _ in table.bodies]
-    assert "there is none on weights" in table.notes[0]
+    assert "It has no verdict" in table.notes[0]
 
 
 def test_earlier_iterations_are_listed_after_filtered(by_hand: BenchmarkData, make_by_hand: Any) -> None:
@@ -157,7 +159,7 @@ def test_an_interval_without_zero_names_the_better_ranking_and_others_show_nothi
 
 
 def test_what_is_no_finding_says_why(make_ranked: Callable[..., BenchmarkData], planted: BenchmarkData) -> None:
-    better = "vocabulary was better here, no finding: "
+    better = "vocabulary was better here, but this is no finding: "
     assert said(make_ranked(seeds=1))["hans"][1] == f"{better}one seed"
     assert said(make_ranked(smallest_effect=20.0))["hans"][1] == f"{better}under 20 points"
     one_of_many = make_ranked({"roberta": (0.80, 0.70, 181 / 300), OTHER: (0.80, 0.70, 0.55)})

@@ -56,8 +56,8 @@ def test_evidence_is_shown_as_it_is() -> None:
     assert (len(table.rows), table.caption) == (60, "Frequent.")
 
 
-def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
-    marks = pa.table(
+def test_captions_have_no_names_of_columns_and_cues_are_brief() -> None:
+    cues = pa.table(
         {
             "kind": ["word"], "name": ["text"], "value": ["not"], "label_name": ["no"], "class_share": [1.0],
             "rows": [12], "removed_rows": [9], "share_removed": [0.66312], "share_expected": [0.40521],
@@ -65,8 +65,8 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
             "adjusted_p": [2.5561e-200], "shown": [True],
         }
     )  # fmt: skip
-    caption = "3 marks were tested. share_removed is of the removed train rows."
-    table = evidence_table(EvidenceTable("Marks", caption, marks))
+    caption = "3 cues were tested. share_removed is of the removed train rows."
+    table = evidence_table(EvidenceTable("Cues", caption, cues))
     assert [one.heading.text for one in table.columns] == [
         "name", "value", "class", "rows", "removed rows", "share of removed rows", "share of random rows",
         "of which classes", "share kept", "p (Holm)", "beyond chance",
@@ -77,7 +77,7 @@ def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
         "no 99.0 %, yes 1.0 %", f"0.6{space}%", f"2.6e{MINUS}200", "yes",
     ]  # fmt: skip
     assert table.rows[0].cells[5].value == 0.66312
-    assert table.caption == "3 marks were tested. “share of removed rows” is of the removed train rows."
+    assert table.caption == "3 cues were tested. “share of removed rows” is of the removed train rows."
     planted = pa.table({"iteration": [0], "precision_by_chance": [0.5]})
     told = evidence_table(EvidenceTable("Planted", "Where precision falls to precision_by_chance.", planted)).caption
     assert told == "Where precision falls to “precision by chance”."

@@ -96,8 +96,8 @@ def test_without_a_cue_no_rule_is_named(seed: int) -> None:
     scores = _scores(_questions(400, seed=seed, answers=3, longer=1 / 3))
     assert scores.named == ()
     assert blind_sentence(scores) == (
-        "Without the question no rule or model surely finds 5 points more right answers than chance; chance 33 %, 400 "
-        "questions."
+        "Without the question no rule or model is shown to find 5 points more right answers than chance; chance 33 "
+        "%, 400 questions."
     )
 
 

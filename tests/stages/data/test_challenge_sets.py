@@ -240,7 +240,7 @@ def test_a_set_whose_file_is_missing_is_found_as_missing_until_it_is_there(tmp_p
     assert list(first["challenge_sets"].result.summary["missing"]) == ["gone"]
     report = json.loads(first["benchmark_report"].result.file("report.json").read_text())
     assert "gone.parquet' does not exist" in report["dataset"]["missing_sets"]["gone"]
-    assert "Challenge sets not available and so not tested on: gone." in report["summary"]
+    assert "These challenge sets are not available, so nothing was tested on them: gone." in report["summary"]
     assert run_stage("challenge_sets", spec, store=store).cached
     _write(tmp_path, "gone", list(CLASSES))
     second = run_pipeline(spec, store=store)

@@ -67,7 +67,7 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
 
 def _are_the_tables_of_circles(result: PublishedResult, titles: list[str]) -> None:
     assert titles == [
-        "What marks the removed rows (given)",
+        "Cues of the removed rows (given)",
         "Classes kept and removed (given)",
         "Train rows removed by iteration and class (given)",
         "Attributes kept and removed (given)",

@@ -27,7 +27,7 @@ def _named(column: str) -> str:
 
 @pytest.fixture
 def evidence(tmp_path: Path) -> PublishedResult:
-    marks = {
+    cues = {
         "kind": ["partial input", "word", "column", "attribute", "length"],
         "name": ["text_pair", "text", "column 3", "text", "difference in words, text_pair less text"],
         "value": ["", "not", "", "text_pair", "2 or more"],
@@ -42,7 +42,7 @@ def evidence(tmp_path: Path) -> PublishedResult:
         "same_rows_as": [None] * 5,
     }
     tables = {
-        "marks": pa.table(marks),
+        "cues": pa.table(cues),
         "words": pa.table({"column": ["text", "text_pair", None], "word": ["not", "text_pair", "x"]}),
         "suspects": pa.table({"row_id": [1], "text": ["text"], "text_pair": ["b"]}),
     }
@@ -58,13 +58,13 @@ def evidence(tmp_path: Path) -> PublishedResult:
             {"title": name, "caption": caption, "file": f"{name}.parquet"}
             for name, caption in zip(tables, captions, strict=True)
         ],
-        "cues": {"small": "marks.parquet"},
+        "cues": {"small": "cues.parquet"},
     }
     (tmp_path / "evidence.json").write_text(json.dumps(index), encoding="utf-8")
     return PublishedResult("bias_evidence", "own", "key", tmp_path)
 
 
-def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: PublishedResult) -> None:
+def test_cues_have_the_sources_names_and_attributes_keep_theirs(evidence: PublishedResult) -> None:
     cues = read_removal_cues(evidence, _named)["small"]
     assert [(cue.kind, cue.name) for cue in cues] == [
         ("partial input", "answer"),
@@ -78,13 +78,13 @@ def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: Publi
 
 
 def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) -> None:
-    marks, words, suspects = read_evidence(evidence, _named)
-    assert marks.table["name"].to_pylist() == [
+    cues, words, suspects = read_evidence(evidence, _named)
+    assert cues.table["name"].to_pylist() == [
         "answer", "question", "age", "text", "difference in words, answer less question"
     ]  # fmt: skip
-    assert marks.table["value"].to_pylist() == ["", "not", "", "text_pair", "2 or more"]
+    assert cues.table["value"].to_pylist() == ["", "not", "", "text_pair", "2 or more"]
     assert (
-        marks.caption
+        cues.caption
         == "Most telling: answer alone, the word “not” of question, age alone, the number of words of question (9)."
     )
     assert words.table["column"].to_pylist() == ["question", "answer", None]

@@ -114,7 +114,7 @@
   }
 
   function text(row, most) {
-    // the row's own texts, with the words marked that are shown to mark removed rows
+    // the row's own texts, with the words highlighted that are cues of removed rows
     var box = element("div", "texts"), left = most;
     (row.texts || []).forEach(function (pieces, place) {
       if (left <= 0) { return; }
@@ -210,7 +210,7 @@
     pairs.appendChild(value);
   }
 
-  function marks(row, one) {
+  function wordCues(row, one) {
     var seen = {}, names = [];
     (row.texts || []).forEach(function (pieces) {
       pieces.forEach(function (piece) {
@@ -317,8 +317,8 @@
       near.appendChild(text(other, Infinity));
       entry(pairs, "Nearest kept row of another class", near);
     }
-    var words = marks(row, one);
-    if (words.length) { entry(pairs, "Words that mark removed rows", listed(words)); }
+    var words = wordCues(row, one);
+    if (words.length) { entry(pairs, "Words that are cues of removed rows", listed(words)); }
     if (row.annotators && row.annotators.length) {
       entry(pairs, "Annotators’ labels", row.annotators.map(named).join(", "));
     }

@@ -1,4 +1,4 @@
-"""A few rows that carry a cue, with the place marked: words of a text, a corner of an image, a column's value."""
+"""A few rows that carry a cue, with the place highlighted: words of a text, a corner of an image, a column's value."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from aflite_assets.text import one_line, printable, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
-"""Rows that agree with the cue; one more contradicts it, if there is one."""
+"""Most rows that agree with the cue; one more that contradicts it follows, if there is one."""
 
 _ATTRIBUTE = "attribute."
 _WINDOW, _SIDE = 110, 96
@@ -29,13 +29,13 @@ Corners = tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True)
-class MarkedRow:
+class CueRow:
     """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
-    `texts`: each text in pieces, and whether a piece is marked. `corners`: where frames stand on the image ("top
-    left"), and whether what is framed is there or, in "no dark patch", missing. `values`: marked columns, each with its
-    value. `place`: file and line, "" if no file is known. `contradicts`: whether the row is of another class than the
-    cue points to.
+    `texts`: each text in pieces, and whether a piece is highlighted. `corners`: corners of the image that get a frame
+    ("top left"), and whether the framed thing is present or, as in "no dark patch", missing. `values`: highlighted
+    columns, each with its value. `place`: file and line, "" if no file is known. `contradicts`: whether the row's
+    class is another than the one that the cue points to.
     """
 
     row_id: int
@@ -50,11 +50,11 @@ class MarkedRow:
     contradicts: bool = False
 
 
-def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[MarkedRow, ...]:
-    """Return at most `MOST_ROWS` train rows of the class that one of the cues points to, of several cues in turn.
+def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
+    """Return at most `MOST_ROWS` train rows of the class that a cue points to, one per cue in turn.
 
-    A row that carries a cue and is of another class follows, if there is one. Where the scan has no such cue, rows with
-    the attribute or word that models lean on. Empty if there is neither.
+    A row that carries a cue and is of another class follows, if there is one. If the scan has no such cue, the rows
+    have the attribute or word that models lean on. The result is empty if there is neither.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -66,7 +66,7 @@ def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLean
     drawn += [(*one, True) for one in chain.from_iterable(contradicting)][:1]
     if drawn:
         return tuple(
-            replace(_marked(inputs, row, cue.properties, corners=_corners(cue)), contradicts=contradicts)
+            replace(_row(inputs, row, cue.properties, corners=_corners(cue)), contradicts=contradicts)
             for row, cue, contradicts in drawn
         )
     if leaning is None:
@@ -74,18 +74,16 @@ def marked_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLean
     name = f"the word '{leaning.word}' ({leaning.name})" if leaning.word else leaning.name
     leant_on = CueProperty(leaning.kind, name, leaning.name)
     rows = _with_word(inputs, leant_on) if leaning.word else _with_attribute(inputs.examples, leaning)
-    return tuple(_marked(inputs, row, (leant_on,)) for row in rows)
+    return tuple(_row(inputs, row, (leant_on,)) for row in rows)
 
 
-def _marked(
-    inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *, corners: Corners = ()
-) -> MarkedRow:
+def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *, corners: Corners = ()) -> CueRow:
     one, source = inputs.examples.select([row_id]), inputs.source
     place = source.of(one.row_ids).to_pylist()[0]
     where = "" if place["source_file"] is None else one_line(brief_place(place))
     label = one.label_names[one.labels[0]]
     sources = list(dict.fromkeys(each.source for each in properties if each.source))
-    row = MarkedRow(row_id, label, where, tuple(_values(one, source, sources)))
+    row = CueRow(row_id, label, where, tuple(_values(one, source, sources)))
     found: dict[str, object] = {}
     if one.modality == "text":
         found["texts"] = tuple(_texts(one, source, properties))
@@ -94,17 +92,17 @@ def _marked(
         found["corners"] = corners
     else:
         found["vector"] = short_vector(source.original(one.features[0]), names=source.features)
-    return MarkedRow(**{**vars(row), **found})
+    return CueRow(**{**vars(row), **found})
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue is about, and whether it asks for what is named there or for its absence."""
+    """Return the corners that a cue is about, and whether it means the presence or the absence of what it names."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 
 
 def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Columns that are no text of the row, with its values."""
+    """Yield the row's columns that are no text, with their values."""
     for name in sources:
         if f"{_ATTRIBUTE}{name}" in one.table.column_names:
             value = one.table[f"{_ATTRIBUTE}{name}"][0].as_py()
@@ -132,11 +130,11 @@ def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]
             pieces += [(text[at:first], False), (text[first:last], True)]
             at = last
     pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
-    return tuple((printable(piece), marked) for piece, marked in pieces if piece)
+    return tuple((printable(piece), is_part) for piece, is_part in pieces if piece)
 
 
 def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
-    """Return the first train rows that have the word in the text that it is of."""
+    """Return the first train rows that have the word in its text."""
     train, found = inputs.examples.in_split("train"), list[int]()
     for column in ("text", "text_pair"):
         if column in train.table.column_names and inputs.source.named(column) == word.source:

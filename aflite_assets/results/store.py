@@ -174,9 +174,7 @@ class ResultStore:
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
         if not (home / key / MANIFEST).is_file():
-            raise StoreError(
-                f"{asset} of {partition!r} has no current result {home / key} any more; materialise it again"
-            )
+            raise StoreError(f"{asset} of {partition!r}: {home / key} is not there any more; materialise it again")
         return PublishedResult(asset, partition, key, home / key)
 
     def current_key(self, asset: str, partition: str) -> str | None:
@@ -254,9 +252,8 @@ class ResultStore:
                     self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was set "
-                    "aside; "
-                    f"materialise {result.asset} again, or the whole dataset"
+                    f"{reader} was not computed: {name}, which it reads, is damaged ({damage.files}) and was "
+                    f"set aside; materialise {result.asset} again, or the whole dataset"
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> None:

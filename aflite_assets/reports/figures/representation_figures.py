@@ -112,7 +112,8 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
     return (
         f"The first accuracy is of models trained on full and tested on all {count(full.test_rows)} rows of "
         f"{full.test_set}. The second is of models trained on filtered and tested on the "
-        f"{count(filtered.test_rows)} of them that were kept. Models trained on random, which has as many rows, reach on all rows: {random}."
+        f"{count(filtered.test_rows)} of them that were kept. Models trained on random, which has as many rows, reach "
+        f"on all rows: {random}."
     )
 
 

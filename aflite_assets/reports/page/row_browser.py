@@ -274,7 +274,7 @@ class _RowValues:
         words = _cue_words(analysis)
         self.words = list(words.values())
         raw_names = {named: name for name, named in facts.text_columns.items()}
-        self._cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
+        self._word_cues = {(raw_names.get(column, column), word): number for number, (column, word) in enumerate(words)}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each row that do not depend on the filtering that it is shown for."""
@@ -332,8 +332,8 @@ class _RowValues:
         shown = _short(text)
         pieces: list[str | list[Any]] = []
         end = 0
-        for found in WORD.finditer(shown) if self._cues else ():
-            number = self._cues.get((column, found[0].lower()))
+        for found in WORD.finditer(shown) if self._word_cues else ():
+            number = self._word_cues.get((column, found[0].lower()))
             if number is not None:
                 pieces += [shown[end : found.start()], [number, found[0]]]
                 end = found.end()

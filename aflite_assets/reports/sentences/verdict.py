@@ -6,21 +6,20 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import Lack
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning, WhyUntold
 from aflite_assets.analysis.tidy import JsonValue, to_json
+from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue as SurfaceCue
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
-
-_MOST_NAMED, _LONGEST = 2, 40
 
 NO_SHORTCUT = "no shortcut shown"
 
@@ -61,7 +60,7 @@ _UNTOLD: dict[WhyUntold, str] = {
     "no test set": "no test row has it",
 }
 
-NOT_SHOWN = "Models were tested for leaning on it, and it was not shown."
+NOT_SHOWN = "Models were tested for leaning on it, and none was shown to."
 """The sentence on a cue that models were not seen to lean on."""
 
 
@@ -110,17 +109,17 @@ def leaning_text(one: PropertyLeaning) -> str:
         text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
         text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
     if one.fallen_on is not None and one.fall is not None:
-        where = f"on “{short(one.fallen_on, _LONGEST)}”, where it is not tied to the class"
+        where = f"on “{short(one.fallen_on, LONGEST)}”, where it is not tied to the class"
         return f"{text}: {where}, it costs “{one.evaluator}” {signed_points(one.fall)} points"
     if one.broken_on is None or one.loss is None:
         return text
-    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
+    return f"{text}. On “{short(one.broken_on, LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
 
 
 def judgement_text(one: PropertyLeaning) -> str:
     """Say whose it is to say whether the property belongs to the task, and how to say so."""
     if one.kind in ("attribute", "column"):
-        how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+        how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
     else:
         how = "a challenge set in which it is as frequent in every class would show what it costs"
     return f"You decide whether they should: {how}"
@@ -148,31 +147,7 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 def cue_text(one: SurfaceCue) -> str:
     """Name a cue of the scan, its class and its balanced accuracy: "“no full stop” for “a”, 71.2 %"."""
-    return f"“{short(one.name, 4 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"
-
-
-def alike_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the paired challenge sets that an evaluator cannot tell apart; empty if there are none."""
-    pairs = {(one.evaluator, *sorted((one.test_set, other))) for one in falls for other in one.alike}
-    texts = [
-        f"“{evaluator}” is right on the same rows of “{short(first, _LONGEST)}” and “{short(second, _LONGEST)}”"
-        for evaluator, first, second in sorted(pairs)
-    ]
-    return f"{listed(texts, _MOST_NAMED)}, so it cannot tell them apart" if texts else ""
-
-
-def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is to be named."""
-    named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
-    if not named:
-        return ""
-    first, parts = named[0], []
-    for one in (one for one in named if one.evaluator == first.evaluator):
-        points = f"{signed_points(-one.fall)} points, 95 % {bounds(-one.high, -one.low)}"
-        parts.append(f"{percent(one.challenge)} % of “{short(one.test_set, _LONGEST)}” ({points})")
-    natural = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, _LONGEST)}”"
-    why = "another source, harder rows, other labels or a shortcut"
-    return f"{natural}, but on {listed(parts, _MOST_NAMED)}: {why}"
+    return f"“{short(one.name, 4 * LONGEST)}” for “{short(one.label, LONGEST)}”, {percent(one.balanced)} %"
 
 
 class VerdictWords:
@@ -261,7 +236,7 @@ class VerdictWords:
         found = [one for one in by_itself if not any(is_about(one, leaning) for leaning in leanings)]
         artefacts, others = ([cue_text(one) for one in found if one.is_artefact is is_so] for is_so in (True, False))
         parts = {"No part of any task": artefacts, "Yours to judge": others}
-        said = [f"{whose}: {listed(cues, _MOST_NAMED)}." for whose, cues in parts.items() if cues]
+        said = [f"{whose}: {listed(cues, MOST_NAMED)}." for whose, cues in parts.items() if cues]
         lead = "These single properties tell a class (balanced accuracy, where chance is 50 %)"
         return Detail(f"{lead}. {' '.join(said)}", "cues") if said else None
 
@@ -272,7 +247,7 @@ class VerdictWords:
         for one in getattr(self.verdict.evidence, which):
             points = f"{signed_points(abs(one.difference))} points"
             surest.setdefault(one.test_set, f"“{one.evaluator}” {verb} {points} on “{one.test_set}”")
-        return listed(list(surest.values()), _MOST_NAMED)
+        return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
         """Return the hint that stands with one class almost alone, which may be a shortcut as well."""
@@ -288,19 +263,19 @@ class VerdictWords:
         none.
         """
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
-        return listed(list(names), _MOST_NAMED)
+        return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
         """Whether a property that was tested explains it: a topic word, none of them, or none could be tested."""
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
         if leanings and not tested:
-            return f"Whether {listed(list(map(property_name, leanings)), _MOST_NAMED)} explains it could not be tested."
+            return f"Whether {listed(list(map(property_name, leanings)), MOST_NAMED)} explains it could not be tested."
         if not tested:
             return self.single_property()
         if leant := [property_name(one) for one in tested if one.leans]:
-            return f"Models lean on {listed(leant, _MOST_NAMED)}, which may be the task itself."
-        return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), _MOST_NAMED)})."
+            return f"Models lean on {listed(leant, MOST_NAMED)}, which may be the task itself."
+        return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
 
     def single_property(self) -> str:
         """Return what the scan found, where no property was tested for whether models lean on it."""
@@ -317,7 +292,7 @@ class VerdictWords:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
             gained = list(dict.fromkeys(f"“{one.test_set}”" for one in self.verdict.evidence.gains))
-            declare = f"say in the file how {listed(gained, _MOST_NAMED)} came about (`collected`)"
+            declare = f"say in the file how {listed(gained, MOST_NAMED)} came about (`collected`)"
             how = f"{declare}, because on rows that were chosen against one model any other model gains"
             return f"Whether filtering helps is open: {self.changes('gains')}; {how}"
         if self.effect is None:
@@ -332,7 +307,7 @@ class VerdictWords:
         changed = {one.test_set for one in self.comparisons if one.verdict.side in ("above", "below")}
         unsettled = dict.fromkeys(one.test_set for one in self.comparisons if one.is_unsettled)
         names = [f"“{name}”" for name in unsettled if name not in changed]
-        return f"{text}; it is undecided on {listed(names, _MOST_NAMED)}" if names else text
+        return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
         """Return what there is too little of to tell."""
@@ -366,7 +341,7 @@ class VerdictWords:
         text = f"Removed: {count(gone)} of {of} ({percent(gone / all_rows)} %)"
         if self.one.moved_class is not None:
             name, before, after = self.one.moved_class
-            text += f"; {short(name, _LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
+            text += f"; {short(name, LONGEST)} went from {percent(before)} to {percent(after)} % of the rows"
         cues = self.removal_cues([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{cues}.", "details")
 
@@ -375,7 +350,7 @@ class VerdictWords:
         if not cues:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"
         named = telling(cues)
-        first = named[:_MOST_NAMED]
+        first = named[:MOST_NAMED]
         if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
@@ -467,7 +442,7 @@ class VerdictWords:
         if code in ("learnable_no_shortcut_shown", "easy"):
             return "all rows for training. The kept rows are harder for this representation, not more correct."
         if self.effect == "mixed":
-            where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], _MOST_NAMED)
+            where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
             return f"all rows for training, unless rows like those of {where} are what matters to you."
         tests, how = "the filtered test rows", f"how much a model leans on {self.leant_on()}"
         if self.effect == "harms":
@@ -489,7 +464,7 @@ class VerdictWords:
         as_good = " The same number of plain random rows is not shown to be worse there: try it first."
         random = as_good if first.test_set in whole.random_as_good else ""
         if side == "above":
-            lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], _MOST_NAMED)
+            lost = listed([f"“{one}” ({signed_points(-points)} points)" for one, points in whole.worse], MOST_NAMED)
             elsewhere = f" On {lost} all rows are better too." if lost else ""
             others = "if the shortcut holds where you apply it" if self.verdict.shortcut else "elsewhere"
             return f"filtered to train for rows like those of {name}, all rows {others}.{random}{elsewhere}"

@@ -174,7 +174,7 @@ class ResultStore:
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
         if not (home / key / MANIFEST).is_file():
-            raise StoreError(f"{asset} of {partition!r}: {home / key} is not there any more; materialise it again")
+            raise StoreError(f"{asset} of {partition!r} has no current result any more: {home / key}; make it again")
         return PublishedResult(asset, partition, key, home / key)
 
     def current_key(self, asset: str, partition: str) -> str | None:

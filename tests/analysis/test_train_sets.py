@@ -76,7 +76,7 @@ def test_train_sets_are_explained() -> None:
     assert train_set_meaning("random_92k") == (
         "as many rows as filtered_92k has, drawn at random from full (from sampled if a sample is filtered)"
     )
-    assert train_set_meaning("filtered_92k").startswith("what the filter had left when it was down to")
+    assert train_set_meaning("filtered_92k").startswith("the rows left when the filter had come down to the number")
 
 
 def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> None:

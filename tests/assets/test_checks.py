@@ -176,7 +176,9 @@ def test_a_damaged_result_is_not_read(pairs: None, monkeypatch: pytest.MonkeyPat
     checks = evaluations(data.raw_dataset, raise_on_error=False)
     assert len(checks) == 1 + len(DATA_CHECKS)
     assert not any(one.passed for one in checks.values())
-    assert shown(checks["no_empty_texts"])["skipped"].startswith("files are damaged: ['rows-00000.parquet ")
+    assert shown(checks["no_empty_texts"])["skipped"].startswith(
+        "files are damaged: ['the content of rows-00000.parquet has changed"
+    )
 
 
 def test_small_transformers_are_not_measured(pairs: None) -> None:

@@ -44,7 +44,7 @@ def _materialized(
 
 def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, check = _materialized(monkeypatch, warmup={"size": "auto"})
-    assert shown["chosen"].startswith("By their learning curves the encoders need a sample of ")
+    assert shown["chosen"].startswith("By their learning curves, the encoders need a sample of ")
     points = [record.data for record in shown["learning_curve_points"].records]
     assert [(point["representation"], point["rows"], point["held_back_rows"]) for point in points] == [
         ("small", rows, 100) for rows in (40, 80, 160, 320)

@@ -223,7 +223,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "UTF-16 without a mark": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16-le")),
-        "nearly every second byte is NUL, not a text; the file fits utf-16-le, .* set encoding: utf-16-le",
+        "nearly every second byte is NUL; the file fits utf-16-le, .* set encoding: utf-16-le",
     ),
     "unknown encoding": (
         _set("source.encoding", "uft-16"), r"source\.encoding: 'uft-16' is no text encoding .*did you mean 'utf-16'",
@@ -300,14 +300,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "one class in train": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
-        "split 'train' has one class only, 'neutral' in 2 rows, and filtering needs at least two; add rows of another "
-        "class, or correct columns.label, which is 'gold'",
+        "split 'train' has only the class 'neutral' in 2 rows, and filtering needs at least two classes; add rows "
+        "of another class, or correct columns.label, which is 'gold'",
     ),
     "one label named": (_set("labels", ["entailment"]), r"labels: .*at least 2"),
     "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"),
     "value of two classes": (
         _set("labels", {"yes": "entailment", "no": ["neutral", "entailment", "contradiction"]}),
-        "labels: value 'entailment' stands for 'yes' and for 'no'; keep it in one",
+        "labels: value 'entailment' is listed for 'yes' and for 'no'; keep it in one of them",
     ),
     "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*is no name to print"),
     "label of too many values": (
@@ -368,7 +368,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "smallest group|groups are taken whole|largest group",
     ),
     "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size is 1\.0, which leaves 0 of 90 train"),
-    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, which is 90 rows, but train has 90"),
+    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, .*, but train has only 90"),
     # Splits
     "no train split": (
         _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "source has no split named train",

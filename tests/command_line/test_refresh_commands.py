@@ -354,7 +354,7 @@ def test_cron_is_overridden_by_now(vectors: Path, run: Run) -> None:
 def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:
     def line() -> list[str]:
         out = run("status", "vectors", "circles_1")[1].splitlines()
-        assert out[0].split() == ["dataset", "last", "looked", "at", "last", "made", "stages", "size"]
+        assert out[0].split() == ["dataset", "last", "checked", "last", "made", "stages", "size"]
         assert out[2].split()[0:3] == ["circles_1", "never", "never"]
         assert out[4].startswith("stages: raw_dataset, challenge_sets, ")
         return out[1].split()

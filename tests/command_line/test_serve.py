@@ -273,7 +273,7 @@ def test_the_command_says_where_and_ends_by_interruption(home: Path) -> None:
 
 def test_a_report_that_was_edited_is_not_shown(server: ResultServer) -> None:
     (server.root / REPORT).write_text("<h1>retort</h1>")
-    damage = "report.html has other content"
+    damage = "the content of report.html has changed"
     status, _, body = ask(server, f"/{REPORT}")
     assert (status, body.decode()) == (409, f"This report is not what was published: {damage}.\n")
     _, _, page = ask(server, "/")
@@ -316,4 +316,4 @@ def test_a_report_that_was_edited_is_not_opened(
     monkeypatch.setenv("AFLITE_HOME", str(root.parent))
     (root / REPORT).write_text("<h1>retort</h1>")
     assert main(["open", "digits"]) == 1
-    assert "the report of 'digits' is not what was published: report.html has other content" in capsys.readouterr().err
+    assert "'digits' is not what was published: the content of report.html has changed" in capsys.readouterr().err

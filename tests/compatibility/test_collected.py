@@ -69,7 +69,7 @@ def test_tables_are_collected_from_the_document_and_from_their_files_alike(leave
 PLACES = (
     "verdict.evidence.", "cells[", "evidence[", "provenance.",
     "summary.benchmark_report.", "dagster.benchmark_report.accuracy.of", "dagster.filtered_sets.share_kept",
-    "dagster.evaluator_models.accuracy.full", "mlflow.bias_evidence.what_marks_the_removed_rows",
+    "dagster.evaluator_models.accuracy.full", "mlflow.bias_evidence.cues_of_the_removed_rows",
     "mlflow.analysis.cells", "files.figures.", "analysis.files.pvi.", "analysis.files.rows.row_id",
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ def test_full_at_every_flush_of_a_publish(tmp_path: Path, monkeypatch: pytest.Mo
     assert {message.split(" for /")[0] for message in messages} == {
         "raw_dataset of 'digits' was not published: no space is left"
     }
-    assert "free some, or set AFLITE_HOME to a folder on a larger disk, and try again" in messages[0]
+    assert "free some space, or set AFLITE_HOME to a folder on a larger disk, and try again" in messages[0]
 
 
 @pytest.fixture
@@ -104,7 +104,9 @@ def test_a_disk_that_may_only_be_read(
     root = small_disk("size=20m") / "results"
     get_or_create(ResultStore(root))
     small_disk("ro")
-    message = r"cannot be stored in .*results.* \(Read-only file system\); make it writable or set AFLITE_HOME"
+    message = (
+        r"cannot be (stored|written) in .*results.* \(Read-only file system\); make it writable or set AFLITE_HOME"
+    )
     with pytest.raises(StoreError, match=f"results {message}"):
         ResultStore(root).get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write)
     with (

@@ -133,7 +133,8 @@ def test_a_damaged_result_is_set_aside_and_made_again(
     (aside,) = (whole.path.parent / ".damaged").iterdir()
     assert aside.name.startswith(f"{whole.key}-20")
     assert said == [
-        f"{whole.path} is damaged ({damage.files}): set aside as {aside}; raw_dataset of 'digits' is made again"
+        f"{whole.path} is damaged ({damage.files}): set aside as {aside}; "
+        "raw_dataset of 'digits' will be computed again"
     ]
     assert said[0] in caplog.text
     assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
@@ -156,11 +157,11 @@ def test_other_content_of_the_same_size_is_found_before_it_is_used(store: Result
     assert store.find("raw_dataset", "digits", key(a=1)) is None
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
-    assert damage.reasons == ("rows.txt has other content",)
+    assert damage.reasons == ("the content of rows.txt has changed",)
     again = store.get_or_create("raw_dataset", "digits", key(a=1), write)
     assert not again.cached
     assert again.damage is not None
-    assert again.damage.reasons == ("rows.txt has other content",)
+    assert again.damage.reasons == ("the content of rows.txt has changed",)
 
 
 def test_a_damaged_input_is_named_and_set_aside(store: ResultStore) -> None:
@@ -280,7 +281,7 @@ def test_a_damaged_file_is_hashed_once_and_its_note_does_not_cost_that_of_sound_
     assert hashed == ["rows.txt"]
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
-    assert damage.reasons == ("rows.txt has other content",)
+    assert damage.reasons == ("the content of rows.txt has changed",)
     assert hashed == ["rows.txt"]
 
 

@@ -70,7 +70,7 @@ def test_other_content_is_found_by_a_deep_look_though_nothing_touched_the_file(s
     seen.write_text(json.dumps({"rows.txt": [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]}))
     assert list(examine_store(store)) == []
     (told,) = examine_store(store, deep=True)
-    assert told.what.endswith(": part given: rows.txt has other content")
+    assert told.what.endswith(": part given: the content of rows.txt has changed")
     assert kinds(examine_store(store, deep=True, fix=True)) == [("damaged result", True), ("lost result", False)]
     assert not part.path.exists()
     publish(store)

@@ -139,7 +139,7 @@ def test_unchanged_files_pass_and_others_are_named(tmp_path: Path) -> None:
     os.utime(path)
     check_unchanged(hashes.noted)
     path.write_bytes(b"other")
-    with pytest.raises(DataError, match=r"0.bin' changed after it was hashed .*sha256 [0-9a-f]{12}, now d9298a10d1b0"):
+    with pytest.raises(DataError, match=r"0.bin' changed between hashing .*sha256 [0-9a-f]{12}, now d9298a10d1b0"):
         check_unchanged(hashes.noted)
     path.unlink()
     with pytest.raises(MissingDataError, match="does not exist"):

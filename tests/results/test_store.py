@@ -114,7 +114,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
     if moment != "write":
         monkeypatch.setattr(store_module, moment, full)
     with pytest.raises(
-        StoreError, match=r"embeddings of 'digits' was not published: .* \(No space left on device\); free some, or set"
+        StoreError, match=r"of 'digits' was not published: .* \(No space left on device\); free some space, or set"
     ):
         store.get_or_create("embeddings", "digits", key(a=1), write)
     assert _files(store) == []
@@ -256,7 +256,7 @@ def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
     os.utime(result.file("rows.txt"), ns=(0, 0))  # the clock of files ticks coarsely
     damage = find_damage(result)
     assert damage is not None
-    assert list(damage.reasons) == ["rows.txt has other content"]
+    assert list(damage.reasons) == ["the content of rows.txt has changed"]
     result.file("rows.txt").unlink()
     damage = find_damage(result)
     assert damage is not None

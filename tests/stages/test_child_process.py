@@ -128,7 +128,7 @@ def test_one_process_makes_stage_after_stage_until_one_is_lost(
 
         first = made_by("raw_dataset")
         assert made_by("challenge_sets") == made_by("warmup_split") == first
-        with pytest.raises(WorkerLostError, match=r"the process that made warmup_models of .* exit code -9"):
+        with pytest.raises(WorkerLostError, match=r"the process of warmup_models of .* exit code -9"):
             make_in_child(
                 StageJob("warmup_models", circles_spec, store, misbehaving("killed")),
                 progress=no_progress,

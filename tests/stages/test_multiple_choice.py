@@ -154,11 +154,11 @@ def test_the_page_says_once_what_is_counted_and_what_guessing_gives(walk: dict[s
     result = walk["benchmark_report"].result
     chance = np.mean([1 / 2, 1 / 3, 1 / 4, 1 / 5])
     page = result.file("report.html").read_text(encoding="utf-8")
-    assert page.count("Accuracy is by question: the share of questions whose right answer") == 1
+    assert page.count("Accuracy is by question: the share of questions for which a model gives") == 1
     assert f"one over the number of answers: {100 * chance:.1f} % on test (40 questions)" in page
     assert "the curve is about answers, not questions" in page
     pictures = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
-    assert f"chance: one over the number of answers, {100 * chance:.1f} % on test" in pictures["overview.small"]
+    assert f"chance, one over the number of answers: {100 * chance:.1f} % on test" in pictures["overview.small"]
     report = json.loads(result.file("report.json").read_text(encoding="utf-8"))
     (test_set,) = report["dataset"]["test_sets"]
     assert (test_set["unit"], test_set["rows"], test_set["chance"]) == ("question", 40, pytest.approx(chance))

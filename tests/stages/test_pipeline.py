@@ -264,7 +264,7 @@ def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, StoredResult
 
 BAD: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
     ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 8"),
-    ("one class", {"train_labels": np.zeros(120, int)}, DataError, r"'train' has one class only"),
+    ("one class", {"train_labels": np.zeros(120, int)}, DataError, r"'train' has only the class"),
     (
         "unknown label",
         {"train_labels": np.arange(120) % 3},

@@ -247,7 +247,7 @@ def test_two_workers_train_each_start_once_with_the_same_bits(
     lines: list[str] = []
     only = CellFilter(evaluators=("net", "net_far", "net_near"), train_sets=("full",))
     grid = run_stage("evaluator_models", spec, store=store, cells=only, progress=_progress(lines.append)).result
-    assert [line for line in lines if "start from" in line] == ["training the base model weights:net.full.0"]
+    assert [line for line in lines if "base model" in line] == ["training the base model weights:net.full.0"]
     for name in ("net.full.0", "net_far.full.0"):
         assert grid.part(name).data_version == walk.grid.part(name).data_version
 

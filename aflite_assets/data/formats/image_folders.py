@@ -76,7 +76,7 @@ def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[st
     if stray is not None:
         raise DataError(
             f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but image {str(stray)!r} is "
-            f"outside of these; move it, or describe a flat folder with a label file: {folder: ..., labels: ...}"
+            f"outside of these; move it, or describe a flat folder with a label file: {{folder: ..., labels: ...}}"
         )
     return [path.parts[0] for path in paths]
 

@@ -121,7 +121,7 @@ def _related_cautions(analysis: Analysis) -> Iterator[str]:
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)
     near = {name: [one for one in found if one not in same.get(name, ())] for name, found in alike.items()}
     if same:
-        make = "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them"
+        make = "These evaluators are of the same kind as a filter, so rows were chosen against them"
         yield f"{make}: {_as_representations(same)}. They fall more than others would. {_judge_by(analysis, same)}"
     if any(near.values()):
         family = "These evaluators are of the adversary's family, another size or copy of its architecture"

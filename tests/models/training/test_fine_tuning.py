@@ -91,7 +91,7 @@ def test_a_stopped_run_goes_on_after_the_stages_that_it_finished(
         _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", stop)
     lines: list[str] = []
     resumed = _continued(two_epochs, tmp_path / "m", stages, test, tmp_path / "stopped", lines.append)
-    assert [line for line in lines if line.startswith("found")] == [
+    assert [line for line in lines if line.endswith("by an earlier run")] == [
         "stage set1 was finished by an earlier run",
         "stage set2 was finished by an earlier run",
     ]
@@ -109,7 +109,7 @@ def test_a_stopped_run_goes_on_after_the_stages_that_it_finished(
     other = [FineTuning("set1", stages[0].rows, slower), *stages[1:]]
     lines.clear()
     _continued(two_epochs, tmp_path / "m", other, test, tmp_path / "stopped", lines.append)
-    assert not [line for line in lines if line.startswith("found")]
+    assert not [line for line in lines if line.endswith("by an earlier run")]
 
 
 def test_a_folder_without_a_model_is_named(

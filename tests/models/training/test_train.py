@@ -416,7 +416,7 @@ def test_too_high_a_rate_is_no_finished_training(
     with isolated_random_state(0):
         classifier = new_classifier(settings, examples, lambda _: None)
         with pytest.raises(
-            ModelError, match=rf"training diverged: the loss of epoch {epochs} is \d+\.?\d*, before the f"
+            ModelError, match=rf"training diverged: the loss of epoch {epochs} is \d+\.?\d*\. Before the f"
         ):
             train_classifier(
                 classifier, examples, seed=0, device=DeviceSettings("cpu"), scratch=tmp_path, log=lambda _: None

@@ -69,7 +69,7 @@ def test_other_white_space_is_part_of_a_word(tmp_path: Path) -> None:
             r"has a vector for none of 1 words of the train texts; give vectors of lower-cased "
             r"words in the texts'",
         ),
-        ("", r"none of the first 1000 lines of .* is a word and its numbers"),
+        ("", r"none of the first 1000 lines of .* is a word followed by numbers"),
         (b"PK\x03\x04\x00\x01\n\x80\x81\n", r"give a text file in GloVe's format \(unpack an archive first\)"),
     ],
 )

@@ -18,7 +18,7 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
     }
     said = [line for line in cautions(analyse(make_by_hand(families=families))) if "of the same kind" in line]
     assert said == [
-        "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them: p (as "
+        "These evaluators are of the same kind as a filter, so rows were chosen against them: p (as "
         "representation a). They fall more than others would. Judge by the other evaluators that see whole inputs: q."
     ]
     partial = cautions(analyse(make_by_hand(families=families, partial_inputs=("q",))))
@@ -42,7 +42,7 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
     }
     said = cautions(analyse(make_by_hand(families=families, architectures=alike)))
     assert [line for line in said if line.startswith("These evaluators")] == [
-        "These evaluators are of the same kind as a model that filtered, so the rows were chosen against them: q (as "
+        "These evaluators are of the same kind as a filter, so rows were chosen against them: q (as "
         "representation a). They fall more than others would. Judge by the other evaluators that see whole inputs: p.",
         "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
         "more than others would: p (as representation a).",

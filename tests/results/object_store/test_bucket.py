@@ -287,6 +287,6 @@ def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, m
 
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(
-        UnsupportedStoreError, match=r"needs boto3 \\(.*\\); run pip install -c constraints\.txt -e '\.\[s3\]'"
+        UnsupportedStoreError, match=r"needs boto3 \(.*\); run pip install -c constraints\.txt -e '\.\[s3\]'"
     ):
         Bucket(here.address)

@@ -84,8 +84,8 @@ def test_other_content_of_a_part_is_found_by_a_deep_look(here: ObjectResultStore
     told = list(examine_store(here, deep=True, fix=True))
     assert kinds(told) == [("damaged result", True), ("damaged result", True), ("lost result", False)]
     assert [one.what.partition(": ")[2] for one in told[:2]] == [
-        "rows.txt has other content",
-        "part given: rows.txt has other content",
+        "the content of rows.txt has changed",
+        "part given: the content of rows.txt has changed",
     ]
     publish(here)
     assert list(examine_store(here, deep=True)) == []
@@ -113,7 +113,7 @@ def test_what_contradicts_the_servers_checksums_is_damaged(here: ObjectResultSto
     with pytest.raises(LostObjectsError, match="its content has changed since publication"):
         rows.file("rows.txt")
     said = {one.what.rpartition("/")[2]: one.mended for one in examine_store(here, deep=True, fix=True)}
-    assert said[f"{rows.key}: rows.txt has other content"]
+    assert said[f"{rows.key}: the content of rows.txt has changed"]
     assert said[f"{manifest.key}: manifest.json cannot be used"]
     assert publish(here, 1).data_version == publish(here, 2).data_version == rows.data_version
     assert list(examine_store(here, deep=True)) == []

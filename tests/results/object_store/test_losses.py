@@ -37,7 +37,8 @@ def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectR
     lines: list[str] = []
     there.set_aside(damage, log=lines.append)
     assert lines == [
-        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched at the next read"
+        f"{result.folder} is damaged (the content of rows.txt has changed): removed here; "
+        "it is fetched at the next read"
     ]
     assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
 

@@ -182,8 +182,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ({"labels": ["a", 0]}, "labels.1: must be text; put it in quotes (received '0')"),
         (
             {"labels": ["a", ""]},
-            "labels.1: '' cannot be printed as a name: it is blank, longer than 200 characters or holds control "
-            "characters",
+            "labels.1: '' is no name to print: it is blank, longer than 200 characters or holds control characters",
         ),
         ({"labels": ["a", "a"]}, "labels: ['a', 'a'] names a class twice; every class needs a name of its own"),
         ({"labels": ["a", True]}, f"labels.1: {BOOLEANS} (received 'true')"),

@@ -131,7 +131,7 @@ def test_without_holdout_the_rows_are_those_of_the_source(feature_files: Callabl
 def test_a_holdout_or_limit_that_leaves_one_class_is_refused(feature_files: Callable[..., dict[str, Any]]) -> None:
     spec = parse_spec(feature_files(train_labels=np.arange(120) // 119) | {"holdout": {"dev": 118}})
     with pytest.raises(
-        DataError, match=r"split 'train' has one class only, '0' in 2 rows, and filtering needs .*; hold out fewer rows"
+        DataError, match=r"split 'train' has only the class '0' in 2 rows, and filtering needs .*; hold out fewer rows"
     ):
         read_raw(RawDatasetSettings.of(spec))
     spec = parse_spec(feature_files() | {"holdout": {"dev": 10}, "limit": {"train": 1}})

@@ -145,12 +145,12 @@ def test_samples_end_where_the_rows_do() -> None:
         (_examples(None, rows=1_900), {}, r"sample needs 2000 train rows and holds back 100 of them, but .* 1900"),
         (
             _examples(None), {"start": 3_750, "step": 100, "most": 9_000},
-            r"sample\.start 3750 and a step of 100 need 3850 train rows, and beside 200 held-back rows there are 3800",
+            r"sample\.start 3750 and a step of 100 need 3850 train rows, but besides 200 held-back rows there are 3800",
         ),
         (_examples(1_000), {}, r"sample: 200 rows should be held back, but whole groups give 0; group by a column "
         r"of smaller"),
-        (_examples(150), {"most": 200}, r"sample: samples of [100, 200] rows are planned, but whole groups give "
-        r"[100], so too few"),
+        (_examples(150), {"most": 200}, r"samples of \[100, 200\] rows are planned, but whole groups give "
+        r"\[100\], so too few samples differ"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(train: Examples, changes: dict[str, Any], message: str) -> None:

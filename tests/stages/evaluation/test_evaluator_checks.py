@@ -81,7 +81,7 @@ def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: Re
     assert "Better" not in coin.found + turned.found
     if clear:  # where the feature goes with the other class, they are not at chance but misled
         assert turned.passed
-        assert turned.found.count("Worse than that: ") == 2
+        assert turned.found.count("Worse than the largest class: ") == 2
     for stage in ({"rows": "coin"}, {"forgettables": "bow"}):  # what went on after full need not beat it
         tuned = FineTunedSpec.model_validate({"kind": "fine_tuned", "start": "net", "stages": [stage]})
         net = SmallTransformerSpec(kind="small_transformer")
@@ -212,14 +212,14 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     )
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
-    assert few.said.startswith("Cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
+    assert few.said.startswith("Cannot be distinguished from the largest class (too few rows): good (66.7 %; the")
     assert "by gold label" not in few.said
     over, under = outcome(0.6), outcome(0.1)
     assert over.passed
     assert over.said.startswith("Better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
     assert under.passed
     assert under.said.startswith(
-        "Worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
+        "Worse than the largest class: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
     )
 
 

@@ -63,11 +63,11 @@ def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore
     _until("evaluator_models", circles_spec, store)
     with pytest.raises(
         InvalidInputError,
-        match=r"cells.evaluators names \['svm'\], which the grid lacks; give some of ['linear', "
-        r"'rbf_svm'\]",
+        match=r"cells.evaluators names \['svm'\], which the grid lacks; give some of "
+        r"\['linear', 'rbf_svm'\]",
     ):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(evaluators=("svm",)))
-    with pytest.raises(InvalidInputError, match=r"cells.seeds names \[7\], which the grid lacks; give some of [0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"seeds names \[7\], which the grid lacks; give some of \[0, 1\]"):
         run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(seeds=(7,)))
 
 
@@ -98,7 +98,7 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)
     assert any("filtered_tiny (given)" in note and "never had 3 left" in note for note in report["notes"])
-    said = "filtered_whole (given) has all 400 train rows with which the filter beganand has no comparison set."
+    said = "filtered_whole (given) has all 400 train rows with which the filter began and has no comparison set."
     assert said in report["notes"]
     assert "linear.filtered_whole.given.0" in cells
     assert not {row["train_set"] for row in rows} & {"filtered_whole", "random_whole"}

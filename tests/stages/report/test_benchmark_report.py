@@ -146,7 +146,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     }  # fmt: skip
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
-    assert any("have the make" in line and "linear (as representation given)" in line for line in report["summary"])
+    assert any("of the same kind" in line and "linear (as representation given)" in line for line in report["summary"])
     assert report["tables"]["accuracies"][0]["test_set"] == "test"
     assert result.summary["verdicts"] == [f"given: {report['verdict']['sentence']}"]
     assert result.summary["verdict"] == report["verdict"]["code"]

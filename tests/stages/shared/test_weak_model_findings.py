@@ -26,8 +26,8 @@ FACTS: dict[str, Any] = {
          "forgettable; train it longer, or with a larger model"),
         ({"forgettable": 9, "taken": 9}, "forgettable_rows_are_a_choice", "9 of 1000 rows (0.9%) are forgettable; "
          "train it for fewer epochs"),
-        ({"taken": 99}, "balancing_keeps_half", "balancing takes 99 of 200 forgettable rows, since no has only 50; set "
-         "balance: false to take all"),
+        ({"taken": 99}, "balancing_keeps_half", "balancing takes 99 of 200 forgettable rows, because no has only 50; "
+         "set balance: false to take all"),
     ],
 )  # fmt: skip
 def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], check: str, message: str) -> None:

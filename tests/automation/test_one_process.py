@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
 
@@ -13,7 +14,9 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
+from sqlalchemy import Engine, event
 
+from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.automation import one_process
 from aflite_assets.automation.one_process import one_process_executor
 
@@ -95,6 +98,24 @@ def test_two_runs_share_the_slots_of_a_pool(instance: dg.DagsterInstance, tmp_pa
     spans = sorted([float(time) for time in (tmp_path / name).read_text().split()] for name in ("one", "two"))
     assert spans[0][1] <= spans[1][0]
     assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
+
+
+def test_two_claims_at_once_do_not_take_the_same_slot(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    def claim(_: int) -> bool:
+        with dg.DagsterInstance.from_config(str(tmp_path)) as own:
+            return PatientSlots(own, own.create_run_for_job(job_of(None))).claim("gpu", "step")
+
+    def slow_to_take(_: Engine, cursor: object, statement: str, *rest: object) -> None:
+        if statement.startswith(("INSERT INTO pending_steps", "UPDATE concurrency_slots SET run_id")):
+            time.sleep(0.5)  # the slot was read as free, and is not taken yet
+
+    event.listen(Engine, "before_cursor_execute", slow_to_take)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            assert sorted(threads.map(claim, range(2))) == [False, True]
+    finally:
+        event.remove(Engine, "before_cursor_execute", slow_to_take)
+    assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 1
 
 
 def test_waiting_for_a_slot_keeps_no_core_busy_and_is_over_when_it_is_free(instance: dg.DagsterInstance) -> None:

@@ -33,6 +33,7 @@ TEXTS = template_pairs(
 STAGES = (
     "raw_dataset",
     "challenge_sets",
+    "cue_scan",
     "train_sample",
     "warmup_split",
     "warmup_models",

@@ -7,14 +7,17 @@ without a card, and a queued run all of whose first steps are in a full pool is 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import dagster as dg
+from filelock import FileLock
 
 from aflite_assets.assets.dagster_internals import InstanceConcurrencyContext, pop_captured_interrupt
 
 GPU_POOL = "gpu"
 """The pool of which a step holds one slot while it works on a card."""
 
+_CLAIMS = ".pool-claims.lock"
 _LONGEST_NAP = 0.5
 """Seconds after which what waits checks whether its run was cancelled."""
 
@@ -25,6 +28,14 @@ class PatientSlots(InstanceConcurrencyContext):
     Dagster 1.13's own polls without a pause, which keeps a core busy, and notices a cancellation only once it has the
     slot.
     """
+
+    def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
+        """Claim a slot while no other process of this machine claims one; returns whether it is held.
+
+        On SQLite, Dagster 1.13 reads a free slot and takes it in two statements, so two processes can take the same.
+        """
+        with FileLock(Path(self._instance.root_directory) / _CLAIMS):
+            return bool(super().claim(concurrency_key, step_key, step_priority))
 
     def interval_to_next_pending_claim_check(self) -> float:
         """Seconds to sleep before slots are asked for again.

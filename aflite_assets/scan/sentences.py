@@ -44,9 +44,13 @@ def _picker(rule: BlindRule) -> str:
 
 def _cue_headline(result: ScanFacts) -> str:
     if not result.can_tell:
+        grouped = result.units < result.rows
+        of = f"{counted(result.rows)} in {counted(result.units, 'group')}" if grouped else counted(result.rows)
+        units = "groups" if grouped else "rows"
+        copies = " Near copies of a text are one group." if grouped else ""
         return (
-            f"Cannot tell: of {counted(result.rows)} no class has enough rows, and enough rows outside of it, to test "
-            "a cue on rows that it was not chosen on."
+            f"Cannot tell: of {of} no class has enough {units}, and enough {units} outside of it, to test a cue on "
+            f"rows that it was not chosen on.{copies}"
         )
     tested = f"{result.properties:,} properties"
     artefacts, candidates = _by_itself(result.artefacts), _by_itself(result.candidates)

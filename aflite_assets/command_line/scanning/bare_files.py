@@ -228,7 +228,11 @@ def _understood(rows: ScanRows, label: str, roles: Roles, left_out: Sequence[str
     lines = [f"Label: {label!r}, {counted(len(rows.label_names), 'value')}. Read: {', '.join(filter(None, inputs))}."]
     lines += [f"{counted(unlabelled)} without a label left out."] if unlabelled else []
     lines += [f"Not read: {quoted_list(left_out, most=10, length=40)}."] if left_out else []
-    if roles.group is None:
+    if roles.group is not None:
+        lines.append(
+            f"Groups: {quoted_list([roles.group], most=1, length=40)}; that column is not tested as a property."
+        )
+    else:
         lines.append("No groups: name the column of rows that belong together with --group if there is one.")
     return lines
 

@@ -134,7 +134,7 @@ def result_json(result: ScanResult, understood: Sequence[str], *, scanned: Mappi
     cues = surface_cues(result.cues).to_pylist()
     for record, cue in zip(cues, result.cues, strict=True):
         record["elsewhere"] = [vars(one) for one in cue.elsewhere]
-        record["remedies"] = list(remedies_of(cue))
+        record["remedies"] = list(remedies_of(cue)) if result.blind is None else []
     content = {
         **scanned,
         "verdict": result.verdict,

@@ -11,6 +11,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tone_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.sentences import blind_sentence
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
 
@@ -101,10 +102,10 @@ def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
         tone=tone,
         badge=badge,
         about=about,
-        finding=words.found(),
+        finding=" ".join(filter(None, [_without_question(analysis), words.found()])),
         sure=words.sure(),
         to_do=words.to_do(),
-        command=_command(analysis, one, tone, cues if from_files else ()),
+        command=_command(analysis, one, tone, cues if from_files and not analysis.facts.split_questions else ()),
         limits=tuple(_limits(analysis, evaluator, sets, touched=rests_on_filter)),
         cues=cues[:_MOST_CUES],
         carriers=words.carriers(),
@@ -126,6 +127,12 @@ def _about(analysis: Analysis) -> str:
         f"Can models solve {one_line(facts.name)} ({size}) by a shortcut, that is, by a cue that gives the label "
         "away without solving the task?"
     )
+
+
+def _without_question(analysis: Analysis) -> str:
+    """Say how many right answers are found without the question; empty where none surely are, or without questions."""
+    blind = None if analysis.scan is None else analysis.scan.blind
+    return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:

@@ -48,10 +48,10 @@ def blind_scores(rows: ScanRows, extracted: Extracted, *, seed: int, with_models
         with_models: whether the two small models pick too, which take most of the time.
 
     Returns:
-        None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS`.
+        None if the rows are no answers of questions, or of fewer than `FEWEST_QUESTIONS` independent ones.
     """
     answers = blind_answers(rows, extracted.units)
-    if answers is None or answers.count < FEWEST_QUESTIONS:
+    if answers is None or len(np.unique(answers.question_units)) < FEWEST_QUESTIONS:
         return None
     chance = guessing_credit(answers.right, answers.questions)
     asked, given = ([texts[row] or "" for row in answers.positions.tolist()] for texts in rows.texts.values())

@@ -55,7 +55,10 @@ def test_a_file_of_preferences_is_scanned_without_any_option(tmp_path: Path, sca
 
 def test_json_holds_every_rule_with_its_interval(tmp_path: Path, scan: Scan) -> None:
     code, out, _ = scan(_jsonl(tmp_path / "p.jsonl", _pairs(400, longer=0.75)), "--json")
-    blind = json.loads(out)["blind"]
+    content = json.loads(out)
+    blind = content["blind"]
+    assert content["cues"]
+    assert not any(cue["remedies"] for cue in content["cues"])
     rule = next(one for one in blind["rules"] if one["name"] == "the longest answer")
     assert (code, blind["questions"], blind["chance"]) == (0, 400, 0.5)
     assert rule["found"] == pytest.approx(0.75, abs=0.06)

@@ -91,6 +91,11 @@ def test_few_rows_cannot_tell(scan: Scan, tmp_path: Path) -> None:
     code, out, _ = scan(_write(tmp_path / "reviews.csv", _rows(0, 80)))
     assert code == 2
     assert out.startswith("Cannot tell: of 80 rows no class has enough rows")
+    rows = [{**row, "site": f"site {number % 4}"} for number, row in enumerate(_rows(0, 600))]
+    code, out, _ = scan(_write(tmp_path / "sites.csv", rows), "--group", "site")
+    assert code == 2
+    assert out.startswith("Cannot tell: of 600 rows in 4 groups no class has enough groups, and enough groups outside")
+    assert "Near copies of a text are one group." in out
 
 
 def test_json_and_page_hold_every_cue(scan: Scan, tmp_path: Path) -> None:
@@ -237,6 +242,7 @@ def test_groups_stay_together_and_columns_can_be_skipped(scan: Scan, tmp_path: P
     assert (code, content["units"]) == (1, 300)
     assert content["cues"][0]["name"] == "ellipsis sign (…) (review)"
     assert "Not read: 'copy'." in content["understood"]
+    assert "Groups: 'author'; that column is not tested as a property." in content["understood"]
     assert any("Read: texts 'review', 2 other columns." in line for line in content["understood"])
     _, out, _ = scan(path, "--group", "review", "--skip", "copy", "--json")
     assert json.loads(out)["cues"][0]["name"] == "ellipsis sign (…) (review)"

@@ -12,6 +12,7 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
 from aflite_assets.reports.sentences.first_screen import SIGNS, first_screen
+from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
 
 PLACE = PropertyLeaning(
@@ -158,6 +159,23 @@ def test_questions_are_counted_beside_their_answers(make_planted: Any) -> None:
     analysis = analyse(make_planted())
     asked = replace(analysis, facts=replace(analysis.facts, split_questions={"train": 350}))
     assert "(1,400 answers to 350 train questions)" in first_screen(asked, from_files=False).about
+
+
+def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: Analysis) -> None:
+    rule = BlindRule(ALL_SUBSETS, "the longest answer", "length", None, 400, 0.72, 0.68, 0.76, 0.5, 1.0, 0.0)
+    judged_as = judged(analysis, "artefact_tells", cues=(cue(0, "no full stop (text)", "text", kind="typography"),))
+    assert judged_as.scan is not None
+    blind = BlindScores(400, 0.5, (rule,))
+    facts = replace(judged_as.facts, split_questions={"train": 400})
+    asked = replace(judged_as, scan=replace(judged_as.scan, blind=blind), facts=facts)
+    screen = first_screen(asked, from_files=True)
+    assert screen.finding.startswith(
+        "Without the question 72.0 % of the right answers are found (chance 50.0 %) by picking the longest answer; "
+        "400 questions. The cue "
+    )
+    assert "aflite fix" not in screen.command
+    unsure = replace(asked, scan=replace(asked.scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
+    assert first_screen(unsure, from_files=True).finding.startswith("The cue ")
 
 
 def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:

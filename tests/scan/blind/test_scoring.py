@@ -126,7 +126,7 @@ def test_rules_of_position_are_left_out_where_the_source_lists_no_order() -> Non
 def test_questions_of_one_group_widen_the_interval() -> None:
     rows = _questions(400, longer=0.8)
     assert rows.groups is not None
-    grouped = _rule(_scores(replace(rows, groups=rows.groups // 100, questions=rows.groups)), "the longest answer")
+    grouped = _rule(_scores(replace(rows, groups=rows.groups // 10, questions=rows.groups)), "the longest answer")
     alone = _rule(_scores(rows), "the longest answer")
     assert grouped.found == alone.found
     assert grouped.high - grouped.low >= alone.high - alone.low
@@ -135,6 +135,10 @@ def test_questions_of_one_group_widen_the_interval() -> None:
 def test_few_questions_and_rows_that_are_no_answers_have_no_scores() -> None:
     few = _questions(29)
     assert blind_scores(few, extract(few, fewest=30, threads=1), seed=0) is None
+    many = _questions(290)
+    assert many.groups is not None
+    of_few = replace(many, groups=many.groups // 10, questions=many.groups)
+    assert blind_scores(of_few, extract(of_few, fewest=30, threads=1), seed=0) is None
     plain = replace(_questions(60), answers=False)
     assert blind_scores(plain, extract(plain, fewest=30, threads=1), seed=0) is None
 

@@ -170,7 +170,7 @@ def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: 
     asked = replace(judged_as, scan=replace(judged_as.scan, blind=blind), facts=facts)
     screen = first_screen(asked, from_files=True)
     assert screen.finding.startswith(
-        "Without the question 72.0 % of the right answers are found (chance 50.0 %) by picking the longest answer; "
+        "Without the question 72 % of the right answers are found (chance 50 %) by picking the longest answer; "
         "400 questions. The cue "
     )
     assert "aflite fix" not in screen.command

@@ -3,4 +3,4 @@
 Importing this package loads nothing else; import the package you need (see CONTRIBUTING.md, "What is where").
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

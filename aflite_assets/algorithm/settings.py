@@ -1,7 +1,7 @@
 """Settings of a run, and the checks that need no data. Checks against the data are in inputs.py."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from math import isfinite
 from numbers import Integral, Real
 from typing import Literal
@@ -32,14 +32,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "comparison": ("at_least", "greater"),
     "ties": ("random", "label_probability"),
     "balance": ("none", "classes"),
-}
-
-_LATER_DEFAULTS = {
-    ("ranking", "predictability"),
-    ("comparison", "at_least"),
-    ("early_stop", True),
-    ("ties", "random"),
-    ("balance", "none"),
 }
 
 
@@ -147,12 +139,8 @@ class FilterSettings:
         object.__setattr__(self, name, value)
 
     def as_dict(self) -> dict[str, int | float | str]:
-        """Return the fields by name, as plain values that JSON can hold; later fields only where they differ.
-
-        So runs from before there was a choice have the same description.
-        """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if (name, value) not in _LATER_DEFAULTS}
+        """Return the fields by name, as plain values that JSON can hold."""
+        return asdict(self)
 
     def passes(self, scores: np.ndarray) -> np.ndarray:
         """Say which predictabilities pass the threshold, bool; NaN does not."""

@@ -43,8 +43,8 @@ from aflite_assets.results.keys import ResultKey, current_digest, is_digest
 from aflite_assets.results.manifests import content_version, environment, sealed, without_nan
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
-FORMAT = 1
-"""Version of folders and manifests; a store of a later one is refused."""
+FORMAT = 2
+"""Version of folders, manifests and keys; a store of another one is refused."""
 DAMAGED, WORK = ".damaged", ".work"
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
@@ -283,7 +283,7 @@ class ResultStore:
         return self.root / ".locks"
 
     def check_format(self) -> None:
-        """Refuse a store that a later version of this project wrote, or whose format cannot be read.
+        """Refuse a store of another format than this version's, or whose format cannot be read.
 
         Raises:
             StoreError: with both versions, or with what `format.json` holds.
@@ -301,11 +301,10 @@ class ResultStore:
             text = json.dumps(content)
             held = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
             raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is not a format of a store; {expected}")
-        if written > FORMAT:
-            raise StoreError(
-                f"the results in {self.place} are of store format {written}, which a later version of aflite-assets "
-                f"wrote; this version reads formats up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
-            )
+        if written != FORMAT:
+            by = "a later version wrote: update this one, or" if written > FORMAT else "a version before 0.2.0 wrote:"
+            found = f"the results in {self.place} are of store format {written}, which {by}"
+            raise StoreError(f"{found} set AFLITE_HOME to another folder")
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition that has a folder: asset, partition and folder, in the order of names."""

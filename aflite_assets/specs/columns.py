@@ -30,7 +30,6 @@ class ColumnsSpec(StrictSpec):
     question: str | None = Field(
         None,
         description="answers with the same value are of one question; default: those of one group",
-        exclude_if=lambda name: name is None,  # so that results which it does not concern are found again
     )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None, description="single annotators' labels: a list column, or one column per annotator"
@@ -40,7 +39,6 @@ class ColumnsSpec(StrictSpec):
         (),
         description="feature or text columns that may stand one to one with the label: names, or numbers from 0 in a "
         "column of lists or a features file",
-        exclude_if=lambda columns: not columns,  # so that results which it does not concern are found again
     )
 
     @model_validator(mode="after")

@@ -82,7 +82,6 @@ class AnnotationsSpec(TableFormat):
     required: bool = Field(
         True,
         description="false: where a file is missing the labels are left out and reported so",
-        exclude_if=lambda required: required,  # so that results which it does not concern are found again
     )
 
     def paths(self) -> list[Path]:
@@ -121,16 +120,12 @@ class ChallengeSpec(ChosenQuestions):
         description="constructed: its rows were made or edited without looking at a model's errors; adversarially: "
         "they were chosen because a model got them wrong, so that no gain on them counts; not given: a gain counts "
         "only if it exceeds the gain on natural rows of the same class and difficulty",
-        exclude_if=lambda collected: collected is None,
     )
     fine_tune: SplitName | None = Field(
         None,
         description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
-        exclude_if=lambda split: split is None,  # so that results which it does not concern are found again
     )
-    fine_tune_limit: int | None = Field(
-        None, ge=1, description="rows of that split to try with", exclude_if=lambda rows: rows is None
-    )
+    fine_tune_limit: int | None = Field(None, ge=1, description="rows of that split to try with")
 
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
@@ -174,26 +169,22 @@ class DatasetSpec(StrictSpec):
         False,
         description="of the rows of one split with the same input and label only the first stays; rows with the same "
         "input and different labels stay, and are counted",
-        exclude_if=lambda drop: not drop,  # so that results which it does not concern are found again
     )
     between_splits: Literal["keep", "drop"] = Field(
         "keep",
         description="drop: train rows that share their group or their whole input with a row of another split of the "
         "source are dropped and counted",
-        exclude_if=lambda kept: kept == "keep",
     )
     standardise: bool = Field(
         False,
         description="feature vectors only: bring every column to mean 0 and standard deviation 1, by the train rows' "
         "numbers in all splits and challenge sets",
-        exclude_if=lambda standardise: not standardise,
     )
     seed: int = Field(0, ge=0, description="of the limit, the sample, the warm-up split, the filter and the controls")
     sample: SampleSpec | None = Field(
         None,
         description="filter a random sample of the train rows, as small as is enough to learn the task, in place of "
         "all of them",
-        exclude_if=lambda sample: sample is None,  # so that results which it does not concern are found again
     )
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
@@ -205,7 +196,6 @@ class DatasetSpec(StrictSpec):
         ge=1,
         description="runs of the filter, each with draws of its own; the evaluators' seeds take them in turn, so that "
         "intervals count how much another run would have changed; eight or more for a verdict",
-        exclude_if=lambda runs: runs == 1,  # so that results which it does not concern are found again
     )
     train_sets: dict[Name, RowCount] = Field(
         default_factory=dict,
@@ -215,13 +205,11 @@ class DatasetSpec(StrictSpec):
     answers: Literal["alone", "compared"] = Field(
         "alone",
         description="compared: the filter reads each answer's features less the mean of its question's other answers'",
-        exclude_if=lambda answers: answers == "alone",  # so that results which it does not concern are found again
     )
     train_weighted: bool = Field(
         False,
         description="also train on all train rows of full with each row's loss multiplied by the weight that "
         "full_tagged of the published folder has: the train set weighted, one per representation",
-        exclude_if=lambda weighted: not weighted,  # so that results which it does not concern are found again
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
@@ -229,36 +217,30 @@ class DatasetSpec(StrictSpec):
         default_factory=dict,
         description="models whose forgotten rows are found: train rows that were right in one epoch and wrong in the "
         "next, or never right",
-        exclude_if=lambda weak_models: not weak_models,  # so that results which it does not concern are found again
     )
     minorities: MinoritiesSpec | None = Field(
         None,
         description="the classes whose overlap of texts and share of negations is compared between all rows, random "
         "ones and forgettable ones",
-        exclude_if=lambda minorities: minorities is None,
     )
     distance_encoder: EncoderSpec | None = Field(
         None,
         description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
         "nearest train rows are measured as well",
-        exclude_if=lambda encoder: encoder is None,  # so that results which it does not concern are found again
     )
     planted: dict[str, PlantedValues] = Field(
         default_factory=dict,
         description="where it is known which rows carry a shortcut: an attribute column, and the value or values that "
         "mark them; the evidence then holds precision and recall of what filtering removed",
-        exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
     )
     irrelevant: tuple[str, ...] = Field(
         (),
         description="attributes and feature columns that are no part of the task, by name: if models lean on one of "
         "them, it is a shortcut; so it is of those in planted",
-        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
     )
     scan: ScanSpec = Field(
         ScanSpec(),
         description="whether a run ends after the scan for cues, before any model is trained",
-        exclude_if=lambda scan: scan == ScanSpec(),
     )
     report: ReportSpec = ReportSpec()
     refresh: Literal["never"] | RefreshSpec = Field(

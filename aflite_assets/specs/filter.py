@@ -75,44 +75,37 @@ class FilterSpec(StrictSpec):
         description="default: remove nothing where the first pass's classifiers learnt nothing beyond class shares; "
         "true: end, too, after two passes in a row with no more bias than permuted labels give, and remove nothing in "
         "such a pass; false: neither, as in the papers",
-        exclude_if=lambda stops: stops is None,  # so that results which it does not concern are found again
     )
     comparison: Literal["at_least", "greater"] = Field(
         "at_least",
         description="at_least: rows at or over the threshold may be removed (Le Bras et al. 2020); greater: rows over "
         "it (Mishra and Sachdeva 2020)",
-        exclude_if=lambda comparison: comparison == "at_least",  # so that earlier results are found again
     )
     early_stop: bool = Field(
         True,
         description="end after the first iteration in which fewer rows than slice_size pass the threshold; false: end "
         "only at target_size, or where no row passes (Mishra and Sachdeva 2020)",
-        exclude_if=lambda stops: stops,  # so that earlier results are found again
     )
     copies: Literal["together", "apart"] = Field(
         "together",
         description="together: exact copies of a row have one predictability and are removed together; apart: each "
         "is a row of its own, as in the papers",
-        exclude_if=lambda copies: copies == "together",  # so that earlier results are found again
     )
     groups: Literal["whole", "ignore"] = Field(
         "whole",
         description="whole: rows of a group are never split between warm-up and pool, nor between a classifier's "
         "training and held-out rows; ignore: rows are drawn one by one, as in the papers",
-        exclude_if=lambda groups: groups == "whole",  # so that earlier results are found again
     )
     representations: dict[Name, FilterChanges] = Field(
         default_factory=dict,
         description="settings that single representations have of their own: target_size, train_size, slice_size, "
         "n_partitions, threshold",
-        exclude_if=lambda changes: not changes,  # so that earlier results are found again
     )
     preset: Literal["paper"] | None = Field(
         None,
         description="paper: what the papers say in place of every default of ours: stop_at_chance: false, copies: "
         "apart, groups: ignore, and with rank: vocabulary also comparison: greater, early_stop: false, "
         "classifier: both and evaluation_rows: kept",
-        exclude_if=lambda preset: preset is None,  # so that results which it does not concern are found again
     )
     rank: Ranking = Field(
         "predictability",
@@ -120,26 +113,22 @@ class FilterSpec(StrictSpec):
         "label_probability, those of the highest mean held-out probability of their label in the same pass; "
         "vocabulary, those with which the fewest words of the rows left go, for datasets with texts and with "
         "evaluation_rows: kept (Mishra and Sachdeva 2020)",
-        exclude_if=lambda rank: rank == "predictability",  # so that results which it does not concern are found again
     )
     ties: Literal["random", "label_probability"] = Field(
         "random",
         description="which of the rows of equal predictability go first: random, drawn from the seed; "
         "label_probability, those of the highest mean held-out probability of their label in the same pass",
-        exclude_if=lambda ties: ties == "random",  # so that earlier results are found again
     )
     balance: Literal["none", "classes"] = Field(
         "none",
         description="none: a slice has the first rows of any class, as in the papers; classes: each class has its part "
         "of a slice, by its share of the rows left, and leaves places empty of which too few rows pass",
-        exclude_if=lambda balance: balance == "none",  # so that earlier results are found again
     )
     compare: tuple[Literal["predictability"], ...] = Field(
         (),
         max_length=1,
         description="with rank: vocabulary, filter each representation by predictability too, as "
         "<representation>_by_predictability with its own controls and evaluators, to compare the rankings",
-        exclude_if=lambda rankings: not rankings,  # so that results which it does not concern are found again
     )
     evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
         "pooled",
@@ -152,7 +141,6 @@ class FilterSpec(StrictSpec):
         description="what is done with rows whose labels confident learning suspects: keep filters them like any "
         "others, quarantine takes those of train out before the first iteration; rows of other splits only where a "
         "mapping names them, as in {train: quarantine, test: quarantine}",
-        exclude_if=lambda decision: decision == "keep",  # so that results which it does not concern are found again
     )
 
     @property

@@ -32,7 +32,6 @@ class ForgettablesSpec(StrictSpec):
         "by_class",
         description="the random rows beside them. by_class: with balance as many of each class as of those; "
         "any_class: as many in all, as the paper has them, which filter: {preset: paper} sets",
-        exclude_if=lambda rows: rows == "by_class",  # so that results which it does not concern are found again
     )
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = Field(
         None,

@@ -25,13 +25,11 @@ class ChosenQuestions(StrictSpec):
         (),
         description="questions and preferences: keep as many questions whose right answer has more of a measure as "
         "those whose right answer has less, such as [length]",
-        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
     )
     against: tuple[AnswerMeasure, ...] = Field(
         (),
         description="questions and preferences: keep the questions whose right answer has less of every measure, such "
         "as [length]: the shorter answer is right",
-        exclude_if=lambda names: not names,  # so that results which it does not concern are found again
     )
 
     @model_validator(mode="after")

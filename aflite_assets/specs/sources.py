@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BaseModel, Field, SecretStr, model_validator
 
 from aflite_assets.specs.encodings import UTF_8, Encoding
 from aflite_assets.specs.models.settings import SplitName, StrictSpec
@@ -30,17 +30,14 @@ class TableFormat(StrictSpec):
     header: bool = Field(
         True,
         description="csv and tsv: whether the first line names the columns; false: names does",
-        exclude_if=lambda header: header,  # so that results which it does not concern are found again
     )
     names: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
         description="with header: false, the columns' names from left to right, one for each",
-        exclude_if=lambda names: names is None,
     )
     encoding: Encoding = Field(
         UTF_8,
         description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252",
-        exclude_if=lambda encoding: encoding == UTF_8,
     )
 
     @model_validator(mode="after")
@@ -91,7 +88,7 @@ class HubSource(StrictSpec):
     revision: str | None = Field(
         None, min_length=1, max_length=200, description="commit, tag or branch; needed unless newest is set"
     )
-    newest: bool = Field(False, description="take the newest commit at every materialisation; `refresh` before")
+    newest: bool = Field(False, description="take the newest commit at every materialisation")
     config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
     class_numbers: bool = Field(
         False, description="read labels that the hub stores with class names as their numbers instead of their names"
@@ -100,21 +97,6 @@ class HubSource(StrictSpec):
     token: SecretStr | None = Field(
         None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _under_its_old_name(cls, values: object) -> object:
-        """Accept `refresh`, which is another thing in a dataset, for files that were written before `newest`."""
-        if isinstance(values, dict) and "refresh" in values:
-            if "newest" in values:
-                raise ValueError("newest and refresh are two names of one key; keep newest")
-            return {("newest" if name == "refresh" else name): value for name, value in values.items()}
-        return values
-
-    @model_serializer(mode="wrap")
-    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Results are found by the name that the key had when they were made."""
-        return {("refresh" if name == "newest" else name): value for name, value in serialize(self).items()}
 
     @model_validator(mode="after")
     def _pinned(self) -> Self:
@@ -154,29 +136,24 @@ class MultipleChoiceSource(StrictSpec):
     answers: Files | None = Field(
         None,
         description="columns of the answers, a column of lists, or a column of one answer per row",
-        exclude_if=lambda names: names is None,
     )
     right: str | None = Field(
         None,
         description="rows of questions: the column with the right answer's column, number, letter or text, or a list "
         "of these; rows of answers: the column that says whether the answer is right",
-        exclude_if=lambda name: name is None,
     )
     names: str | None = Field(
         None,
         description="answers that are a list: the column of lists with the names of the answers, such as letters, one "
         "of which right holds",
-        exclude_if=lambda name: name is None,  # so that results which it does not concern are found again
     )
     correct: Files | None = Field(
         None,
         description="in place of answers and right: columns of right answers, or a column of lists of them",
-        exclude_if=lambda names: names is None,  # so that results which it does not concern are found again
     )
     incorrect: Files | None = Field(
         None,
         description="with correct: columns of wrong answers, or a column of lists of them",
-        exclude_if=lambda names: names is None,
     )
     numbers_from: Literal[0, 1] | None = Field(
         None,
@@ -187,7 +164,6 @@ class MultipleChoiceSource(StrictSpec):
     subset: str | None = Field(
         None,
         description="a column that says which part of the data a question is of; the scan tests every part by itself",
-        exclude_if=lambda name: name is None,
     )
 
     @model_validator(mode="after")
@@ -250,7 +226,6 @@ class PreferenceSource(StrictSpec):
         "question",
         description="what a row with several chosen or rejected answers is. question: one question with all its "
         "answers; pairs: a pair of every chosen and every rejected one, all of them in one group",
-        exclude_if=lambda several: several == "question",  # so that results which it does not concern are found again
     )
     margin: str | None = Field(None, description="how much better the chosen answer is; 0 is a tie, which is dropped")
     subset: str | None = Field(None, description="which part of the data a pair is of")
@@ -304,7 +279,6 @@ class LabelledFolder(StrictSpec):
     encoding: Encoding = Field(
         UTF_8,
         description="the text encoding of the label file",
-        exclude_if=lambda encoding: encoding == UTF_8,  # so that results which it does not concern are found again
     )
 
 
@@ -372,7 +346,6 @@ class CirclesSource(StrictSpec):
     flipped_splits: tuple[SplitName, ...] = Field(
         ("train",),
         description="splits whose rows are flipped; in ICML 2020 labels of the data set are, test rows included",
-        exclude_if=lambda splits: splits == ("train",),  # so that results which it does not concern are found again
     )
     seed: int = Field(0, ge=0)
 
@@ -421,10 +394,9 @@ class DigitsSource(StrictSpec):
         ge=DIGIT_SIZE,
         le=64,
         description="side of the images in pixels; the digit stands in the lower right corner, on black",
-        exclude_if=lambda side: side == DIGIT_SIZE,  # so that results without it are found again
     )
-    degraded: DegradedSpec | None = Field(None, exclude_if=lambda degraded: degraded is None)
-    marks: MarksSpec | None = Field(None, exclude_if=lambda marks: marks is None)
+    degraded: DegradedSpec | None = Field(None)
+    marks: MarksSpec | None = Field(None)
 
     @model_validator(mode="after")
     def _room_for_all(self) -> Self:

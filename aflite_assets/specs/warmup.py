@@ -18,7 +18,6 @@ class WarmupSpec(StrictSpec):
         "by_class",
         description="by_class: every class gives its share; random: rows are drawn whatever their class, as in the "
         "papers, which filter: {preset: paper} sets",
-        exclude_if=lambda draw: draw == "by_class",  # so that results which it does not concern are found again
     )
 
     @model_validator(mode="after")

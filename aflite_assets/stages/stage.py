@@ -113,7 +113,7 @@ class StageSettings(BaseModel):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key: `DatasetSpec` decides their order, and which are left out."""
+        """Return the JSON values that go into a key: `DatasetSpec` decides their order."""
         return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
 
     @classmethod

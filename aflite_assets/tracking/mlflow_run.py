@@ -199,7 +199,7 @@ def label_run(
         for tag, value in _accepted_tags(tags).items():
             session.client.set_tag(own, tag, value)
         for child in runs_tagged(session, experiment_id, PARENT_TAG, own) if children else ():
-            name = child.data.tags.get(NAME_TAG, child.info.run_name)  # earlier versions set no such tag
+            name = child.data.tags.get(NAME_TAG, "")
             for tag, value in _accepted_tags(children.get(name, {})).items():
                 session.client.set_tag(child.info.run_id, tag, value)
 

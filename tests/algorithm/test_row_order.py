@@ -152,9 +152,3 @@ def test_rows_that_are_only_scored_need_a_single_cut_off() -> None:
         run({"balance": "classes"}, score_only=np.arange(300) < 10)
     result = run({"ranking": "label_probability"}, score_only=np.arange(300) < 40)
     assert sum(one.scored_removed for one in result.iterations) > 5
-
-
-def test_defaults_are_described_as_before() -> None:
-    described = FilterSettings(**SIZES).as_dict()
-    assert {"ties", "balance", "ranking"}.isdisjoint(described)
-    assert FilterSettings(**(SIZES | {"balance": "classes"})).as_dict()["balance"] == "classes"

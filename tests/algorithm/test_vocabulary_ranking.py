@@ -251,11 +251,3 @@ def test_it_needs_words_and_no_rows_that_are_only_scored(planted: Planted) -> No
         run(planted, score_only=np.arange(ROWS) < 3)
     with pytest.raises(InvalidInputError, match=r"words.offsets must have 241 entries"):
         run(planted, words=to_words([[0]]))
-
-
-def test_settings_of_old_runs_are_described_as_before() -> None:
-    plain = FilterSettings(target_size=2, train_size=1, slice_size=1)
-    assert "ranking" not in plain.as_dict()
-    assert FilterSettings(target_size=2, train_size=1, slice_size=1, ranking="vocabulary").as_dict()["ranking"] == (
-        "vocabulary"
-    )

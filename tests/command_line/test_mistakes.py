@@ -419,7 +419,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "a/b has no revision, so it could change unseen; set revision to a commit",
     ),
     "token in the file": (
-        _set("source", {"format": "hub", "id": "a/b", "refresh": True, "token": "hf_SECRET", "splits": {
+        _set("source", {"format": "hub", "id": "a/b", "newest": True, "token": "hf_SECRET", "splits": {
             "train": "train", "test": "test",
         }}),
         r"source\.token: .*\$\{secret:",

@@ -48,20 +48,28 @@ def test_a_broken_current_mark_is_named_and_mended(store: ResultStore) -> None:
 
 def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest.LogCaptureFixture) -> None:
     made(store)
-    assert json.loads((store.root / "format.json").read_text()) == {"format": 1}
-    (store.root / "format.json").write_text('{"format": 2}')
+    assert json.loads((store.root / "format.json").read_text()) == {"format": 2}
+    (store.root / "format.json").write_text('{"format": 3}')
     with (
         caplog.at_level(logging.WARNING),
         pytest.raises(
             StoreError,
-            match=r"store format 2, .* reads formats up to "
-            r"1: update",
+            match="store format 3, which a later version wrote: update this one, or set AFLITE_HOME to another folder",
         ),
     ):
         store.find("raw_dataset", "digits", key(a=1))
-    with pytest.raises(StoreError, match="store format 2"):
+    with pytest.raises(StoreError, match="store format 3"):
         made(store)
     assert caplog.text == ""
+
+
+def test_a_store_of_the_format_before_is_refused_with_what_to_do(store: ResultStore) -> None:
+    made(store)
+    (store.root / "format.json").write_text('{"format": 1}', encoding="utf-8")
+    message = r"of store format 1, which a version before 0\.2\.0 wrote: set AFLITE_HOME to another folder"
+    for use in (lambda: store.find("raw_dataset", "digits", key(a=1)), lambda: made(store), store.check_format):
+        with pytest.raises(StoreError, match=message):
+            use()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,7 @@ def test_a_format_that_is_none_is_named_with_its_value(store: ResultStore, conte
     made(store)
     (store.root / "format.json").write_bytes(content.encode(errors="surrogateescape"))
     for use in (lambda: store.find("raw_dataset", "digits", key(a=1)), lambda: made(store), store.check_format):
-        with pytest.raises(StoreError, match=rf'/results/format\.json {said}.*; write {{"format": 1}} into it if this'):
+        with pytest.raises(StoreError, match=rf'/results/format\.json {said}.*; write {{"format": 2}} into it if this'):
             use()
 
 

@@ -8,13 +8,6 @@ from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, TableSource
 
 
-def test_columns_without_allowed_copies_are_described_as_before() -> None:
-    columns = {"features": ["age", "outcome"]}
-    assert "allow_label_copies" not in ColumnsSpec.model_validate(columns).model_dump(mode="json")
-    allowed = ColumnsSpec.model_validate({**columns, "allow_label_copies": ["outcome"]})
-    assert allowed.model_dump(mode="json")["allow_label_copies"] == ["outcome"]
-
-
 @pytest.mark.parametrize(
     "columns",
     [

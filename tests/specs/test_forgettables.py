@@ -35,12 +35,6 @@ def _message(content: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-def test_absent_they_are_in_no_key(content: dict[str, Any]) -> None:
-    dumped = parse_spec(content).model_dump(mode="json")
-    assert "forgettables" not in dumped
-    assert "minorities" not in dumped
-
-
 def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
     spec = parse_spec({**content, "forgettables": {"bow": {"model": BAG}, "own": {"evaluator": "net"}}})
     bow, own = spec.forgettables["bow"], spec.forgettables["own"]

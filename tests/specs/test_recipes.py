@@ -133,12 +133,6 @@ def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) ->
     assert "fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune" in _message(content)
 
 
-def test_challenge_sets_without_rows_to_train_on_have_the_keys_they_had(content: dict[str, Any]) -> None:
-    dumped = parse_spec(content).model_dump(mode="json")["challenge_sets"]
-    assert dumped["hard"]["fine_tune"] == "more"
-    assert "fine_tune" not in dumped["asked"]
-
-
 def test_the_bundled_snli_has_the_papers_table_as_the_documents_say() -> None:
     document = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
     (block,) = (one for one in re.findall(r"```text\n(.*?)```", document, re.DOTALL) if "fine_tuned" in one)

@@ -65,13 +65,7 @@ def test_an_hour_that_the_clocks_leave_out_is_not_missed() -> None:
     assert times == {_at(2026, 3, 28, 1, 30), _at(2026, 3, 29, 1, 0), _at(2026, 3, 30, 0, 30)}
 
 
-def test_the_newest_commit_of_the_hub_has_an_old_name_and_keys_keep_it() -> None:
-    old, new = (parse_spec({**CIRCLES, "source": {**HUB, name: True}}) for name in ("refresh", "newest"))
-    assert old == new
-    fields = new.model_dump(mode="json")["source"]
-    assert list(fields) == ["format", "id", "revision", "refresh", "config", "class_numbers", "splits"]
-    assert fields["refresh"] is True
-    with pytest.raises(SpecError, match="newest and refresh are two names of one key; keep newest"):
-        parse_spec({**CIRCLES, "source": {**HUB, "newest": True, "refresh": True}})
+def test_a_dataset_of_the_hub_is_pinned_or_says_that_it_takes_the_newest() -> None:
+    assert parse_spec({**CIRCLES, "source": {**HUB, "newest": True}}).model_dump()["source"]["newest"] is True
     with pytest.raises(SpecError, match="or newest: true to take the newest at every materialisation"):
         parse_spec({**CIRCLES, "source": HUB})

@@ -336,10 +336,8 @@ def test_label_files_annotations_and_checkpoints_are_relative_to_the_file_and_hu
         representations={"r": {"kind": "huggingface_text", "checkpoint": "model"}},
         evaluators={"e": {"kind": "huggingface_text", "checkpoint": "org/model"}},
     )
-    assert spec.source.splits["train"].model_dump() == {
-        "folder": str(tmp_path / "f"),
-        "labels": str(tmp_path / "l.csv"),
-    }
+    folder = spec.source.splits["train"]
+    assert (folder.folder, folder.labels) == (str(tmp_path / "f"), str(tmp_path / "l.csv"))
     assert spec.source.splits["test"] == str(tmp_path / "t")
     assert spec.annotations.paths() == [tmp_path / "a.csv"]
     assert spec.challenge_sets["hard"].source.splits == {"test": "data/*.parquet"}

@@ -26,11 +26,9 @@ def test_sizes_end_at_the_most() -> None:
     assert _parsed(start=100, step=40, most=215).sample.sizes == (100, 140, 180)
 
 
-def test_no_sample_is_the_default_and_in_no_key() -> None:
+def test_no_sample_is_the_default() -> None:
     spec = parse_spec(circles("small_circles"))
     assert spec.sample is None
-    assert "sample" not in spec.model_dump(mode="json")
-    assert "sample" in _parsed().model_dump(mode="json")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_settings_never_change(circles_spec: DatasetSpec) -> None:
 def test_a_key_holds_the_declared_fields_alone_as_the_dataset_writes_them(circles_spec: DatasetSpec) -> None:
     fields_of_key = EvaluatorModelsSettings.as_json(circles_spec)
     whole = circles_spec.model_dump(mode="json")
-    assert list(fields_of_key) == ["evaluators", "seeds", "full_includes_warmup"]  # one run of the filter is no field
+    assert list(fields_of_key) == ["evaluators", "seeds", "filter_seeds", "full_includes_warmup", "forgettables"]
     assert fields_of_key == {name: whole[name] for name in fields_of_key}
 
 

@@ -2,7 +2,14 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 """A dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
@@ -12,15 +19,26 @@ SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)
 RowCount = Annotated[int, Field(ge=1)]
 
 
-def _unset(value: object) -> bool:
-    """Fields that came later are left out of keys where they change nothing, so that older results are found again."""
-    return not value
+LATER_SETTINGS: dict[tuple[str, str], object] = {}
+"""Settings that came after store format 2: (spec model, field) and the value with which all is made as before them.
+
+With that value they are left out of keys, so that results that were made before the setting came are found again.
+"""
 
 
 class StrictSpec(BaseModel):
     """Base of all spec models: unknown keys are refused and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+
+    @model_serializer(mode="wrap")
+    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Leave out the later settings that change nothing."""
+        values = serialize(self)
+        for (model, field), neutral in LATER_SETTINGS.items():
+            if any(base.__name__ == model for base in type(self).__mro__) and getattr(self, field) == neutral:
+                values.pop(field, None)
+        return dict(values)
 
 
 TextInputs = Annotated[tuple[Literal["text", "text_pair"], ...], Field(min_length=1)]
@@ -63,13 +81,11 @@ class TrainingSpec(StrictSpec):
         ge=0,
         lt=1,
         description="share of each label's probability that the loss spreads over all classes alike",
-        exclude_if=_unset,
     )
     loss: Literal["cross_entropy", "bradley_terry"] = Field(
         "cross_entropy",
         description="bradley_terry: a reward model of preferences or questions. Trained on pairs of a right and a "
         "wrong answer; its score of an answer is the difference of its two outputs",
-        exclude_if=lambda loss: loss == "cross_entropy",  # so that earlier results are found again
     )
     early_stopping: EarlyStoppingSpec | None = None
 
@@ -251,9 +267,7 @@ class ImageModelSpec(TrainingSpec):
     architecture: str = Field(min_length=1, description="timm's model name")
     checkpoint: str | None = Field(None, description="safetensors file with weights; default: from scratch")
     image_size: int = Field(32, ge=4, le=2048, description="pixels; images are resized to a square")
-    interpolation: Literal["bilinear", "bicubic"] = Field(
-        "bilinear", description="how images are resized", exclude_if=lambda name: name == "bilinear"
-    )
+    interpolation: Literal["bilinear", "bicubic"] = Field("bilinear", description="how images are resized")
     augmentation: Literal["none", "flip_crop", "randaugment", "resized_crop"] = Field(
         "none",
         description="what is done to train images. flip_crop: flips, and crops of the surroundings (as for CIFAR). "
@@ -265,34 +279,29 @@ class ImageModelSpec(TrainingSpec):
         gt=0,
         le=1,
         description="resized_crop: least share of a train image's area",
-        exclude_if=lambda share: share == 0.08,
     )
     centre_share: float = Field(
         0.875,
         gt=0,
         le=1,
         description="resized_crop: share of a test image's shorter side that the centre has (timm's crop_pct)",
-        exclude_if=lambda share: share == 0.875,
     )
     randaugment: RandAugmentSpec | None = Field(
         None,
         description="augmentation randaugment: other numbers than 2 and 9; resized_crop: random operations after it",
-        exclude_if=_unset,
     )
     autoaugment: bool = Field(
         False,
         description="resized_crop: AutoAugment's policies for ImageNet after it (Cubuk et al. 2018), in place of "
         "randaugment",
-        exclude_if=_unset,
     )
-    dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)", exclude_if=_unset)
+    dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)")
     drop_path: float = Field(
         0.0,
         ge=0,
         lt=1,
         description="stochastic depth: how often the last residual block is left out, earlier ones less (timm's "
         "drop_path_rate)",
-        exclude_if=_unset,
     )
     learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
 
@@ -341,7 +350,7 @@ class LinearModelSpec(ClassicalSpec):
     kind: Literal["linear"]
     inverse_regularization: float = Field(1.0, gt=0)
     inputs: TextInputs | None = None
-    features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
+    features: FeatureColumns | None = Field(None)
 
 
 class RbfSvmSpec(ClassicalSpec):
@@ -351,7 +360,7 @@ class RbfSvmSpec(ClassicalSpec):
     inverse_regularization: float = Field(1.0, gt=0)
     gamma: Annotated[float, Field(gt=0)] | Literal["scale", "auto"] = "scale"
     inputs: TextInputs | None = None
-    features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
+    features: FeatureColumns | None = Field(None)
 
 
 class MaxPpmiSpec(ClassicalSpec):
@@ -370,26 +379,22 @@ class FineTuneStage(StrictSpec):
     forgettables: Name | None = Field(
         None,
         description="or train rows that this weak model forgets; the evaluator is then trained on full alone",
-        exclude_if=_unset,
     )
     take: Literal["forgettable", "random", "never_learnt", "highest_loss"] = Field(
         "forgettable",
         description="with forgettables. random: as many random rows, another draw for each seed; never_learnt: those "
         "that were never right; highest_loss: as many rows with the highest loss in the last epoch",
-        exclude_if=lambda take: take == "forgettable",
     )
     share: float | None = Field(
         None,
         gt=0,
         lt=1,
         description="of the rows, with highest_loss; one that the entry has",
-        exclude_if=_unset,
     )
     as_many_as: Name | None = Field(
         None,
         description="another weak model: of each class only as many of these rows, drawn at random for each seed, as "
         "are taken of that model's, so that models are compared and not sizes",
-        exclude_if=_unset,
     )
     epochs: int | None = Field(None, ge=1, le=10_000)
     batch_size: int | None = Field(None, ge=1)

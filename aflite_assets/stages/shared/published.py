@@ -302,8 +302,7 @@ def predicted_instead(part: PublishedResult) -> pa.Table | None:
     """Return the labels given most often in place of each row's own in the last iteration that scored it.
 
     row_id, then label_1, share_1, label_2, share_2, label_3, share_3 (share of the row's held-out predictions; null
-    where there are no more). None where there were too many rows and classes to count, and in results of earlier
-    versions.
+    where there are no more). None where there were too many rows and classes to count.
     """
     path = part.path / PREDICTED_INSTEAD
     return pq.read_table(path) if path.is_file() else None
@@ -313,8 +312,7 @@ def label_errors(part: PublishedResult) -> pa.Table | None:
     """Return the suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely
     first.
 
-    Those that are `quarantined` are in no other file of the set. None where no list could be made, and in results of
-    earlier versions.
+    Those that are `quarantined` are in no other file of the set. None where no list could be made.
     """
     path = part.path / LABEL_ERRORS
     return pq.read_table(path) if path.is_file() else None

@@ -410,7 +410,7 @@ def test_datasets_results_and_sizes_are_listed_from_the_bucket(
         (asset, "digits", there.root / asset / "digits") for asset in ("embeddings", "raw_dataset")
     ]
     assert {result.key for result in there.results("embeddings", "digits")} == {one.key, two.key}
-    assert there.size("digits") == sum(each.size for each in here.bucket.objects()) - len('{"format": 1}\n')
+    assert there.size("digits") == sum(each.size for each in here.bucket.objects()) - len('{"format": 2}\n')
     assert there.size("circles") == 0
 
 

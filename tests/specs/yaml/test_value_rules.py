@@ -23,7 +23,7 @@ def _problems(**content: Any) -> dict[str, str]:
 
 def test_a_spec_without_mistakes_has_no_problems(spec_content: dict[str, Any]) -> None:
     assert check_values(spec_content, DatasetSpec) == {}
-    assert _problems(source=HUB | {"token": SecretStr("planted"), "refresh": True}, full_includes_warmup=False) == {}
+    assert _problems(source=HUB | {"token": SecretStr("planted"), "newest": True}, full_includes_warmup=False) == {}
     assert _problems(source=HUB | {"token": None}, title="a\0b", description="\0", labels={"a": "\n", "b": 1}) == {}
 
 

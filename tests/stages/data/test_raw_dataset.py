@@ -240,13 +240,6 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
     assert np.array_equal(load_examples(again.path / "again").features, rows.in_split("test").features)
 
 
-def test_settings_about_copies_and_scale_are_in_no_key_where_they_change_nothing(
-    feature_files: Callable[..., dict[str, Any]],
-) -> None:
-    fields = stage_key(STAGES["raw_dataset"], parse_spec(feature_files()), {}).fields
-    assert not {"drop_duplicates", "between_splits", "standardise"} & set(fields)
-
-
 def test_texts_are_not_standardised(images: Make) -> None:
     with pytest.raises(SpecError, match="standardise is for feature vectors, but neither source nor"):
         images(standardise=True)

@@ -1,7 +1,8 @@
-"""Learning curves and where they stop rising: of encoders for the warm-up rows, of a model for a growing sample.
+"""Learning curves and where they stop rising: of encoders over the warm-up rows, and of a model over a growing sample.
 
-The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) and do not
-say how; the rule is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
+The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) without
+saying how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm
+1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,9 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """How many of the same held-back rows one representation's encoder got right, by the rows it was trained on.
+    """Held-back rows that one representation's encoder predicted right, by the number of rows it was trained on.
 
-    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each; `largest_class`:
+    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each size; `largest_class`:
     held-back rows of the most frequent class, which guessing gets right.
     """
 
@@ -29,12 +30,12 @@ class LearningCurve:
 
     @property
     def elbow(self) -> int:
-        """The smallest sample whose accuracy the best one does not clearly surpass.
+        """The smallest sample whose accuracy is not clearly below the best one.
 
-        More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
-        non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value
-        reaches the lower end of Wilson's 95 % interval around the last, highest one. Source: the rule of one standard
-        error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval for it.
+        More rows make an encoder worse only by chance of training. So accuracies are first replaced by the nearest
+        non-decreasing values (isotonic regression). The elbow is the first size whose smoothed value reaches the lower
+        end of Wilson's 95 % interval around the last and highest value. Source: the rule of one standard error (Breiman
+        et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead.
         """
         from scipy.optimize import isotonic_regression
 
@@ -45,9 +46,9 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class SampleCurve:
-    """A `LearningCurve` of one model for a growing sample: `right` has a number per size and training.
+    """A learning curve of one model for a growing sample: `right` has a number per size and training.
 
-    `stop`: the rule that ends growth. Sizes were tried in their order.
+    `stop`: the rule that ends the growth. Sizes were tried in their order.
     """
 
     rows: tuple[int, ...]

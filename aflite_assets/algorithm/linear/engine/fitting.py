@@ -194,7 +194,9 @@ def tolerance_at(
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
-    """Return how many classifiers of `size` numbers fit into half of the memory with few L-BFGS pairs each; at least 1."""
+    """Return how many classifiers of `size` numbers fit into half of the memory with few L-BFGS pairs each, at least
+    1.
+    """
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 

@@ -1,4 +1,4 @@
-"""The engine of one run: it chooses passes and precision, keeps memory between iterations, and returns their tallies."""
+"""The engine of one run: it chooses passes and precision, keeps memory between iterations and returns tallies."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -147,7 +147,7 @@ def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
 
 
 def _interleaved_sum(builder: Builder, first: Value, second: Value, *, step: int) -> Value:
-    """Add the two halves of each vector in every quarter of four lanes; lanes of the two vectors alternate by `step`."""
+    """Add the two halves of each vector in every quarter of four lanes; the vectors' lanes alternate by `step`."""
     low, high = [], []
     for lane in range(_LANES):
         quarter, inside = lane - lane % 4, lane % 4
@@ -164,7 +164,7 @@ _add_1, _add_2, _add_3, _add_4, _add_6 = (add_tile(outputs) for outputs in (1, 2
 
 @njit(nogil=True, cache=True, inline="always")
 def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
-    """Return the addresses of four rows from entry `at` of `positions` on; entry `last` is repeated if there are fewer."""
+    """Return the addresses of four rows from entry `at` of `positions` on, with entry `last` repeated if needed."""
     return (
         np.uintp(base + positions[min(at, last)] * row_bytes),
         np.uintp(base + positions[min(at + 1, last)] * row_bytes),

@@ -157,8 +157,7 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
     """Return why no comparison can decide whether filtering helps, or None if at least one can.
 
     Deciding comparisons use whole challenge sets that were not collected adversarially, and evaluators that learnt
-    something and are of another architecture than the filter's model. All this is known before any result of filtered
-    rows.
+    something and are of another model family than the filter. All this is known before any result of filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -174,7 +173,7 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
 
 
 def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
-    """Return True if the evaluator learnt something and is of another architecture than this filter's model."""
+    """Return True if the evaluator learnt something and is of another model family than this filter."""
     found = judging(data)
     return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
 

@@ -65,9 +65,10 @@ class SampleCurve:
 
     @property
     def chosen(self) -> int:
-        """The size that is enough: the last before accuracy stopped increasing, or the largest if it never did.
+        """The size that is enough: the last one before accuracy stopped increasing, or the largest if it never did.
 
-        "flat" is the rule of `LearningCurve.elbow`; "falls", of Algorithm 1, stops at the first size that is no better.
+        "flat" is the rule of `LearningCurve.elbow`; "falls", from Algorithm 1, stops at the first size that is no
+        better than the one before.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -77,24 +78,26 @@ class SampleCurve:
 
     @property
     def ended(self) -> bool:
-        """Whether no larger sample need be tried: `NO_BETTER` larger ones than the chosen one were no better."""
+        """Whether no larger sample needs to be tried, because `NO_BETTER` larger ones were no better than the chosen
+        one.
+        """
         return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
+"""Number of samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
-    """Return the largest elbow: one warm-up split serves all representations, each with the rows that it needs."""
+    """Return the largest elbow, because one warm-up split serves all representations and must be enough for each."""
     return max(curve.elbow for curve in curves)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the curve's elbow, and chosen.
+    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the elbow, and whether it was chosen.
 
-    Accuracies and `most_frequent_class`, which guessing gets right, lie in [0, 1].
+    All accuracies and `most_frequent_class`, the accuracy of guessing, lie in [0, 1].
     """
 
     representation: str
@@ -111,7 +114,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the sample, as a `CurvePoint` of means over `repeats` trainings, with their extreme accuracies."""
+    """One size of the sample, as in `CurvePoint`: means over `repeats` trainings, with the lowest and highest
+    accuracy.
+    """
 
     rows: int
     held_back_rows: int
@@ -132,12 +137,12 @@ SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
 
 
 def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
-    """Return a point per representation and size."""
+    """Return one point per representation and size."""
     return tuple(point for curve in curves for point in _points(curve, curve.right, chosen_rows(curves)))
 
 
 def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
-    """Return a point per size; none without a curve."""
+    """Return one point per size, or an empty list without a curve."""
     if curve is None:
         return ()
     means, found = [sum(each) / len(each) for each in curve.right], []
@@ -148,7 +153,7 @@ def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
 
 
 def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
-    """Yield a point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
+    """Yield one point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
     elbow, held_back = curve.elbow, curve.held_back_rows
     for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
         shares = (accuracy, *wilson_interval(accuracy, held_back), curve.largest_class / held_back)
@@ -159,9 +164,9 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return why the size that one curve gives cannot be trusted, or None if the curve rises and then stops.
+    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
 
-    The size is the elbow of a curve for the warm-up, which may be the smallest one, or the chosen one of a sample.
+    The size is the elbow of a warm-up curve, which may be the smallest size, or the chosen size of a sample.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

@@ -78,7 +78,7 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
     `test_set`: the set by answer; `right`: the class of right answers. The columns are test_set, row_id (of the right
     answer), predicted (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`. Raises
-    DataError if predictions and rows do not match, InvalidInputError if there are none.
+    DataError if predictions and rows do not match, and InvalidInputError if there are none.
     """
     table, asked = required_predictions(cell, test_set), question_set(test_set, right)
     probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
@@ -102,14 +102,14 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
 
 def question_counts(data: BenchmarkData) -> dict[str, int]:
-    """Count by split the questions that its rows are answers of; return an empty dict if rows are no answers."""
+    """Count, by split, the questions that its rows answer; return an empty dict if rows are not answers."""
     row_ids, splits = data.examples.row_ids, data.examples.table["split"].to_numpy()
     counts = {split: questions_of(data, row_ids[splits == split]) for split in dict.fromkeys(splits.tolist())}
     return {split: count for split, count in counts.items() if count is not None}
 
 
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
-    """Count the questions that these rows (int64 ids) are answers of; return None if rows are no answers."""
+    """Count the questions that these rows (int64 ids) answer; return None if rows are not answers."""
     examples = data.examples
     if data.source.right is None or examples.questions is None:
         return None

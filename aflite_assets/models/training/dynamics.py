@@ -70,7 +70,9 @@ class DynamicsRecorder:
         return self.epochs[-1]
 
     def table(self, row_ids: np.ndarray) -> pa.Table:
-        """row_id int64, epoch int64 from 0, label_probability float32 in [0, 1], correct bool; by epoch, then row."""
+        """Return the dynamics as a table: row_id int64, epoch int64 from 0, label_probability float32 in [0, 1],
+        correct bool; ordered by epoch, then row.
+        """
         return pa.table(
             {
                 "row_id": np.tile(row_ids.astype(np.int64), len(self.epochs)),
@@ -84,13 +86,14 @@ class DynamicsRecorder:
 def check_divergence(
     epochs: Sequence[EpochDynamics], first_batch: Sequence[int], *, kept: int, classes: int, rate: float
 ) -> None:
-    """Refuse a training that got far worse than guessing; one that began there and gets better may go on.
+    """Refuse a training that became far worse than guessing; one that began there and improves may continue.
 
-    `epochs`: all that were trained; `kept`: the one whose weights stay, from 1; `first_batch`: positions of the rows
-    that were presented before any step. A training has diverged if its loss is over `HOPELESS` times what guessing
-    gives, ln(classes) nats, and either over `RISEN` times that of the first batch or, after several epochs, no lower
-    than the first epoch's. Where the first epoch stays, the second, which begins with its weights, has to say the same.
-    That the loss falls from epoch to epoch is not enough: after a divergence it does so with the schedule's rate.
+    `epochs`: all trained epochs; `kept`: the number, from 1, of the epoch whose weights are kept; `first_batch`:
+    positions of the rows presented before any step. A training has diverged if two things hold. Its loss is over
+    `HOPELESS` times that of guessing, ln(classes) nats; and it is over `RISEN` times that of the first batch or, after
+    several epochs, not below the first epoch's loss. If the first epoch's weights are kept, the second epoch, which
+    begins with them, must meet the condition too. A loss that falls from epoch to epoch is not enough: after a
+    divergence it falls as the schedule lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

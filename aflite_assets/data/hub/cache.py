@@ -1,7 +1,8 @@
-"""Cache of what was read from the hub: Arrow files mapped into memory. Makes no requests.
+"""Cache of data read from the hub: Arrow files mapped into memory. It makes no requests.
 
-The hub's libraries request the current commit before they use their cache, and without a network they use whichever
-commit they have. Here the commit is the folder's name, so a dataset that was loaded once is found without either.
+The hub's libraries request the current commit before they use their cache; without a network, they use whichever commit
+they have. Here the commit is the folder's name, so a dataset that was loaded once is found without a request or a
+network.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.results.files import flush_entry, flush_folder
 
 _FORM = "aflite-2"
-"""Changes when a part would be written otherwise than before."""
+"""Version of the cached files' form; it changes when they would be written differently."""
 
 
 def cache_root() -> Path:

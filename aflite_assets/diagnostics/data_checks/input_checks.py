@@ -285,7 +285,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Return the most frequent text, and what the text alone tells of the label."""
+    """Return the most frequent text, and how well the text alone predicts the label."""
     text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text

@@ -30,7 +30,7 @@ class Forgetting:
         return (self.events > 0) | self.never_learnt
 
     def histogram(self) -> dict[str, int]:
-        """Number of rows by number of events, "0", "1", ...; never learnt rows are counted separately (Figure 1)."""
+        """Count rows by number of events, "0", "1", ...; never learnt rows are counted separately (Figure 1)."""
         counts = np.bincount(self.events[~self.never_learnt], minlength=1)
         return {str(events): int(rows) for events, rows in enumerate(counts)} | {
             "never_learnt": int(self.never_learnt.sum())

@@ -35,7 +35,9 @@ class BadRowError(DataError):
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
-    """Return the line, from 1, on which a row (from 0) begins; None for a format without lines, or an unreadable file."""
+    """Return the line, from 1, on which a row (from 0) begins; None for an unreadable file or a format without
+    lines.
+    """
     return _line({"path": str(path), **_written(form)}, row)
 
 

@@ -1,6 +1,7 @@
-"""From a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups numbered.
+"""Conversion of a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups
+numbered.
 
-What a column may hold is in `columns`, `labels`, `annotators` and `value_limits`.
+The valid content of columns is defined in `columns`, `labels`, `annotators` and `value_limits`.
 """
 
 from collections import Counter
@@ -57,11 +58,11 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 
 @dataclass(frozen=True)
 class RawTable:
-    """The rows kept, and what became of the others.
+    """The rows kept, and counts of the others.
 
-    `dropped_answers`: by split how many of the unlabelled rows are answers of ties, or equal to a right answer.
-    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source; `labelled_rows` per split of
-    `examples`, without copies that were dropped, before the limit.
+    `dropped_answers`: by split, how many of the unlabelled rows are answers of ties, or equal to a right answer.
+    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
+    split of `examples`, without dropped copies, before the limit.
     """
 
     examples: Examples
@@ -75,10 +76,10 @@ class RawTable:
 def implied_columns(
     source: SourceSpec, columns: ColumnsSpec, tables: Mapping[str, pa.Table] | None = None
 ) -> ColumnsSpec:
-    """Return the spec's columns, completed by what the source's format says of itself.
+    """Return the spec's columns, completed by those that the source's format implies.
 
-    `tables`: those of the source, which say what attributes preferences have. The subset of questions is an attribute
-    also if the spec names others.
+    `tables`: the source's tables, which determine the attributes of preferences. The subset of questions is also an
+    attribute if the spec names other attributes.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -127,16 +128,16 @@ def build_raw_table(
 ) -> RawTable:
     """Give a source's columns the names and types of the raw dataset's contract.
 
-    `row_id` counts the source's rows over all splits in their order, before anything is dropped. Rows whose label is
-    in `unlabelled` are dropped and counted, and so are copies where that is asked for (`copies`); then `holdout` draws
-    splits from train, and `limit` rows of each split, both stratified and in whole groups. Texts and images of
-    rows that stay are not copied, so that memory-mapped ones need not fit into memory. `complete=False` says that
-    `tables` hold the first rows only: then classes may be missing, and annotation files may match nothing.
+    `row_id` numbers the source's rows over all splits in their order, before any is dropped. Rows whose label is in
+    `unlabelled` are dropped and counted, and so are copies if requested (`copies`). Then `holdout` draws splits from
+    train, and `limit` draws rows of each split; both are stratified and keep groups whole. Texts and images of the rows
+    that stay are not copied, so memory-mapped ones need not fit into memory. `complete=False` means that `tables` hold
+    only the first rows: then classes may be missing, and annotation files may match nothing.
 
     Raises:
         DataError: a column is missing, a label is unknown or an amount, a split is empty, train has one class, a text,
-            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ
-            in width, an id repeats within a split, or annotators' labels are unknown or match no row.
+            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ in
+            width, an id repeats within a split, or annotators' labels are unknown or match no row.
     """
     with naming_lines(tables):
         return _build(
@@ -234,7 +235,7 @@ def _build(
 
 
 def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
-    """Count the values of `DROPPED` among labels, those that there are."""
+    """Count the occurring values of `DROPPED` among labels."""
     counts = Counter(labels.to_pylist())
     return {value: counts[value] for value in DROPPED if counts[value]}
 

@@ -257,7 +257,7 @@ def _split_rows(
     seed: int,
     complete: bool,
 ) -> dict[str, _Split]:
-    """Return the rows of every split: those of the source's own that are `labelled`, then those drawn from train."""
+    """Return the rows of every split: the source's own splits that are `labelled`, then those drawn from train."""
     splits = {name: _Split(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
@@ -281,7 +281,7 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return as many rows of each split as its limit lets, as positions in the source's split; `column` is that of the
+    """Return as many rows of each split as its limit allows, as positions in the source's split; `column` holds the
     labels.
     """
     kept = {}
@@ -340,7 +340,7 @@ def _contract_table(
 
 
 def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
-    """With the split's name, and with content hashes of the rows where the source gives no ids."""
+    """Add the split's name, and content hashes of the rows if the source gives no ids."""
     if "source_id" not in part.column_names:
         part = part.add_column(1, "source_id", content_ids([part[name] for name in inputs]))
     return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
@@ -357,10 +357,10 @@ _OTHER_LABEL = "name another column as columns.label, or list the values in labe
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Refuse labels found in the data that are all numbers, some of them with fractions; `remedy`: what to do.
+    """Refuse labels in the data that are all numbers, some of them with fractions; `remedy` says what to do.
 
     Raises:
-        DataError: the column holds amounts and no classes.
+        DataError: the column holds amounts, not classes.
     """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
@@ -381,11 +381,11 @@ def _require_one_width(inputs: Mapping[str, Columns]) -> None:
 
 
 def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
-    """Group numbers over all splits, int64, in order of appearance; nothing without a column.
+    """Return group numbers over all splits, int64, in order of appearance; nothing without a column.
 
-    With one column, rows of one value are a group. With several, rows that share a value, also one row's in the first
-    column and another's in the second, and rows that are linked so through others: no text of a group stands in
-    another.
+    With one column, rows with the same value are a group. With several columns, rows that share a value are a group,
+    even if it is in the first column of one row and in the second of the other, and so are rows linked through others.
+    So no text of a group occurs in another group.
 
     Raises:
         DataError: a row has no value.
@@ -417,7 +417,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row from its value numbers, rows x columns."""
+    """Return each row's group from its value numbers, rows x columns."""
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array
@@ -434,13 +434,13 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Split the train rows into what stays and one part per name of `holdout`; positions, ascending int64.
+    """Split the train rows into the rest and one part per name in `holdout`; return positions, ascending int64.
 
-    `labels` int64 (rows,), `groups` int64 (rows,) or None. A whole number is a count of rows, a fraction a share of
-    all train rows; draws are stratified by label and take whole groups, so that they may fall short.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. A whole number is a count of rows, and a fraction is a
+    share of all train rows. Draws are stratified by label and take whole groups, so they may be smaller.
 
     Raises:
-        DataError: a draw is empty, or nothing is left to train on.
+        DataError: a draw is empty, or no row is left to train on.
     """
     rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):

@@ -60,7 +60,7 @@ def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
 
 def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> None:
-    """Make all of this for a result now, where the libraries that it takes are loaded."""
+    """Compute all displays of a result now, while the libraries they need are loaded."""
     result_checks(result, spec, store)
     small_pictures(result)
 

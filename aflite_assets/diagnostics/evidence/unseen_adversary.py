@@ -196,7 +196,7 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 
 
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
-    """Return weights, rows x terms, sparse; terms and weights come from the texts, without labels."""
+    """Return sparse weights, rows x terms; terms and weights come from texts, without labels."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 

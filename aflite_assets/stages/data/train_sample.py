@@ -163,7 +163,7 @@ def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Exampl
 
 
 def _own_groups(train: Examples) -> Examples:
-    """Number the groups by the train rows alone, because rows of other splits must not change what is drawn."""
+    """Assign group numbers by the train rows alone, because rows of other splits must not change what is drawn."""
     if train.groups is None:
         return train
     _, first, number = np.unique(train.groups, return_index=True, return_inverse=True)

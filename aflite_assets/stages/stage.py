@@ -1,4 +1,4 @@
-"""Definition of a stage: what it reads of a dataset's file and of other stages, and how it makes its result.
+"""Definition of a stage: its inputs from a dataset's YAML file and from other stages, and how it makes its result.
 
 Each stage is defined in a module of its name; their order is in `pipeline`.
 """
@@ -21,10 +21,10 @@ from aflite_assets.tracking import TrackedRun
 
 @dataclass(frozen=True)
 class IterationReport:
-    """One published iteration of the filter, as the UI plots it.
+    """One published iteration of the filter, in the form that the UI plots.
 
-    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*`: rows
-    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration
+    `rows_in`, `removed`: rows of the pool; `train_rows_in`, `train_removed`: the train rows among them. `scored_*`:
+    rows that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration
     removes nothing.
     """
 

@@ -184,7 +184,7 @@ def _new_model(modality: str, rows: int) -> Any:
 
 
 def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
-    """Return a function from row positions to the model's inputs, for positions among `used`; None if there is no word."""
+    """Return a function from row positions, all in `used`, to the model's inputs; None if there is no word."""
     if train.modality == "features":
         features = train.features
         return lambda rows: features[rows].astype(np.float64)
@@ -196,7 +196,7 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 
 
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
-    """Return sparse weights, rows x terms; terms and weights come from texts, without labels."""
+    """Return sparse weights, rows x terms; both come from texts, without labels."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 

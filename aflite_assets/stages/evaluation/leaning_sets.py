@@ -134,8 +134,8 @@ _GROUP = "word group"
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
     """Return the cues of the scan on which models may lean, artefacts and signs, as properties with values yes and no.
 
-    Cues that a stronger one explains, and those that no model sees, are left out. A row that the scan did not look at,
-    of a large set, has neither value. `pairs`: whether rows are pairs of texts, of which groups of words are asked too.
+    Cues that a stronger cue explains, and cues that no model sees, are left out. In a large set, a row that was not
+    scanned has neither value. `pairs`: whether rows are pairs of texts, for which groups of words are also tested.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
@@ -149,7 +149,7 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """Reads whether rows carry one cue, from the tables of rows that carry it and of those that were looked at."""
+    """A reader that decides whether rows carry one cue, from the tables of carriers and of scanned rows."""
 
     carried: pa.Table
     scanned: pa.Table

@@ -90,7 +90,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     """Return every row in the raw table's order: id, inputs, label, attributes, and then its place and group.
 
     `source_row` (int64) counts from 0 within the row's split of the source. `source_rows` gives the number of rows by
-    split, in the source's order. `id` is the source's own, or the source's split and that number, as in "train-17".
+    split, in the source's order. `id` is the source's own id, or the source's split and that number, as in "train-17".
     """
     table, own = raw.table, names.own
     splits, numbers = source_rows_of(raw.row_ids, source_rows)
@@ -113,7 +113,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
 
 
 def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Return for each row the source's split that it was in, and its number there: `row_id` counts over all of them."""
+    """Return, for each row, its split in the source and its number there; `row_id` counts over all splits."""
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")
     names = list(source_rows)
@@ -121,6 +121,6 @@ def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple
 
 
 def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return a float32 column per feature, as the source has them."""
+    """Return a float32 column per feature, as in the source."""
     matrix = raw.features
     return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

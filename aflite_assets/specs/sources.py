@@ -1,4 +1,4 @@
-"""The field `source` of a dataset's YAML file: files, hub, generated data. Reading them is in `data`."""
+"""The field `source` of a dataset's YAML file: files, hub, generated data. Sources are read in `data`."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,13 +12,13 @@ DIGIT_SIZE = 8
 """Side of scikit-learn's images of digits, in pixels."""
 
 MARK_SIZE = 3
-"""Side of the square that a mark on an image of a digit takes, in pixels."""
+"""Side, in pixels, of the square that a mark on an image of a digit takes."""
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class TableFormat(StrictSpec):
-    """How files of rows and columns are written."""
+    """The format of files of rows and columns."""
 
     format: Literal["parquet", "csv", "tsv", "jsonl"]
     delimiter: str | None = Field(
@@ -75,15 +75,15 @@ class TableSource(TableFormat):
     splits: dict[SplitName, Files] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Every file that the source consists of."""
+        """Return every file of the source."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
 class HubSource(StrictSpec):
-    """A dataset of the Hugging Face hub; code that comes with it is never run.
+    """A dataset of the Hugging Face hub; code in it is never run.
 
-    A split names one or more of the hub's own splits, or files of the repository (anything with a dot in it, patterns
-    included). The result's key holds the commit that the revision stands for.
+    A split names one or more of the hub's own splits, or files of the repository (any name with a dot, including
+    patterns). The result's key holds the commit of the revision.
     """
 
     format: Literal["hub"]
@@ -104,7 +104,9 @@ class HubSource(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _under_its_old_name(cls, values: object) -> object:
-        """Accept `refresh`, which is another thing in a dataset, for files that were written before `newest`."""
+        """Accept `refresh` for `newest` in files that were written before it was renamed; in a dataset, `refresh` is
+        another field.
+        """
         if isinstance(values, dict) and "refresh" in values:
             if "newest" in values:
                 raise ValueError("newest and refresh are two names of one key; keep newest")
@@ -113,7 +115,7 @@ class HubSource(StrictSpec):
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Results are found by the name that the key had when they were made."""
+        """Write the old name into keys, so that earlier results are found."""
         return {("refresh" if name == "newest" else name): value for name, value in serialize(self).items()}
 
     @model_validator(mode="after")
@@ -131,16 +133,16 @@ class HubSource(StrictSpec):
         return self
 
     def files(self) -> list[Path]:
-        """None: the rows come from the hub's cache."""
+        """Return no files, because the rows come from the hub's cache."""
         return []
 
 
 RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
-"""Where the rows of questions and preferences come from."""
+"""The sources that rows of questions and preferences can come from."""
 
 
 class MultipleChoiceSource(StrictSpec):
-    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
+    """Questions with answers to choose from; each row becomes a question with one answer, right or wrong.
 
     With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
     none. With one column of texts a row is an answer, and rows with the same `id` are a question. In place of `answers`

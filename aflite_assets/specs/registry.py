@@ -70,7 +70,7 @@ def spec_folders() -> list[Path]:
     """Return the folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
 
     Raises:
-        InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
+        InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
     """
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
     listed = os.environ.get(LIST_BUNDLED, "").strip()

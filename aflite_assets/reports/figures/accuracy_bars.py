@@ -20,7 +20,7 @@ LABELS: dict[Series, str] = {"full": "all rows", "control": "random rows", "filt
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar in per cent: `mean`, with its 95 % interval; None where there is no result."""
+    """One bar in per cent: `mean` with its 95 % interval; None if there is no result."""
 
     series: Series
     mean: float | None
@@ -29,12 +29,12 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """Return what the model was trained on, in the words of the chart."""
+        """Return the chart's name of the train set."""
         return LABELS[self.series]
 
     @property
     def text(self) -> str:
-        """The accuracy with its interval: "80.0 [75.3, 84.0]"."""
+        """The accuracy with its interval, such as "80.0 [75.3, 84.0]"."""
         if self.mean is None:
             return "no result"
         return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
@@ -44,8 +44,8 @@ class Bar:
 class BarGroup:
     """The bars of one test set.
 
-    `about`: its size and chance in words, and how the cue of the finding is there. `chance`: accuracy in per cent of
-    always the largest class, or of guessing an answer; None if it is not known.
+    `about`: its size and chance in words, and how the finding's cue occurs in it. `chance`: accuracy in per cent of
+    always predicting the largest class, or of guessing an answer; None if unknown.
     """
 
     test_set: str
@@ -56,9 +56,9 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `train_sets`: what filtered and random rows are.
+    """The chart of one evaluator. `says`: its result in words. `train_sets`: explanations of filtered and random rows.
 
-    `guess`: what has the accuracy of chance.
+    `guess`: the baseline that has the accuracy of chance.
     """
 
     evaluator: str
@@ -68,12 +68,12 @@ class AccuracyBars:
 
     @property
     def compares(self) -> bool:
-        """Whether there are bars of filtered and of the control."""
+        """Whether the chart has bars of filtered and of the control."""
         return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
     def says(self) -> str:
-        """The result, for those who do not see the chart."""
+        """The chart's result in words, for readers who do not see the chart."""
         said = []
         for group in self.groups:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
@@ -82,7 +82,7 @@ class AccuracyBars:
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
-    """Return the chart of the evaluator and the test sets that a first screen names; None if there is no accuracy."""
+    """Return the chart of the evaluator and the test sets that the first screen names; None if there is no accuracy."""
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
 

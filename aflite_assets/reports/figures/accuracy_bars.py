@@ -94,9 +94,9 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on these test sets, all of their rows; None if it has no accuracy there.
+    """Return the chart of one evaluator on all rows of these test sets; None if it has no accuracy there.
 
-    `notes`: by test set what else its heading says.
+    `notes`: by test set, additional text for its heading.
     """
     facts = analysis.facts
     if representation not in facts.filtering:
@@ -122,13 +122,15 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the accuracy of guessing in per cent: of an answer, else of always the largest class."""
+    """Return the accuracy of guessing in per cent: of guessing an answer, else of always predicting the largest
+    class.
+    """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """Return the size of a test set, its chance, and how the cue is there."""
+    """Return a test set's size, its chance accuracy, and how the cue occurs in it."""
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

@@ -15,7 +15,7 @@ _HUMAN = ("human",)
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
 _Compared = tuple[str, str | None, str]
-"""A column's train set, the filtering it belongs to (None for full), and the rows on which it is tested."""
+"""A column's train set, its filtering (None for full), and the rows on which it is tested."""
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:

@@ -70,7 +70,7 @@ def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield a record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
+    """Yield one record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
@@ -79,7 +79,9 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Values as printed there, with the deviation over seeds if there is one, under the source and the caption."""
+    """Return the values as printed in the paper, with the deviation over seeds if there is one, below the source and
+    the caption.
+    """
     return Table(
         "published",
         f"{table.source}: {table.caption}",

@@ -1,5 +1,5 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files of this folder; YAML is read
-in `yaml`.
+"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files, and YAML is read in
+`yaml`.
 """
 
 import re
@@ -345,7 +345,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Return every filtered set's name with its representation: first the filter's own sets, then those for
+        """Return every filtered set's name with its representation: the filter's own first, then those for
         comparison.
         """
         own = {name: name for name in self.representations}

@@ -10,7 +10,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class ScanSpec(StrictSpec):
-    """What a run does after the scan for cues."""
+    """Behaviour of a run after the scan for cues."""
 
     stop: Literal["never", "artefact"] = Field(
         "never",

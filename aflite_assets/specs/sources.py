@@ -104,9 +104,7 @@ class HubSource(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _under_its_old_name(cls, values: object) -> object:
-        """Accept `refresh` for `newest` in files that were written before it was renamed; in a dataset, `refresh` is
-        another field.
-        """
+        """Accept `refresh`, now another field of a dataset, in files from before `newest` had this name."""
         if isinstance(values, dict) and "refresh" in values:
             if "newest" in values:
                 raise ValueError("newest and refresh are two names of one key; keep newest")
@@ -311,9 +309,7 @@ class LabelledFolder(StrictSpec):
 
 
 class ImageFolderSource(StrictSpec):
-    """One folder per split: it holds a folder of images per class, or it is a flat folder of images with a label
-    file.
-    """
+    """One folder per split: with a folder of images per class, or flat with a label file."""
 
     format: Literal["image_folder"]
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
@@ -392,9 +388,7 @@ class CirclesSource(StrictSpec):
 
 
 class DegradedSpec(StrictSpec):
-    """Degradation of images of digits, to make them harder to read: moved, then blurred, then partly covered, then
-    noisy.
-    """
+    """Degradation of images of digits: they are moved, then blurred, then partly covered, then noisy."""
 
     shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")

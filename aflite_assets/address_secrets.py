@@ -1,7 +1,7 @@
-"""The parts of an address that may be shown: never a user, a password or a query. Opens nothing.
+"""The parts of an address that may be shown: never a user, a password or a query. Nothing is opened here.
 
-An address is shown in parts only if it is understood without doubt. A password with an unescaped `@` or `/` could
-otherwise stand where a host or a path is expected.
+An address is shown in parts only if it can be parsed without ambiguity. Otherwise a password with an unescaped `@` or
+`/` could be taken for a host or a path.
 """
 
 import re
@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 HIDDEN = "an address that is not shown"
 _PLACEHOLDER = "***"
 _SHORT = 6
-"""Shorter secrets are replaced only where they stand alone: `1` is no secret in `127.0.0.1`."""
+"""Length below which secrets are replaced only as whole words: `1` is not a secret in `127.0.0.1`."""
 
 _ADDRESS = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]{0,40})://"
@@ -24,7 +24,7 @@ _ADDRESS = re.compile(
 )
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]{0,19})://")
 _WORDS = frozenset({"databricks", "databricks-uc", "uc"})
-"""Addresses of MLflow that are a word alone."""
+"""Addresses of MLflow that are a single word."""
 
 # Signs that begin a user, a password or a query, and a colon that begins neither `//` nor a port.
 _DOUBTFUL = re.compile(r"[@?#=&;%]|:(?!//|\d{1,5}(?!\w))")
@@ -32,10 +32,10 @@ _DOUBTFUL = re.compile(r"[@?#=&;%]|:(?!//|\d{1,5}(?!\w))")
 
 @dataclass(frozen=True)
 class ShownAddress:
-    """An address as it may be printed and stored, without user, password, query and fragment.
+    """An address that may be printed and stored, without user, password, query and fragment.
 
-    `is_understood`: whether the address was read without doubt. `is_whole`: whether `text` is all of it. `has_query`:
-    whether a query or a fragment was left out.
+    `is_understood`: whether the address was parsed without ambiguity. `is_whole`: whether `text` is the whole address.
+    `has_query`: whether a query or a fragment was left out.
     """
 
     text: str
@@ -45,7 +45,7 @@ class ShownAddress:
 
 
 def read_address(address: str) -> ShownAddress:
-    """Return the parts of an address that may be shown; of one that is not understood at most the scheme."""
+    """Return the parts of an address that may be shown; for an ambiguous one, at most the scheme."""
     if address in _WORDS:
         return ShownAddress(address, is_understood=True, is_whole=True, has_query=False)
     parts = _parts(address)
@@ -64,15 +64,15 @@ def shown_address(address: str) -> str:
 
 
 def shown_value(value: str) -> str:
-    """Return a setting that is no address of the expected kind, in quotes if nothing in it can be a secret."""
+    """Return a setting that is not an address of the expected kind, in quotes if it cannot contain a secret."""
     return HIDDEN if _DOUBTFUL.search(value) else repr(value)
 
 
 def without_secrets(text: str, address: str) -> str | None:
-    """Return a library's text without the address and its secrets, or None if it cannot be told what is secret.
+    """Return a library's text without the address and its secrets, or None if the secrets cannot be determined.
 
-    Secrets are the password (a user alone counts as one) and the values of the query, as they stand, decoded, encoded
-    and as Python's `repr` writes them, in any case.
+    Secrets are the password (or a user without a password) and the values of the query. They are found in the given
+    form, decoded, encoded and in Python's `repr`, in upper and lower case.
     """
     shown = read_address(address)
     if shown.is_whole:
@@ -110,7 +110,7 @@ def _secrets(address: str) -> set[str]:
 
 
 def _values(query: str) -> Iterator[str]:
-    """Yield the query, and what stands behind the first `=` of each of its parts, whichever sign separates them."""
+    """Yield the query, and the text after the first `=` of each of its parts, whichever sign separates them."""
     yield query
     for separators in ("[&#]", "[&;#]"):
         for part in re.split(separators, query):

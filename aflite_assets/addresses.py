@@ -1,11 +1,11 @@
-"""Addresses that people open in a browser: the variables that name a page's server, and how paths follow them.
+"""Addresses that people open in a browser: the variables that name a page's server, and the paths below it.
 
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
 AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server where a browser knows it by another one
 AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
 AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
 
-None needs to be set: without an address there is text in place of a link.
+None of them has to be set: without an address, text replaces the link.
 """
 
 import os
@@ -22,26 +22,26 @@ RESULTS = "AFLITE_RESULTS_URL"
 SOURCE = "AFLITE_SOURCE_URL"
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names under which this machine knows itself, as `host_name` gives them."""
+"""Names of this machine itself, in the form of `host_name`."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9_.-]*))(?::[0-9]*)?", re.IGNORECASE)
 
 
 def base_address(variable: str) -> str | None:
-    """Return the address that an environment variable holds, without a slash at its end; None where it is not set.
+    """Return the address in an environment variable, without a slash at its end; None if it is not set.
 
     Raises:
-        InvalidInputError: it is no http or https address, or it holds a password, a query or a fragment.
+        InvalidInputError: it is not an http or https address, or it contains a password, a query or a fragment.
     """
     value = os.environ.get(variable, "").strip()
     return plain_address(value, named=variable) if value else None
 
 
 def plain_address(value: str, *, named: str) -> str:
-    """Return an http or https address without a slash at its end; `named` is what a message calls it.
+    """Return an http or https address without a slash at its end; `named` is its name in messages.
 
     Raises:
-        InvalidInputError: it is none, or it holds a password, a query or a fragment.
+        InvalidInputError: it is not such an address, or it contains a password, a query or a fragment.
     """
     try:
         parts = urlsplit(value)
@@ -60,17 +60,17 @@ def plain_address(value: str, *, named: str) -> str:
 
 
 def check_addresses() -> None:
-    """Look at every variable once, before work that a wrong one would spoil.
+    """Check every variable once, before work that a wrong one would spoil.
 
     Raises:
-        InvalidInputError: one holds no usable address.
+        InvalidInputError: a variable does not hold a usable address.
     """
     for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
         base_address(variable)
 
 
 def host_name(header: str) -> str:
-    """Return the name in a Host header, in lower case and without port or brackets; empty if the header holds no name.
+    """Return the name in a Host header, in lower case and without port or brackets; empty if the header has no name.
 
     Ports are left out because they differ behind a tunnel.
     """
@@ -79,18 +79,18 @@ def host_name(header: str) -> str:
 
 
 def dagster_run_page(run_id: str) -> str | None:
-    """Return the page of a run in Dagster, or None where its webserver's address is not known."""
+    """Return the page of a run in Dagster, or None if its webserver's address is not known."""
     base = base_address(DAGSTER)
     return f"{base}/runs/{run_id}" if base else None
 
 
 def dagster_page(*path: str) -> str:
-    """Return a page of Dagster's webserver, at its usual address on this machine where no other one is set."""
+    """Return a page of Dagster's webserver, at its usual address on this machine if no other one is set."""
     return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
 
 
 def results_page(path: Path, root: Path) -> str | None:
-    """Return the address at which `aflite serve` serves `path`; None if unknown or `path` is not below `root`."""
+    """Return the address at which `aflite serve` serves `path`; None if it is unknown or `path` is not below `root`."""
     base = base_address(RESULTS)
     if base is None or not path.is_relative_to(root):
         return None

@@ -1,6 +1,6 @@
-"""numpy's array files, read without unpickling. Whatever their headers promise, a damaged one is one kind of error.
+"""numpy's array files, read without unpickling. A damaged file gives one kind of error, whatever its header promises.
 
-A header is text that anybody can write: a negative shape, more numbers than there are, objects to be unpickled.
+Anybody can write a header: it may have a negative shape, more numbers than the file, or objects to be unpickled.
 """
 
 import zipfile
@@ -16,14 +16,14 @@ _ARCHIVE_ERRORS = (*_ERRORS, LookupError, NotImplementedError, zipfile.BadZipFil
 
 
 class ArrayFileError(ValueError):
-    """A file does not hold the arrays that it should; the message says why, and names neither file nor remedy."""
+    """A file does not hold the expected arrays; the message gives the reason, but neither the file nor a remedy."""
 
 
 def open_array(path: str | Path, *, mode: Literal["r", "r+"] = "r", shape: tuple[int, ...] | None = None) -> np.memmap:
-    """Return the array of a `.npy` file, memory-mapped; `shape`: the only one that is accepted.
+    """Return the array of a `.npy` file, memory-mapped; `shape`: the only accepted shape.
 
     Raises:
-        ArrayFileError: the file is not one whole array of plain values, or has another shape.
+        ArrayFileError: the file is not one complete array of plain values, or has another shape.
     """
     try:
         with np.errstate(over="raise"):  # a product of dimensions that wraps around would pass for a small one
@@ -41,7 +41,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of a `.npz` file by name.
 
     Raises:
-        ArrayFileError: the file is no archive of whole arrays of plain values.
+        ArrayFileError: the file is not an archive of complete arrays of plain values.
     """
     try:
         with np.errstate(over="raise"), path.open("rb") as stream:
@@ -58,6 +58,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of numpy's text, without its advice to unpickle or to trust the file."""
+    """Return the first line of numpy's message, without its advice to unpickle or to trust the file."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return "it is no array of plain values" if "pickle" in line.lower() else line[:200]

@@ -1,4 +1,6 @@
-"""Outcome of a check: one record for checks of data, warm-up, filter and models. Assets and report show the same."""
+"""Outcome of a check: one record for checks of data, warm-up, filter and models. Assets and the report show the same
+outcomes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ Outcome = Literal["passed", "failed", "skipped"]
 Numbers = Mapping[str, int | float | str]
 
 NOT_APPLICABLE = "not applicable"
-"""How `found` begins if a check has nothing to look at."""
+"""The beginning of `found` if a check does not apply."""
 
 _LONGEST = 600
 
@@ -21,10 +23,10 @@ class CheckOutcome:
     """The outcome of one check.
 
     `about`: data, warm-up, filter, weak models or evaluators. `subject`: the encoder, evaluator, test set or
-    representation that it is about; empty if it is about none. `asks`: what holds if it passes. `found`: a sentence,
-    and `what_to_do` if it failed; both may be empty, and hold text of the dataset. `applies`: False if there was
-    nothing to look at; such a check is skipped, and `passed` says nothing. `blocking`: whether nothing may be built on
-    a result that failed. `numbers`: JSON values that it rests on, by name.
+    representation that is checked; empty if there is none. `asks`: the statement that holds if the check passes.
+    `found`: a sentence; `what_to_do`: advice if the check failed. Both may be empty, and contain text of the dataset.
+    `applies`: False if there was nothing to check; such a check is skipped, and `passed` is meaningless. `blocking`:
+    whether no other result may be made from a result that failed. `numbers`: JSON values behind the outcome, by name.
     """
 
     about: str
@@ -47,12 +49,12 @@ class CheckOutcome:
 
     @property
     def title(self) -> str:
-        """The name with the subject: "better_than_largest_class (bert)"."""
+        """The name with the subject, such as "better_than_largest_class (bert)"."""
         return f"{self.name} ({self.subject})" if self.subject else self.name
 
     @property
     def said(self) -> str:
-        """Return what was found and, if the check failed, what to do."""
+        """Return the finding and, if the check failed, the advice."""
         if self.outcome != "failed" or not self.what_to_do:
             return self.found
         return f"{self.found.removesuffix('.')}. To do: {self.what_to_do}" if self.found else self.what_to_do
@@ -66,7 +68,7 @@ class CheckOutcome:
 
 
 def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
-    """Return a line per check that failed, one line if all passed, and none if nothing was checked.
+    """Return one line per failed check, a single line if all passed, and none if nothing was checked.
 
     Checks that do not apply are not counted among those that passed.
     """

@@ -1,6 +1,7 @@
-"""Python processes of this program that serve one parent over a connection, and end when it does.
+"""Python processes of this program that serve one parent over a connection, and end with it.
 
-What they serve is elsewhere: whole stages (`stages.child_process`) and cells of a grid (`shared.training_workers`).
+The work they do is defined elsewhere: whole stages (`stages.child_process`) and cells of a grid
+(`shared.training_workers`).
 """
 
 import os
@@ -18,14 +19,14 @@ from types import FrameType
 from aflite_assets.paths import configure_libraries
 
 GRACE = 10.0
-"""Seconds in which a process that is told to end may tidy up."""
+"""Seconds that a process may take to clean up after it is told to end."""
 
 
 class ChildProcess:
-    """A new interpreter that runs `serve`, named as "module:function", with its end of the connection.
+    """A new interpreter that runs `serve`, given as "module:function", with its end of the connection.
 
-    Not by `multiprocessing`, whose children import the program that started this one: Dagster, or a user's script that
-    would start over. `environment`: variables that it has beside this process's.
+    `multiprocessing` is not used, because its children import the program that started this one: Dagster, or a user's
+    script, which would start again. `environment`: variables that it has in addition to this process's.
     """
 
     def __init__(self, serve: str, environment: Mapping[str, str]) -> None:
@@ -51,7 +52,7 @@ class ChildProcess:
             return None
 
     def end(self, *, interrupt: bool) -> None:
-        """Let it end, by force after `GRACE` seconds; `interrupt`: also in the middle of its work."""
+        """Let the process end, by force after `GRACE` seconds; `interrupt`: end it even in the middle of its work."""
         if interrupt:
             self._process.terminate()
         self.connection.close()
@@ -64,9 +65,9 @@ class ChildProcess:
 
 
 def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
-    """Be the child: call `serve` with the connection, and end at once when the parent is gone.
+    """Run as the child: call `serve` with the connection, and end at once when the parent no longer exists.
 
-    `ends_with_parent`: a pipe whose other end the parent alone holds.
+    `ends_with_parent`: a pipe whose other end only the parent holds.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
     signal.signal(signal.SIGTERM, _interrupted)
@@ -78,7 +79,9 @@ def run(serve: str, descriptor: int, ends_with_parent: int) -> None:
 
 
 def _end_with_parent(descriptor: int) -> None:
-    """End this process as soon as nobody holds the pipe's other end, which would be noticed after the work only."""
+    """End this process as soon as nobody holds the pipe's other end, which would otherwise be noticed only after the
+    work.
+    """
     try:
         os.read(descriptor, 1)
     finally:

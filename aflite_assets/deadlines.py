@@ -1,4 +1,4 @@
-"""A call that is waited for no longer than so many seconds, whatever it hangs on. Knows nothing of what is called."""
+"""A call with a time limit, whatever it hangs on. It knows nothing about what is called."""
 
 import threading
 from collections.abc import Callable
@@ -8,14 +8,14 @@ Answer = TypeVar("Answer")
 
 
 class LateError(TimeoutError):
-    """A call took longer than it is waited for; a TimeoutError of the call itself is none."""
+    """A call took longer than its time limit; a TimeoutError of the call itself is not a LateError."""
 
 
 def within(seconds: float, call: Callable[[], Answer]) -> Answer:
-    """Return what `call` returns, or raise what it raises.
+    """Return the result of `call`, or raise its error.
 
-    The call runs in a thread of its own, since nothing else ends the search for a host's address. A call that is late
-    goes on there; the thread keeps no process alive.
+    The call runs in a separate thread, because nothing else can end the search for a host's address. A late call
+    continues there; the thread does not keep the process alive.
 
     Raises:
         LateError: the call took longer.

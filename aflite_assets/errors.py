@@ -1,14 +1,14 @@
-"""The errors this project raises on purpose: one base, one name per kind of mistake a user can make.
+"""The errors this project raises deliberately: one base class, and one subclass per kind of mistake.
 
-Every message says what was wrong, the value received and what to do about it.
+Every message states what was wrong, the value received and what to do.
 """
 
 
 class AfliteError(Exception):
-    """Base of every error raised on purpose by this project.
+    """Base of every error that this project raises deliberately.
 
-    `may_pass`: whether the same may succeed a little later, since nothing that the user gave is wrong. `refuses`:
-    whether the same inputs will be refused each time, so that only other inputs help.
+    `may_pass`: whether the same call may succeed later, because nothing that the user gave is wrong. `refuses`: whether
+    the same inputs will always be refused, so that only other inputs help.
     """
 
     may_pass: bool = False
@@ -22,19 +22,19 @@ class InvalidInputError(AfliteError, ValueError):
 
 
 class SpecError(AfliteError, ValueError):
-    """A dataset's YAML file cannot be understood; the message names file, field, value and remedy."""
+    """A dataset's YAML file is invalid; the message names file, field, value and remedy."""
 
     refuses = True
 
 
 class DataError(AfliteError, ValueError):
-    """The data are not what the dataset's spec says: a missing column, an unknown label, a value that is not finite."""
+    """The data do not match the dataset's spec: a missing column, an unknown label, a value that is not finite."""
 
     refuses = True
 
 
 class MissingDataError(DataError):
-    """The data are not there: a file or folder is missing, or the hub cannot be reached and its cache is empty."""
+    """The data do not exist: a file or folder is missing, or the hub cannot be reached and its cache is empty."""
 
     refuses = False
 
@@ -46,7 +46,9 @@ class UnsettledDataError(DataError):
 
 
 class ArtefactFoundError(DataError):
-    """The scan found an artefact, and the dataset's file says that a run ends then (`scan: {stop: artefact}`)."""
+    """The scan found an artefact, and the dataset's YAML file makes a run end in that case (`scan: {stop:
+    artefact}`).
+    """
 
 
 class ModelError(AfliteError):
@@ -54,11 +56,11 @@ class ModelError(AfliteError):
 
 
 class StoreError(AfliteError):
-    """The result store cannot serve or keep a result."""
+    """The result store cannot read or save a result."""
 
 
 class WorkerLostError(AfliteError):
-    """A process that made a result ended before it was done: killed, or out of memory."""
+    """A process that made a result ended early: it was killed, or ran out of memory."""
 
     may_pass = True
 
@@ -70,7 +72,9 @@ class ClusterError(AfliteError):
 
 
 class NodeRefusedError(ClusterError):
-    """A node of the cluster would do other work than this machine: other libraries, or no sight of its files."""
+    """A node of the cluster could give other results than this machine: it has other libraries, or does not see its
+    files.
+    """
 
     may_pass = False
 
@@ -82,25 +86,27 @@ class MemoryRanOutError(AfliteError):
 
 
 class TimeLimitError(AfliteError):
-    """Making a result took longer than it was allowed to."""
+    """Making a result took longer than the time limit."""
 
 
 class TooManyTriesError(AfliteError):
-    """Refreshes have tried to make a result as often as they may."""
+    """Refreshes have attempted to make a result as often as they may."""
 
 
 class StoreUnreachableError(StoreError):
-    """The server of an object store does not answer, or asks to come back later."""
+    """The server of an object store does not respond, or asks to come back later."""
 
     may_pass = True
 
 
 class StoreAccessError(StoreError):
-    """An object store refuses: no credentials, too few rights, another region, or no such bucket."""
+    """An object store denies access: no credentials, insufficient rights, another region, or no such bucket."""
 
 
 class UnsupportedStoreError(StoreError):
-    """An object store cannot do what is asked: it ignores conditions of writes, or the command needs a folder."""
+    """An object store does not support the operation: it ignores conditions of writes, or the command needs a
+    folder.
+    """
 
 
 class LostObjectsError(StoreError):
@@ -108,7 +114,7 @@ class LostObjectsError(StoreError):
 
 
 class DamagedManifestError(StoreError):
-    """A result's manifest is not the one it was published with; `problem` is the reason in a phrase."""
+    """A result's manifest differs from the one it was published with; `problem` is the reason in a phrase."""
 
     problem: str = ""
 
@@ -118,21 +124,22 @@ class DatasetBusyError(StoreError):
 
 
 class TrackingError(AfliteError):
-    """The tracking server or database cannot be reached or refuses what is logged."""
+    """The tracking server or database cannot be reached, or refuses logged values."""
 
 
 class NotificationError(AfliteError):
-    """An alert cannot be kept or delivered; the message never holds a webhook's address."""
+    """An alert cannot be stored or delivered; the message never contains a webhook's address."""
 
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
 
 
 def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
-    """Return the error as another process gets it: of its own type where that is ours, or a plain one about a file.
+    """Return the error in the form for another process: with its own type if it is of this project, or a plain error
+    about a file.
 
-    Unpickling others would load their libraries, so they become a RuntimeError with their type and text. Want of memory
-    becomes a MemoryRanOutError, which says during `what`, or where, and the `remedy`.
+    Other errors become a RuntimeError with their type and text, because unpickling them would load their libraries.
+    Exhausted memory becomes a MemoryRanOutError, which states `what` ran, or where, and the `remedy`.
     """
     if isinstance(error, AfliteError):
         return error

@@ -25,22 +25,22 @@ def aflite_home() -> Path:
 
 
 def cache_folder(name: str) -> Path:
-    """Return the folder below `AFLITE_HOME` in which a library keeps what it can make again."""
+    """Return the folder below `AFLITE_HOME` in which a library stores files that it can recreate."""
     return aflite_home() / "cache" / name
 
 
 def kernels_folder(parent: Path) -> Path:
-    """Return a folder below `parent` for the engine's compiled code, another one for every state of the engine's
-    sources.
+    """Return a folder below `parent` for the engine's compiled code; every state of the engine's sources has its own
+    folder.
 
-    By itself numba renews the code of a file when that file changes, but not when one that it imports does.
+    numba itself renews a file's compiled code when that file changes, but not when an imported file does.
     """
     sources = sorted((Path(__file__).parent / "algorithm" / "linear").rglob("*.py"))
     return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
 def old_kernels() -> list[Path]:
-    """Folders of compiled code below `AFLITE_HOME` that belong to another state of the engine's sources."""
+    """Return folders of compiled code below `AFLITE_HOME` that belong to another state of the engine's sources."""
     folder = cache_folder("numba")
     current = kernels_folder(folder)
     return sorted(place for place in folder.iterdir() if place != current) if folder.is_dir() else []
@@ -53,10 +53,10 @@ _THREADS = {
 
 
 def configure_libraries() -> None:
-    """Make libraries imported later keep caches below `AFLITE_HOME`, keep to the step's threads (`processors`), wait
+    """Make libraries imported later store caches below `AFLITE_HOME`, use only the step's threads (`processors`), wait
     without spinning and send no telemetry.
 
-    Variables that the user has set are left alone. Applications call this once, before anything heavy is imported.
+    Variables that the user has set are not changed. Applications call this once, before anything heavy is imported.
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))

@@ -1,4 +1,4 @@
-"""Processes of this machine: naming one so that it can be found again, its memory, and ending with its parent."""
+"""Processes of this machine: an identity by which one can be found again, its memory, and ending with its parent."""
 
 import os
 import resource
@@ -15,9 +15,10 @@ _ENDED_WITH_PARENT = 1
 
 @dataclass(frozen=True)
 class ProcessMark:
-    """One process, told apart from a later one of the same number, from those of other machines and of other boots.
+    """The identity of a process, which differs from that of a later process with the same number, on another machine or
+    after another boot.
 
-    `started`: clock ticks after the boot at which it began, None where the system does not tell.
+    `started`: when it began, in clock ticks after the boot; None if the system does not provide this.
     """
 
     host: str
@@ -26,15 +27,17 @@ class ProcessMark:
     started: int | None
 
     def as_json(self) -> dict[str, str | int | None]:
-        """Return the fields as JSON holds them; `ProcessMark(**fields)` is the way back."""
+        """Return the fields in JSON types; `ProcessMark(**fields)` reverses this."""
         return asdict(self)
 
     def is_here(self) -> bool:
-        """Whether the process ran on this machine, in this container: only then can it be looked for."""
+        """Whether the process ran on this machine, in this container; only then can it be looked up."""
         return self.host == socket.gethostname()
 
     def is_alive(self) -> bool:
-        """Whether the process still runs; only where `is_here`. One that has ended and was not waited for does not."""
+        """Whether the process still runs; valid only if `is_here`. A process that has ended but was not waited for does
+        not count as running.
+        """
         if self.boot != _boot():
             return False
         if not Path("/proc/self/stat").exists():
@@ -49,22 +52,24 @@ def mark_of(pid: int) -> ProcessMark:
 
 
 def this_process() -> ProcessMark:
-    """Return the mark of the process that asks."""
+    """Return the mark of the calling process."""
     return mark_of(os.getpid())
 
 
 def end_with_parent() -> None:
-    """From now on, end this process as soon as the one that started it has ended, however that ended.
+    """From now on, end this process as soon as its parent has ended, for whatever reason.
 
-    For processes that `multiprocessing` started; elsewhere nothing happens. Without it a worker would notice when it
-    next has something to say, or never.
+    This is for processes that `multiprocessing` started; in others, nothing happens. Otherwise a worker would notice
+    only when it next sends a message, or never.
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
 
 
 def resident_memory() -> int:
-    """Bytes of memory that this process holds now; where the system does not tell, the most that it ever held."""
+    """Return the bytes of memory that this process holds now, or the most it ever held if the system does not provide
+    this.
+    """
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -73,7 +78,9 @@ def resident_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that new processes of this machine or container can have; None where the system does not tell."""
+    """Return the bytes of memory available to new processes of this machine or container; None if the system does not
+    provide this.
+    """
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1])
@@ -102,7 +109,7 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """When a running process began; None if none of this number runs."""
+    """Return when a running process began; None if no process has this number."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,8 +1,10 @@
-"""How many processor cores a step may use, and telling the libraries so. What they compute with them is elsewhere.
+"""The number of processor cores that a step may use, and settings of the libraries for it. The computations themselves
+are elsewhere.
 
-One number bounds numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself:
-`AFLITE_THREADS`; else `OMP_NUM_THREADS`, which these libraries know; else the cores of this process divided by the runs
-that the Dagster instance allows at once, so that as many runs share the machine and do not fight for it.
+One number limits numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself. It
+is `AFLITE_THREADS` or, if not set, `OMP_NUM_THREADS`, which these libraries know. By default it is the cores of this
+process divided by the runs that the Dagster instance allows at once, so that as many runs share the machine without
+competing.
 """
 
 import os
@@ -14,7 +16,9 @@ from aflite_assets.errors import InvalidInputError
 THREADS = "AFLITE_THREADS"
 _OPENMP = "OMP_NUM_THREADS"
 _SET_HERE = "AFLITE_SET_OMP_NUM_THREADS"
-"""Set where `bound_libraries` set OpenMP's variable: processes started from here must not take it for the user's."""
+"""Set if `bound_libraries` set OpenMP's variable: processes started from here must not take it for the user's
+setting.
+"""
 _LIBRARIES = (
     _OPENMP, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "RAYON_NUM_THREADS",
@@ -22,11 +26,11 @@ _LIBRARIES = (
 
 
 def threads_per_step() -> int:
-    """Return how many threads a step may use, at least 1: from the environment, the instance's settings and the cores
+    """Return how many threads a step may use, at least 1, given the environment, the instance's settings and the cores
     of this process.
 
     Raises:
-        InvalidInputError: `AFLITE_THREADS` is no whole number of at least 1.
+        InvalidInputError: `AFLITE_THREADS` is not a whole number of at least 1.
     """
     told = os.environ.get(THREADS)
     if told:
@@ -40,10 +44,11 @@ def threads_per_step() -> int:
 
 
 def processes_at_once() -> int:
-    """How many processes of one thread each a step may keep busy, at least 1: its threads, or more where cores idle.
+    """Return how many processes of one thread each a step may keep busy, at least 1: its threads, or more if cores are
+    idle.
 
-    A run that is alone on the machine thus uses all of it, though the instance would allow other runs beside it. What
-    `AFLITE_THREADS` or `OMP_NUM_THREADS` says stays the bound.
+    So a run that is alone on the machine uses all of it, although the instance would allow other runs beside it.
+    `AFLITE_THREADS` or `OMP_NUM_THREADS` remains the limit if set.
     """
     threads = threads_per_step()
     told = os.environ.get(THREADS) or (os.environ.get(_OPENMP) and not os.environ.get(_SET_HERE))
@@ -54,27 +59,31 @@ def processes_at_once() -> int:
 
 
 def threads_in_words() -> str:
-    """One line for a log: threads per step, the cores there are, and what changes it."""
+    """Return one line for a log: threads per step, the number of cores, and the setting that changes it."""
     runs = runs_at_once()
     among = f", up to {runs} runs at once" if runs else ""
     return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
 
 
 def available_cores() -> int:
-    """Cores that this process may run on, at least 1: those it is bound to, within its control group's quota."""
+    """Return the number of cores that this process may run on, at least 1: those it is bound to, within its control
+    group's quota.
+    """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     return max(1, min(bound, int(quota) if quota is not None else bound))
 
 
 def _quota(root: Path, memberships: Path) -> float | None:
-    """Cores' worth of time that the control groups of this process may spend; None where none sets a limit."""
+    """Return the number of cores that the control groups of this process may use; None if none sets a limit."""
     limits = [limit for folder in _groups(root, memberships) if (limit := _limit(folder)) is not None]
     return min(limits, default=None)
 
 
 def _groups(root: Path, memberships: Path) -> list[Path]:
-    """Return the folder of this process's group and those above it; within a container the root is its group's."""
+    """Return the folder of this process's control group and those above it; within a container, the root is the group's
+    own.
+    """
     try:
         lines = memberships.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -102,7 +111,7 @@ def _limit(folder: Path) -> float | None:
 
 
 def runs_at_once() -> int | None:
-    """How many runs the instance of `DAGSTER_HOME` says may be in progress at once; None where nothing says it."""
+    """Return how many runs the instance of `DAGSTER_HOME` allows at once; None if this is not set."""
     home = os.environ.get("DAGSTER_HOME")
     return _runs_at_once(Path(home).expanduser() / "dagster.yaml") if home else None
 
@@ -125,9 +134,9 @@ def _runs_at_once(settings: Path) -> int | None:
 
 
 def bound_libraries() -> None:
-    """Tell libraries that are imported later, here and in processes started from here, to keep to the bound.
+    """Make libraries that are imported later, here and in processes started from here, keep to the limit.
 
-    What the user has set for one library stays unless `AFLITE_THREADS` is set and less.
+    The user's own setting for a library stays unless `AFLITE_THREADS` is set and lower.
     """
     threads, told = threads_per_step(), bool(os.environ.get(THREADS))
     for variable in _LIBRARIES:

@@ -1,4 +1,4 @@
-"""Text of a dataset made safe to show, numbers and lists of names made readable. No markup."""
+"""Text of a dataset made safe to show, and readable forms of numbers and lists of names. No markup is made here."""
 
 import re
 import unicodedata
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from aflite_assets.wording import truncate
 
 MAX_SHOWN_CHARACTERS = 300
-"""Longer dataset texts are cut in reports."""
+"""Length above which dataset texts are cut in reports."""
 
 DASH = "\N{EN DASH}"
-"""Stands between the ends of a range, and alone where nothing applies."""
+"""Sign between the ends of a range, or alone if nothing applies."""
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MINUS = "\N{MINUS SIGN}"
@@ -19,9 +19,9 @@ _BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u20
 
 
 def printable(text: str) -> str:
-    """Return the text with what cannot or must not be shown replaced by visible signs.
+    """Return the text with visible signs for all characters that cannot or must not be shown.
 
-    C0 controls but tab and line feed become their pictures (NUL: "␀"); carriage returns line feeds; other
+    C0 controls except tab and line feed become their pictures (NUL: "␀"), and carriage returns become line feeds. Other
     controls, direction overrides, lone surrogates and non-characters become U+FFFD.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -40,22 +40,24 @@ def _visible(character: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text safe to show, every run of white space one space."""
+    """Return the text in safe form on one line, with every run of white space as one space."""
     return " ".join(printable(text).split())
 
 
 def short(text: str, length: int = 60) -> str:
-    """Return the text as one line of at most `length` characters; 60 are what a heading of a report has room for."""
+    """Return the text as one line of at most `length` characters; 60 fit into a heading of a report."""
     return truncate(one_line(text), length)
 
 
 def percent(share: float) -> str:
-    """Return a share in [0, 1] in per cent with one decimal and no sign: 0.8125 is "81.2"."""
+    """Return a share in [0, 1] in per cent with one decimal and without the sign: 0.8125 is "81.2"."""
     return f"{100 * share:.1f}"
 
 
 def signed_points(points: float, *, decimals: int = 1) -> str:
-    """Return a difference in points with so many decimals and a true minus sign; what rounds to zero has no sign."""
+    """Return a difference in points with the given decimals and a true minus sign; a number that rounds to zero has no
+    sign.
+    """
     rounded = round(points, decimals)
     return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
@@ -66,14 +68,16 @@ def count(number: int) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return the names with commas and a last "and"; beyond `most` a count of the rest."""
+    """Return the names with commas and a last "and"; beyond `most`, a count of the rest."""
     if most is not None and len(names) > most:
         names = [*names[:most], f"{count(len(names) - most)} more"]
     return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def value_text(value: object) -> str:
-    """Any value of a table cell or setting: counts with separators, four significant digits, "none"."""
+    """Return the text for any value of a table cell or setting: counts with separators, four significant digits,
+    "none".
+    """
     if value is None or (isinstance(value, float) and value != value):
         return "none"
     if isinstance(value, bool):

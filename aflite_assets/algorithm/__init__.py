@@ -1,6 +1,7 @@
-"""AFLite on arrays: score rows, filter, search tiny data. No files, no Dagster; the public names are the ones below.
+"""AFLite on arrays: score rows, filter, search tiny data. Reads no files and does not know Dagster; the public names
+are listed below.
 
-A name's module is imported when the name is first used, since some load torch and numba.
+A module is imported only when one of its names is first used, because some modules load torch and numba.
 """
 
 from importlib import import_module

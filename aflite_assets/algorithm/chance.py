@@ -1,6 +1,6 @@
 """The bias that linear classifiers reach without any tie between features and labels: passes over permuted labels.
 
-Filtering itself is in filtering.py; what a verdict makes of these passes is the report's.
+Filtering itself is in filtering.py; the report decides what these passes mean for a verdict.
 """
 
 from dataclasses import replace
@@ -17,16 +17,16 @@ from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
 
 PASSES = 20
-"""A bias that is over all of them is over chance at the level 1/21, one-sided."""
+"""A bias above the biases of all these passes is significant at the level 1/21, one-sided."""
 
 MOST_PARTITIONS = 16
-"""Partitions of one pass: its bias is a mean over all rows, which more partitions hardly move."""
+"""Most partitions in one pass: the bias is a mean over all rows, so more partitions hardly change it."""
 
 FEWEST_IN_BIN = 20
-"""Groups of similar size that exchange their labels: with fewer, labels would hardly move."""
+"""Fewest groups of similar size that exchange their labels: with fewer, labels would hardly move."""
 
 MOST_ROWS = 20_000
-"""Rows of one pass: a larger pool is sampled, in whole groups, and trained on the same share of it."""
+"""Most rows in one pass: a larger pool is sampled in whole groups, and the training size falls in proportion."""
 
 
 def score_permuted(
@@ -43,25 +43,26 @@ def score_permuted(
     device: str = "auto",
     memory_limit: int = 2**30,
 ) -> ChanceScores:
-    """Score the rows `passes` times, each time with labels permuted (`permute_labels`), as one iteration scores them.
+    """Score the rows `passes` times as one iteration does, each time with newly permuted labels (`permute_labels`).
 
-    What is left then is what class shares and groups give by themselves. A permutation test of a classifier's accuracy
-    in this sense: Ojala and Garriga (2010), "Permutation tests for studying classifier performance", JMLR 11, test 1.
+    Any accuracy that is left comes from the class shares and the groups alone. This is the permutation test of a
+    classifier's accuracy by Ojala and Garriga (2010), "Permutation tests for studying classifier performance", JMLR 11,
+    test 1.
 
     Args:
         features: rows x width, finite numbers, as for `score_rows`.
         labels: one integer of 0 or more per row, at least two classes.
         settings: as for `score_rows`, with at most `MOST_PARTITIONS` partitions.
-        seed: from 0 to 2**64 - 1; `iteration` draws anew for the pool of a later iteration.
+        seed: from 0 to 2**64 - 1; each `iteration` number draws other permutations from the same seed.
         rows: the numbers of the rows to score, all by default.
         groups: one integer per row; rows of a group are never split between training and held-out side.
-        passes: how many permutations.
-        most_rows: larger pools are sampled, in whole groups; `train_size` then falls in proportion.
+        passes: number of permutations.
+        most_rows: larger pools are sampled in whole groups, and `train_size` is reduced in proportion.
         device: as for `score_rows`.
         memory_limit: as for `score_rows`.
 
     Raises:
-        InvalidInputError: anything above is not as described.
+        InvalidInputError: an argument is not as described above.
     """
     if passes < 1:
         raise InvalidInputError(f"passes must be at least 1; received {passes}: give the number of permutations.")
@@ -90,12 +91,12 @@ def score_permuted(
 def _permuted_pass(
     features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
 ) -> tuple[np.ndarray, Scores]:
-    """Return the permuted labels, and what one pass with them scores."""
+    """Return the permuted labels and the scores of one pass with them."""
     return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
-    """Return the settings of a pass over this share of the pool."""
+    """Return the settings of a pass over this share of the pool's rows."""
     return replace(
         settings,
         n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
@@ -104,13 +105,13 @@ def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
 
 
 def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-    """Return the labels in random order; with groups, in an order that keeps the make-up of groups.
+    """Return the labels in random order; if there are groups, the order keeps the mix of classes within groups.
 
-    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`), so a group of one class
-    stays one, and a premise with a hypothesis per label keeps a row of each. Within each group the order is random. If
-    the groups of a bin differ in size, a smaller group takes a random part of the larger one's labels, and a larger
-    group is filled up from such remainders. If there are fewer than `FEWEST_IN_BIN` groups in all, rows are permuted
-    one by one. The number of rows of each class never changes.
+    Groups exchange their labels as whole vectors within bins of similar sizes (`size_bins`). A group with one class
+    keeps one class, and a premise with one hypothesis per label keeps one row of each label. Within each group the
+    order is random. If the groups of a bin differ in size, a smaller group takes a random part of the larger one's
+    labels, and a larger group is filled up from such remainders. If there are fewer than `FEWEST_IN_BIN` groups in all,
+    rows are permuted one by one. The number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)
@@ -140,8 +141,8 @@ def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random
 def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
     """Return group numbers in bins of similar sizes (in rows), each of at least `FEWEST_IN_BIN` groups.
 
-    A size that has enough groups is a bin of its own. Rarer sizes are joined with the next larger ones; what is left
-    over at the end joins the bin before it.
+    A size that has enough groups is a bin of its own. Rarer sizes are joined with the next larger ones; groups left
+    over at the end join the bin before them.
     """
     order = np.argsort(sizes, kind="stable")
     edges, start = [], 0
@@ -155,9 +156,10 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
 
 
 def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
-    """Return the share of rows with another label, over that of a free permutation, 1 - sum of squared class shares.
+    """Return the share of rows whose label changed, divided by the share that a free permutation changes.
 
-    About 1 if labels move freely, or if there is one class only; 0 if the groups leave them where they were.
+    A free permutation changes 1 minus the sum of squared class shares. The result is about 1 if labels move freely or
+    if there is one class only; it is 0 if the groups leave every label in place.
     """
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
     free = 1 - float((shares**2).sum())
@@ -165,7 +167,7 @@ def share_moved(labels: np.ndarray, permuted: np.ndarray) -> float:
 
 
 def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Mean of the rows of each class that have a value, float64, NaN without one."""
+    """Return the mean per class over the rows that have a value, as float64; NaN for a class without such rows."""
     scored = ~np.isnan(values)
     codes = np.searchsorted(classes, labels[scored])
     rows = np.bincount(codes, minlength=len(classes))
@@ -174,7 +176,7 @@ def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> 
 
 
 def _sample(groups: np.ndarray | None, rows: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Row numbers, ascending: all, or whole groups in random order that together fit into `most` rows."""
+    """Return ascending row numbers: all rows, or whole groups in random order that together fit into `most` rows."""
     if rows <= most:
         return np.arange(rows)
     codes = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]

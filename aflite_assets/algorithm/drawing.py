@@ -11,10 +11,10 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class Partitions:
-    """Some partitions of one iteration; arrays of ascending row numbers, int64.
+    """Some partitions of one iteration, as arrays of ascending int64 row numbers.
 
-    `trainable`, `scored_only`: the rows of the pool that may be trained on, and the others. `subsets`: what each
-    partition trains on. `unpredicted`: the `scored_only` rows that each leaves out.
+    `trainable`: the rows of the pool that may be trained on; `scored_only`: the other rows of the pool. `subsets`: the
+    rows that each partition trains on. `unpredicted`: the `scored_only` rows that each partition does not predict.
     """
 
     trainable: np.ndarray
@@ -32,7 +32,8 @@ def draw_iteration(
     iteration: int,
     numbers: range | None = None,
 ) -> Partitions:
-    """Draw an iteration's partitions, all or those with consecutive `numbers`; `pool`: the rows that enter, ascending.
+    """Draw an iteration's partitions from `pool`, its rows in ascending order: all, or those with consecutive
+    `numbers`.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.

@@ -54,41 +54,48 @@ def filter_dataset(
 ) -> FilterResult:
     """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
-    Each iteration scores the pool as `score_rows` does and removes the top `slice_size` rows at or over
-    `threshold`. It ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the
-    allowed slice passed (they are still removed). Then the kept rows are scored once more and nothing is removed;
-    where the last iteration removed nothing, it is that pass. Ties at the cut-off are drawn at random. A row that
-    an iteration never held out has no score there and stays. What `FilterSettings` calls `selection`, `remove` and
-    `ranking` changes which rows make a slice.
+    Each iteration scores the pool as `score_rows` does and removes the top `slice_size` rows at or over `threshold`.
+    The filter ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the allowed
+    slice reached the threshold (they are still removed). Then the kept rows are scored once more without a removal; if
+    the last iteration removed nothing, it serves as this last pass. Ties at the cut-off are broken at random. A row
+    that was never held out in an iteration has no score in it and is not removed. The settings `selection`, `remove`
+    and `ranking` change which rows form a slice.
 
     Args:
-        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. It is never changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target
-            size, or the rows of the pool that it stands for if it counts some of them only.
+            size. If `target_size` counts only some rows, n is the number of all pool rows that it corresponds to.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
-        groups: one integer per row; rows of a group are never split between training and held-out side. Whole
-            groups are drawn in random order; one that would pass `train_size` is passed over.
-        score_only: bool per row; True rows are never trained on and count in no size. They are predicted as often as
-            the others and removed by the same law (`selection.rows_cut`); with remove="groups" by their group's mean.
-        counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
-            With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
-        copies: one integer per row; with remove="rows", rows with the same number (exact copies of one row) are removed
-            together, by their mean predictability, where a slice can hold them. Training sets are drawn as without it.
-        words: the words of every row, for ranking="vocabulary" alone, which takes no `score_only` rows. Each iteration
-            counts them anew in its pool; rows that leave together count as one.
+        groups: one integer per row; rows of a group are never split between training and held-out side. Whole groups
+            are drawn in random order; a group that would exceed `train_size` is skipped.
+        score_only: bool per row; True rows are never trained on and do not count towards any size. They are predicted
+            as often as the others and removed by the same rule (`selection.rows_cut`); if remove="groups", by their
+            group's mean.
+        counted: bool per row; `target_size` counts the True rows. By default these are all rows that are not
+            `score_only`. If test rows are in the pool, it states the target in train rows; the other sizes refer to the
+            whole pool.
+        copies: one integer per row, equal for exact copies of one row. With remove="rows", copies are removed together,
+            by their mean predictability, if a slice can hold them. They do not change how training sets are drawn.
+        words: the words of every row, needed only for ranking="vocabulary", which accepts no `score_only` rows. Each
+            iteration recounts them in its pool; rows that are removed together count as one.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
-        memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
-            what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
-        keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier that has them.
-        on_iteration: gets record and state of each iteration, the last pass included; without it a bar is shown.
-        resume: a state given to `on_iteration` in a run on the same inputs, settings and seed, for the same bits.
-        scorers: where partitions are scored instead of here, for the same bits (`spreading`); small jobs stay here.
-        is_learnt: asked once, of the first pass. If it answers False, that pass ends the run, and nothing is removed.
+        memory_limit: bytes that a run may use on the CPU, apart from the pages of `features`, a hundred bytes per row
+            and the memory of the libraries. A pool whose float32 copy takes more than half of this limit is read again
+            in every pass.
+        keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier with probabilities.
+        on_iteration: called with the record and the state of each iteration, including the last pass; if not given, a
+            progress bar is shown.
+        resume: a state that `on_iteration` received in a run on the same inputs, settings and seed; the result has the
+            same bits as an uninterrupted run.
+        scorers: other processes that score the partitions, with the same bits (`spreading`); small jobs are scored
+            here.
+        is_learnt: called once, with the scores of the first pass. If it returns False, the run ends with that pass and
+            nothing is removed.
 
     Raises:
-        InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
-            after removals, no group fits into `train_size` any more.
+        InvalidInputError: an argument is not as described above. It is found before any fitting, with one exception:
+            after removals, no group may fit into `train_size` any more.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
@@ -99,7 +106,7 @@ def filter_dataset(
 
 @dataclass(frozen=True)
 class _Run:
-    """Record of what stays the same over the iterations."""
+    """The parts of a run that stay the same over the iterations."""
 
     inputs: Inputs
     settings: FilterSettings
@@ -129,13 +136,13 @@ class _Run:
         return candidates(rows, together, tally, counted=self.inputs.counted[rows], labels=self.inputs.labels[rows])
 
     def vocabulary(self, among: Candidates) -> Vocabulary | None:
-        """Return the words of the rows that enter an iteration, where they are ranked by these."""
+        """Return the words of the rows that enter an iteration, or None if rows are not ranked by words."""
         if self.settings.ranking != "vocabulary" or self.inputs.words is None:
             return None
         return words_of(among, self.inputs.words)
 
     def room(self, pool: np.ndarray) -> int:
-        """Rows of the pool that may still go, of those that the target size counts."""
+        """Return how many of the counted rows in the pool may still be removed."""
         return int(self.inputs.counted[pool].sum()) - self.settings.target_size
 
 
@@ -146,7 +153,7 @@ def _filtered(
     resume: FilterState | None,
     scorers: Scorers | None,
 ) -> FilterResult:
-    """Return the whole filter on inputs that were checked, from the first iteration or from where `resume` was left."""
+    """Run the filter on checked inputs, from the first iteration or from the state `resume`."""
     check_filter_sizes(run.inputs, run.settings)
     _check_probabilities(run.settings, run.keep_probabilities)
     state = _starting_state(run) if resume is None else _resumed(run, resume)
@@ -197,7 +204,7 @@ def _finished(
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
     scorers: Scorers | None,
 ) -> FilterState:
-    """Iterate to the end."""
+    """Iterate until the run is finished."""
     removable = run.room(np.arange(len(run.inputs.labels)))
     with (
         _engine(run, state.pool, device, scorers) as engine,
@@ -220,7 +227,7 @@ def _engine(run: _Run, pool: np.ndarray, device: str, scorers: Scorers | None) -
 
 
 def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, device: str) -> FilterState:
-    """One pass: draw, score, remove, record."""
+    """Run one iteration: draw, score, remove, record."""
     started = perf_counter()
     pool = draw_iteration(run.inputs, run.settings, pool=state.pool, seed=run.seed, iteration=state.next_iteration)
     scored = _scored(run, engine, state, pool)
@@ -265,11 +272,13 @@ def _scored(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, 
 
 
 _OVER_LARGEST_CLASS = 0.05
-"""A bias so far over the largest class's share is not compared with permuted labels, which cannot give it."""
+"""A bias that exceeds the largest class's share by more than this is not compared with permuted labels, which cannot
+reach it.
+"""
 
 
 def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, device: str) -> float | None:
-    """Return the highest bias of passes over permuted labels of the pool; None where nothing depends on it."""
+    """Return the highest bias of passes over permuted labels of the pool, or None if nothing depends on it."""
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
     labels = run.inputs.labels[pool.trainable]
@@ -289,7 +298,7 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
 
 
 def _stopped_by_chance(run: _Run, state: FilterState, tally: Tally, *, at_chance: bool) -> StopReason | None:
-    """Why the run ends with this pass, which removes nothing, for want of anything to find; None if it goes on."""
+    """Return why the run ends with this pass without a removal because nothing was learnt, or None if it goes on."""
     if not state.iterations:
         unlearnt = run.is_learnt is not None and not run.is_learnt(tally.scores, tally.label_probability)
         return StopReason.NOTHING_LEARNT if unlearnt else None
@@ -365,7 +374,9 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """Return the state with what this iteration knows of its rows' words: of rows that stay, as it began."""
+    """Return the state with this iteration's counts of words; a row that stays has its count from the iteration's
+    start.
+    """
     rows, share = len(state.predictability), state.vocabulary_share
     own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
     own_words[among.rows] = vocabulary.own_words[among.units]
@@ -378,17 +389,13 @@ def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, r
 
 
 def _last_probability(state: FilterState, tally: Tally) -> np.ndarray | None:
-    """Return the label probabilities by which rows were put in order: of a row that is gone, those of its last
-    iteration.
-    """
+    """Return the label probabilities that rows were ranked by; removed rows keep those of their last iteration."""
     before, now = state.last_label_probability, tally.label_probability
     return now if before is None or now is None else np.where(tally.held_out > 0, now, before)
 
 
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the labels predicted in place of the rows' labels, and its shares, as of the last iteration that scored a
-    row.
-    """
+    """Return the wrong labels predicted for each row and their shares, from the last iteration that scored the row."""
     if tally.instead is None or (state.iterations and state.instead_labels is None):
         return None, None  # a run that goes on with another memory limit has it of all rows or of none
     columns = tally.instead.columns
@@ -435,13 +442,13 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
 
 
 class _ProgressBar:
-    """A progress bar on a terminal: rows removed of the `removable` ones, as far as the target counts them.
+    """A progress bar on a terminal: removed rows out of the `removable` ones, counting the rows that the target counts.
 
-    Shows nothing where standard error is no terminal.
+    Nothing is shown if standard error is not a terminal.
     """
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
-        """Take `records`, the iterations made before, in a run that is resumed."""
+        """Start the bar after `records`, the iterations that a resumed run has made before."""
         self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
         self._bar.update(sum(record.counted_removed for record in records))
 
@@ -452,6 +459,6 @@ class _ProgressBar:
         self._bar.close()
 
     def advance(self, record: IterationRecord, state: FilterState) -> None:
-        """Count one iteration's rows; fits `on_iteration`."""
+        """Count one iteration's removed rows; has the signature of `on_iteration`."""
         self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
         self._bar.update(record.counted_removed)

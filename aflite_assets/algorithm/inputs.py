@@ -1,7 +1,7 @@
-"""Inputs of a run: arrays checked once at the door, read in blocks of bounded memory, and hashed.
+"""Inputs of a run: arrays that are checked once, read in blocks of bounded memory, and hashed.
 
-Whatever can be wrong with arrays, or with their fit to the settings, is found here before any fitting. Settings alone
-are checked in settings.py.
+Every error in the arrays, or in how they fit the settings, is found here before any fitting. The settings alone are
+checked in settings.py.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ _DEVICES = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Checked arrays, one entry per row. `features` may be a memory map; nothing here is ever written to.
+    """Checked arrays, one entry per row. `features` may be a memory map; none of the arrays is ever written to.
 
-    `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool; `counted`
-    bool, the rows that the target size counts; `copies` int64 or None, equal for rows that leave together; `words` None
-    or of every row.
+    `labels` is int64; `classes` holds the labels that occur, ascending; `groups` is int64 or None; `score_only` is
+    bool. `counted` is bool and True for the rows that the target size counts. `copies` is int64 or None, with equal
+    numbers for rows that are removed together. `words` is None or holds the words of every row.
     """
 
     features: np.ndarray
@@ -41,7 +41,7 @@ class Inputs:
 
     @property
     def trainable_rows(self) -> np.ndarray:
-        """Row numbers that classifiers may be trained on, ascending."""
+        """Ascending numbers of the rows that classifiers may be trained on."""
         return np.flatnonzero(~self.score_only)
 
 
@@ -56,7 +56,7 @@ def check_inputs(
     copies: object = None,
     words: object = None,
 ) -> Inputs:
-    """Return the arrays in their checked form; features are read in blocks and not copied."""
+    """Check the arrays and return them in their checked form; features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
     label_array = _whole_numbers("labels", labels, rows)
@@ -81,7 +81,7 @@ def check_inputs(
 
 
 def check_run(*, seed: object, device: object, memory_limit: object) -> None:
-    """Check what is given beside the data and the settings."""
+    """Check the arguments other than the data and the settings."""
     if not _is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInputError(
             f"seed must be a whole number from 0 to 2**64 - 1; received {seed!r}: give an int in this range."
@@ -103,7 +103,7 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
 
 
 def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check that a training set can be drawn and leaves rows to hold out."""
+    """Check that a training set can be drawn and that it leaves rows to hold out."""
     rows = inputs.trainable_rows
     if settings.train_size >= len(rows):
         raise InvalidInputError(
@@ -121,7 +121,7 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check the settings against each other and the data: the sizes, and the groups that must fit into them."""
+    """Check the sizes in the settings against each other and the data, and that groups fit into them."""
     check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
     check_train_size(inputs, settings)
     if settings.remove == "groups":
@@ -151,10 +151,10 @@ def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.nd
 def fingerprint(
     inputs: Inputs, settings: FilterSettings, *, seed: int, keep_probabilities: bool, memory_limit: int
 ) -> str:
-    """SHA-256, in hexadecimal, of arrays, settings and seed.
+    """Return the SHA-256 of arrays, settings and seed, in hexadecimal.
 
-    `memory_limit` only bounds the block read at once: neither it nor the device belongs to the hash, so that a
-    run may be continued on another machine. Words belong to it where rows are ranked by them.
+    The hash depends neither on `memory_limit`, which only bounds the block read at once, nor on the device, so a run
+    can be resumed on another machine. It depends on the words if rows are ranked by words.
     """
     words = inputs.words if settings.ranking == "vocabulary" else None
     header = {
@@ -179,15 +179,16 @@ def fingerprint(
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[slice]:
-    """Consecutive slices over `n_rows`, each of at most `memory_limit` bytes but of at least one row."""
+    """Yield consecutive slices over `n_rows`, each of at most `memory_limit` bytes but at least one row."""
     step = max(1, memory_limit // row_bytes)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def prediction_row_bytes(width: int, n_classes: int) -> int:
-    """Bytes one row takes while it is predicted: its features twice in float64 (as gathered, centred) and three
-    float64 rows of classes (decision values, probabilities, probabilities in the dataset's class order).
+    """Return the bytes that one row takes during prediction. They hold its features twice in float64 (as gathered and
+    as centred) and three float64 rows of classes: decision values, probabilities, and probabilities in the dataset's
+    class order.
     """
     return 8 * (2 * width + 3 * n_classes)
 
@@ -247,7 +248,7 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """Return the rows that the target size counts: all that may be trained on unless some are named."""
+    """Return the rows that the target size counts; by default, all rows that may be trained on."""
     if counted is None:
         return ~score_only
     mask = np.array(counted)

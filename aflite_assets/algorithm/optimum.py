@@ -1,15 +1,17 @@
-"""AFOpt on tiny inputs: exact representation bias of every subset, and the subset that has least. No heuristics here.
+"""AFOpt on tiny inputs: the exact representation bias of every subset, and the subset with the least bias. No
+heuristics are used.
 
-With training sets of one size drawn uniformly, equations 2 to 5 of the ICML 2020 paper make the representation bias
-of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T: the rows weigh the
-same, as each is left out by equally many T, and so do the T, as each leaves out equally many rows. `right(T, i)` is 1
-if the classifier trained on T predicts row i's label and 0 if not; S has no part in it. So each T is fitted once,
-each right answer is counted at the set T + i, and the counts over all sets inside S give the bias of S.
+Let training sets of one size be drawn uniformly. Then equations 2 to 5 of the ICML 2020 paper make the representation
+bias of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T. Rows weigh the
+same because equally many T leave each row out; the T weigh the same because each leaves out equally many rows.
+`right(T, i)` is 1 if the classifier trained on T predicts row i's label and 0 if not; it does not depend on S. So each
+T is fitted once and each right answer is counted at the set T + i; the counts over all sets inside S give the bias of
+S.
 
-Of the subsets of at least n rows, those of exactly n suffice. A pair lies in equally many of the subsets that S has
-after the loss of one row, so the bias of S is the mean of theirs, and at least one of them is not above S (as long as
-a row is left to hold out, that is while n > train_size). A larger subset reaches the least bias only where all its
-subsets of n rows do.
+Among the subsets of at least n rows, only those of exactly n rows need to be searched. To see this, remove one row from
+S in every possible way. A pair lies in equally many of the resulting subsets, so the bias of S is the mean of their
+biases, and at least one of them is not above that of S. This holds as long as a row is left to hold out, that is while
+n > train_size. A larger subset reaches the least bias only if all its subsets of n rows do.
 """
 
 from collections.abc import Sequence
@@ -33,11 +35,11 @@ _MOST_SUBSETS = 2**20
 
 @dataclass(frozen=True)
 class BiasTable:
-    """Right answers counted for every subset of the rows, made by `bias_table` and read by `exact_bias`.
+    """Counts of right answers for every subset of the rows, made by `bias_table` and read by `exact_bias`.
 
-    `n_rows`: rows of the data. `train_size`: rows each classifier was trained on. `correct`: int64 of length
-    2**n_rows; for each subset, the pairs of a training set in it and another row of it that were predicted right. A
-    subset's position has the bit n_rows - 1 - i set where it holds row i.
+    `n_rows`: number of rows in the data. `train_size`: number of rows that each classifier was trained on. `correct`:
+    int64 of length 2**n_rows; for each subset, the number of pairs of a training set in it and another row of it that
+    were predicted right. A subset's position has the bit n_rows - 1 - i set if the subset holds row i.
     """
 
     n_rows: int
@@ -47,11 +49,12 @@ class BiasTable:
 
 @dataclass(frozen=True)
 class Optimum:
-    """The subset of least representation bias.
+    """The subset with the least representation bias.
 
-    `kept_rows`: int64, ascending. `representation_bias`: its exact bias, in [0, 1]. `subsets_searched`: subsets of
-    that size, all of them compared. `ties`: how many have exactly this bias, `kept_rows` among them; 1 where it
-    stands alone, else `kept_rows` is the first in the order of row numbers. `table`: for `exact_bias`.
+    `kept_rows`: int64, ascending. `representation_bias`: its exact bias, in [0, 1]. `subsets_searched`: number of
+    subsets of that size, which were all compared. `ties`: number of subsets with exactly this bias, including
+    `kept_rows`. If there are several, `kept_rows` is the first in the order of row numbers. `table`: the input of
+    `exact_bias`.
     """
 
     kept_rows: np.ndarray
@@ -72,24 +75,25 @@ def optimal_subset(
     most_fits: int = _MOST_FITS,
     most_subsets: int = _MOST_SUBSETS,
 ) -> Optimum:
-    """Return the rows of least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
+    """Return the rows with the least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
 
-    Exactly `target_size` rows: no larger subset has less bias (the reason is at the top of this file).
+    Exactly `target_size` rows are kept: no larger subset has less bias (see the top of this file for the reason).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits.
         labels: one integer of 0 or more per row, at least two classes.
         target_size: rows to keep; train_size < target_size <= rows.
-        train_size: rows each classifier is trained on; there are "rows choose train_size" fits.
-        fit: replaces the classifier, as in `score_rows`. Called once per training set, rows ascending; must not draw
-            at random. None: logistic regression fitted to its optimum.
+        train_size: rows that each classifier is trained on; there are "rows choose train_size" fits.
+        fit: replaces the classifier, as in `score_rows`. It is called once per training set, with rows ascending, and
+            must not draw at random. If None, logistic regression is fitted to its optimum.
         inverse_regularization: scikit-learn's C, used by the logistic regression.
         most_fits: refuse to start above this many fits (a logistic regression takes some milliseconds).
-        most_subsets: refuse to start when the rows have more subsets than this, 2**rows; a subset takes 8 bytes.
+        most_subsets: refuse to start if the rows have more subsets than this (there are 2**rows); a subset takes 8
+            bytes.
 
     Raises:
-        InvalidInputError: anything above is not as described or passes a limit; found before any fitting, except
-            for what a given `fit` returns.
+        InvalidInputError: an argument is not as described or passes a limit. It is found before any fitting, except for
+            errors in the results of a given `fit`.
     """
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
@@ -109,7 +113,7 @@ def bias_table(
     most_fits: int = _MOST_FITS,
     most_subsets: int = _MOST_SUBSETS,
 ) -> BiasTable:
-    """Return what `exact_bias` needs to judge subsets where no optimum is wanted; arguments and errors of
+    """Return the table that `exact_bias` needs if no optimum is wanted; arguments and errors are as in
     `optimal_subset`.
     """
     settings = FilterSettings(
@@ -121,13 +125,14 @@ def bias_table(
 
 
 def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
-    """Representation bias of the subset `rows`, in [0, 1]: equation 5, ICML 2020, over all training sets in it.
+    """Return the representation bias of the subset `rows`, in [0, 1]: equation 5, ICML 2020, over all its training
+    sets.
 
-    That is the mean over the subset's rows of their predictability, each expected over all training sets of
+    It is the mean of the rows' predictability. The predictability of a row is its expectation over all training sets of
     `table.train_size` rows of the subset that leave the row out.
 
     Args:
-        table: from `bias_table`, or an optimum's.
+        table: from `bias_table` or `Optimum.table`.
         rows: row numbers, each once, in any order; more than `table.train_size` of them.
 
     Raises:
@@ -158,7 +163,7 @@ def _table(
 
 
 def _add_subsets(counts: np.ndarray) -> None:
-    """Turn each set's own count into the sum over all sets inside it, one row (bit) after the other, in place."""
+    """Replace each set's own count by the sum over all sets inside it, in place, one row (bit) after the other."""
     width = 1
     while width < len(counts):
         halves = counts.reshape(-1, 2, width)
@@ -181,7 +186,7 @@ def _bits(rows: int) -> np.ndarray:
 
 
 def _pairs(size: int, train_size: int) -> int:
-    """Pairs of a training set in a subset of `size` rows and another row of the subset."""
+    """Return the number of pairs of a training set in a subset of `size` rows and another row of the subset."""
     return comb(size, train_size) * (size - train_size)
 
 

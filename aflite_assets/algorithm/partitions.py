@@ -1,4 +1,6 @@
-"""Random draws: a stream for every purpose, and which rows each classifier trains on or does not predict."""
+"""Random draws: a stream of random numbers per purpose, and the rows that each classifier trains on or does not
+predict.
+"""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -9,7 +11,7 @@ from aflite_assets.errors import InvalidInputError
 
 
 class Purpose(IntEnum):
-    """Record of what a generator is for; draws for one purpose never shift those for another."""
+    """The purpose of a generator; draws for one purpose never shift draws for another."""
 
     PARTITION = 0
     TIES = 1
@@ -39,11 +41,11 @@ def draw_partitions(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return the training rows of each partition of one iteration, from number `first` on, ascending row numbers
-    (int64).
+    """Return the training rows of each partition of one iteration, from partition `first` on: ascending int64 row
+    numbers.
 
-    `rows` are the row numbers that may be trained on and `groups`, as long as `rows`, what they belong to.
-    Partition j depends on (seed, iteration, j) and the rows alone.
+    `rows` are the numbers of the rows that may be trained on; `groups`, of the same length, are their groups. Partition
+    j depends on (seed, iteration, j) and the rows alone.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.
@@ -71,13 +73,14 @@ def draw_unpredicted(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return the `scored_only` rows that each partition leaves unpredicted: they get as many predictions as a train
-    row.
+    """Return the `scored_only` rows that each partition leaves unpredicted, so that each gets as many predictions as a
+    train row.
 
-    `subsets`: those of the partitions from number `first` on. A row trained on is not predicted. A partition that
-    trains on a share of `rows` leaves each `scored_only` row unpredicted with that probability, so both kinds of rows
-    have the same distribution of predictions. Rows of a group share the draw; where some of its rows may be trained on,
-    the group is unpredicted just where they are trained on.
+    `subsets`: the training rows of the partitions from number `first` on. A train row is not predicted by the
+    partitions that train on it. So a partition that trains on a share of `rows` leaves each `scored_only` row
+    unpredicted with a probability of that share. Both kinds of rows then have the same distribution of predictions.
+    Rows of a group share the draw. If some rows of a group may be trained on, the group is unpredicted exactly when
+    these rows are trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]
@@ -101,8 +104,8 @@ def follows_training(
     rows: np.ndarray,
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
-    """Return the `scored_only` rows whose group each of `subsets` trains on; `groups` are those of the ascending
-    `rows`.
+    """Return, for each of `subsets`, the `scored_only` rows whose group it trains on; `groups` are those of the
+    ascending `rows`.
     """
     if scored_groups is None or groups is None:
         return [scored_only[:0] for _ in subsets]
@@ -110,9 +113,9 @@ def follows_training(
 
 
 def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarray:
-    """Take items in the order given while they fit into `capacity`, passing over those that do not; a bool mask.
+    """Take items in the given order while they fit into `capacity`, skipping those that do not; return a bool mask.
 
-    With several capacities `sizes` is items x capacities, and an item must fit into every one.
+    With several capacities, `sizes` is items x capacities, and an item must fit into each.
     """
     needs = sizes[:, None] if sizes.ndim == 1 else sizes
     taken = np.zeros(len(needs), dtype=bool)
@@ -130,14 +133,14 @@ def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarra
 
 
 def _draw_rows(n_rows: int, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """Return a bool mask over rows: the ones trained on."""
+    """Return a bool mask over rows that is True for the rows trained on."""
     drawn = np.zeros(n_rows, dtype=bool)
     drawn[stream.choice(n_rows, min(train_size, n_rows), replace=False, shuffle=False)] = True
     return drawn
 
 
 def _draw_groups(sizes: np.ndarray, train_size: int, stream: np.random.Generator) -> np.ndarray:
-    """Return a bool mask over groups: the ones trained on."""
+    """Return a bool mask over groups that is True for the groups trained on."""
     order = stream.permutation(len(sizes))
     drawn = np.zeros(len(sizes), dtype=bool)
     drawn[order] = fill_in_order(sizes[order], train_size)

@@ -1,6 +1,6 @@
-"""Results of the algorithm: scores, a record per iteration, the result, and the state a run can go on from.
+"""Results of the algorithm: scores, a record per iteration, the result, and the state from which a run can resume.
 
-Plain records; how they are computed is in scoring.py and filtering.py. Keeping a state is the caller's business.
+Only plain records are here; they are computed in scoring.py and filtering.py. The caller decides how to store a state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,26 +18,26 @@ class StopReason(Enum):
     """Why filtering ended."""
 
     TARGET_SIZE = "target_size"
-    """The target was within one slice's reach: the slice was cut by it."""
+    """The target was within reach of one slice, and the last slice was cut to fit it."""
     THRESHOLD = "threshold"
-    """Fewer rows than the slice had a predictability at or over the threshold; with "gumbel", none had."""
+    """Fewer rows than a full slice had a predictability at or over the threshold; with "gumbel", no row had."""
     CHANCE = "chance"
     """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
     NOTHING_LEARNT = "nothing_learnt"
-    """The function given as `is_learnt` answered False after the first pass, so nothing was removed."""
+    """The function `is_learnt` returned False after the first pass, so nothing was removed."""
 
 
 @dataclass(frozen=True)
 class Scores:
     """One iteration's scores, one entry per input row.
 
-    `predictability`: float32 in [0, 1], share of the row's held-out predictions that were right; NaN where
-    the row was never held out. `held_out_count`: int64, partitions in which the row was held out (with
-    classifier "both" each carries two predictions). `label_probability`: float32 in [0, 1], mean held-out
-    probability of the row's own label, NaN where never held out; None when no classifier gave
-    probabilities. `probabilities`: float32, rows x classes (those that occur, ascending), the same of every class, only
-    with `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
-    `scored_bias`: the same over the `score_only` rows, None where none has a score.
+    `predictability`: float32 in [0, 1], the share of the row's held-out predictions that were right; NaN if the row was
+    never held out. `held_out_count`: int64, the number of partitions in which the row was held out; with classifier
+    "both", each gives two predictions. `label_probability`: float32 in [0, 1], the mean held-out probability of the
+    row's own label; NaN if never held out. It is None if no classifier gave probabilities. `probabilities`: float32,
+    rows x classes (those that occur, ascending), the mean held-out probability of every class; only with
+    `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not `score_only`.
+    `scored_bias`: the same mean over the `score_only` rows, or None if none has a score.
     """
 
     predictability: np.ndarray
@@ -49,22 +49,25 @@ class Scores:
 
 
 IsLearnt = Callable[[np.ndarray, np.ndarray | None], bool]
-"""Whether classifiers learnt, from predictability and label probability of every row as `Scores` has them (not in the
-papers)."""
+"""A function that decides whether the classifiers learnt, from every row's predictability and label probability as in
+`Scores` (not in the papers).
+"""
 
 LEAST_MOVED = 0.5
-"""Least share of labels that permutations must move, relative to a free permutation, to show what chance gives."""
+"""Least share of labels that permutations must move, relative to a free permutation, for the passes to show what chance
+gives.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class ChanceScores:
     """Scores of passes over permuted labels: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
 
-    `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
-    labels that occur; NaN for a class without a scored row. `class_probability`: the same of the rows' label
-    probabilities; None if the classifier has none. `rows`: how many rows each pass had. `moved`: the mean
-    share of rows that a pass gave another label, over that of a free permutation (`chance.share_moved`); under
-    `LEAST_MOVED` the groups hold the labels in place, and the passes say nothing about chance.
+    `bias` is the mean predictability of all rows. `class_bias` is the mean over the rows of each class, in the order of
+    the labels that occur; NaN for a class without a scored row. `class_probability`: the mean label probability of the
+    rows of each class; None if the classifier has no probabilities. `rows`: number of rows in each pass. `moved`: the
+    mean share of rows whose label a pass changed, relative to a free permutation (`chance.share_moved`). Below
+    `LEAST_MOVED` the groups hold the labels in place, and the passes show nothing about chance.
     """
 
     bias: np.ndarray
@@ -86,20 +89,20 @@ class ChanceScores:
 
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
-    """Record of one iteration. "Rows" leaves the `score_only` rows out; fields named "scored" are about those alone.
+    """Sizes, scores and time of one iteration. "Rows" excludes the `score_only` rows; fields named "scored" count only
+    these.
 
-    `iteration`: from 0. `rows_in`, `scored_rows_in`: rows in the pool when it began. `removed`,
-    `scored_removed`: rows it removed. `counted_rows_in`, `counted_removed`: of `rows_in` and `removed`, those that the
-    target size counts. `cutoff`: lowest score among the removed rows (with remove="groups",
-    among the removed groups), None when nothing was removed. `tied_at_cutoff`: rows that had exactly the
-    cut-off score, removed or not; 0 without a cut-off. `representation_bias`, `scored_bias`: mean
-    predictability of the rows that entered. `rows_per_class`: rows that entered, in the order of
-    `FilterResult.classes`. `never_held_out`: rows that got no score. `smallest_train_size`,
-    `largest_train_size`: rows a classifier was trained on (they differ only with groups). `chance_bias`: with
-    `stop_at_chance`, the highest bias of passes over permuted labels of the rows that entered, None where they were
-    not made. `distinct_words`, `words_per_row`: where rows are ranked by vocabulary, the distinct words of the rows
-    that entered, and the mean number of distinct words of one; else None. `seconds`: wall time, left out when records
-    are compared.
+    `iteration`: number of the iteration, from 0. `rows_in`, `scored_rows_in`: rows in the pool at the start. `removed`,
+    `scored_removed`: rows that the iteration removed. `counted_rows_in`, `counted_removed`: the part of `rows_in` and
+    `removed` that the target size counts. `cutoff`: lowest score among the removed rows (with remove="groups", among
+    the removed groups); None if nothing was removed. `tied_at_cutoff`: rows that had exactly the cut-off score, removed
+    or not; 0 without a cut-off. `representation_bias`, `scored_bias`: mean predictability of the rows that entered.
+    `rows_per_class`: rows that entered, in the order of `FilterResult.classes`. `never_held_out`: number of rows
+    without a score. `smallest_train_size`, `largest_train_size`: rows a classifier was trained on (they differ only
+    with groups). `chance_bias`: with `stop_at_chance`, the highest bias of passes over permuted labels of the rows that
+    entered; None if no such passes were made. `distinct_words`, `words_per_row`: only if rows are ranked by vocabulary,
+    the number of distinct words of the rows that entered and the mean number of distinct words per row; else None.
+    `seconds`: wall time, ignored when records are compared.
     """
 
     iteration: int
@@ -124,7 +127,7 @@ class IterationRecord:
 
     @property
     def at_chance(self) -> bool:
-        """Whether the rows that entered had no more bias than permuted labels give; False where that was not asked."""
+        """Whether the rows that entered had no more bias than permuted labels give; False if this was not computed."""
         return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
@@ -132,21 +135,22 @@ class IterationRecord:
 class FilterResult:
     """The outcome of a run; all row numbers are positions in the input.
 
-    `kept_rows`: int64, ascending, `score_only` rows included. `removed_rows`: int64, by iteration, ascending
-    within one; `removed_in_iteration`: int64 beside it. `predictability` (float32) and `held_out_count`
-    (int64): for every input row as of the last iteration that scored it; NaN and 0 for a row that none did.
-    `label_probability`: float32, every input row, from the first iteration; NaN where never held out, None
-    when the classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's
-    mean held-out probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and
-    `instead_shares` (float32), rows x 3: the labels that classifiers gave most often in place of the row's own, in the
-    iteration that `predictability` is of, most frequent first, and their shares of its held-out predictions; None
-    where counts of every class would take over a sixteenth of the memory limit. `own_words` (int64) and
-    `vocabulary_share` (float64): where rows are ranked by vocabulary, of every input row the words that no other row of
-    the pool had when it was removed, or at the end, and its share of the vocabulary at the start (vocabulary.py; rows
-    that leave together have those of all of them); else None. `last_label_probability`: where label probabilities put
-    rows in order, float32, of every row as of the last iteration that scored it; else None. `classes`: int64, the
-    labels that occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
-    `warnings`: sentences about what may be wrong with this run.
+    `kept_rows`: int64, ascending, `score_only` rows included. `removed_rows`: int64, ordered by iteration, ascending
+    within one; `removed_in_iteration`: int64, the iteration of each. `predictability` (float32) and `held_out_count`
+    (int64): values of every input row from the last iteration that scored it; NaN and 0 for a row that was never
+    scored. `label_probability`: float32, every input row, from the first iteration; NaN if never held out, None if the
+    classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's mean held-out
+    probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and `instead_shares` (float32)
+    are rows x 3. They hold the wrong labels that classifiers predicted most often for the row, most frequent first, and
+    their shares of its held-out predictions. Both are from the iteration of `predictability`, and None if counts of
+    every class would take over a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64)
+    are known for every input row if rows are ranked by vocabulary; else None. `own_words` counts the words that no
+    other row of the pool had when the row was removed, or at the end. `vocabulary_share` is the row's share of the
+    vocabulary at the start (vocabulary.py). Rows that are removed together share both numbers.
+    `last_label_probability`: float32, for every row the value from the last iteration that scored it, if rows are
+    ranked by label probability; else None. `classes`: int64, the labels that occur, ascending. `iterations`: one record
+    each; the last one scores the kept rows and removes nothing. `warnings`: sentences about possible problems of this
+    run.
     """
 
     kept_rows: np.ndarray
@@ -184,16 +188,17 @@ _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
 _OF_VOCABULARY = ("distinct_words", "words_per_row")
-"""Fields of a record that only runs with this ranking have: states of other runs are written without them."""
+"""Fields of a record that exist only if rows are ranked by vocabulary: states of other runs are written without them.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilterState:
-    """Everything needed to go on with a run; the arrays are those of `FilterResult`, as far as they are known.
+    """Everything needed to resume a run; the arrays are those of `FilterResult`, as far as they are known.
 
-    `stop_reason` is set once nothing more will be removed, `finished` once the kept rows have been scored too. `start`
-    is where the next iteration's classifiers start from (see `EngineTally`), None before the first. `inputs_hash` is
-    the SHA-256 of the inputs, settings and seed (hexadecimal).
+    `stop_reason` is set once nothing more will be removed, and `finished` once the kept rows have also been scored.
+    `start` is the point at which the next iteration's classifiers start (see `EngineTally`), or None before the first.
+    `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
     removed_rows: np.ndarray
@@ -226,7 +231,7 @@ class FilterState:
         return np.flatnonzero(left)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Numeric and bool arrays by name, fit for `np.savez` and `np.load(..., allow_pickle=False)`."""
+        """Return numeric and bool arrays by name, suitable for `np.savez` and `np.load(..., allow_pickle=False)`."""
         arrays = {name: getattr(self, name) for name in _PLAIN_ARRAYS}
         arrays |= {name: getattr(self, name) for name in _OPTIONAL_ARRAYS if getattr(self, name) is not None}
         arrays["stop_code"] = np.asarray(_STOP_CODES[self.stop_reason], dtype=np.int64)
@@ -236,7 +241,7 @@ class FilterState:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "FilterState":
-        """Return the state that `to_arrays` described.
+        """Return the state from which `to_arrays` made the arrays.
 
         Raises:
             InvalidInputError: an array is missing or the stop code is unknown.
@@ -277,7 +282,7 @@ def _stop_reason(code: int) -> StopReason | None:
 
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:
-    """One array per field of the records; NaN stands for None."""
+    """Return one array per field of the records, with NaN for None."""
     ranked = any(record.distinct_words is not None for record in records)
     return {
         _RECORD_PREFIX + name: _column(kind, [getattr(record, name) for record in records])

@@ -1,8 +1,9 @@
-"""AFLite's classifiers in plain scikit-learn lines, fitted to the optimum in float64: the definition of right.
+"""AFLite's classifiers in a few lines of scikit-learn, fitted to the optimum in float64: the definition of correct
+results.
 
-Both objectives are those of scikit-learn with an intercept that is not penalised. Moving the features' origin
-then changes only the intercept, and dividing all features by one number s is undone by multiplying C by s^2. The
-fits use that freedom: at a common origin and scale the solvers reach the optimum where they would stall otherwise.
+Both objectives are those of scikit-learn, with an intercept that is not penalised. Moving the features' origin then
+changes only the intercept, and dividing all features by a number s is undone by multiplying C by s^2. The fits use that
+freedom: with a common origin and scale, the solvers reach an optimum at which they would otherwise stall.
 """
 
 from contextlib import AbstractContextManager
@@ -27,7 +28,7 @@ _THREADS = ThreadpoolController()
 
 
 def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
-    """Return the fits that `settings.classifier` names; two for "both"."""
+    """Return the fits for `settings.classifier`: one, or two for "both"."""
     named = {
         "logistic": (fit_logistic,),
         "linear_svm": (fit_linear_svm,),
@@ -40,10 +41,10 @@ def reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
 def fit_logistic(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Multinomial logistic regression with an L2 penalty; the binary form where the rows have two classes.
+    """Fit multinomial logistic regression with an L2 penalty; the binary form if the rows have two classes.
 
-    Trains on the classes that `labels` has; the others get probability 0. Rows of a single class give a
-    classifier that always predicts it.
+    It trains on the classes in `labels`; the other classes get probability 0. If the rows have a single class, the
+    classifier always predicts it.
     """
     seen = np.unique(labels)
     columns = np.searchsorted(classes, seen)
@@ -71,10 +72,10 @@ def fit_logistic(
 def fit_linear_svm(
     features: np.ndarray, labels: np.ndarray, classes: np.ndarray, *, inverse_regularization: float
 ) -> Predict:
-    """Linear support vector machine: squared hinge, one class against the rest, L2 penalty; no probabilities.
+    """Fit a linear support vector machine: squared hinge loss, one class against the rest, L2 penalty, no
+    probabilities.
 
-    Predicts among the classes that `labels` has; rows of a single class give a classifier that always
-    predicts it.
+    It predicts among the classes in `labels`; if the rows have a single class, it always predicts that class.
     """
     seen = np.unique(labels)
     if len(seen) == 1:
@@ -103,16 +104,16 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 @dataclass(frozen=True)
 class _Standardization:
-    """How features x become (x - origin) / scale: an origin per column, one scale for all columns."""
+    """The map of features x to (x - origin) / scale, with one origin per column and one scale for all columns."""
 
     origin: np.ndarray
     scale: float
 
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
-        """Return the columns' means and the root mean square of what is left, but a scale of at least 1.
+        """Return the columns' means as origin and the root mean square around them as scale, which is at least 1.
 
-        Large features put rounding errors over the solvers' tolerance; small ones do no harm.
+        Large features would lift rounding errors above the solvers' tolerance; small features do no harm.
         """
         origin = features.mean(axis=0)
         return cls(origin, max(1.0, float(np.sqrt(np.mean((features - origin) ** 2)))))
@@ -122,7 +123,7 @@ class _Standardization:
 
 
 def _certain(n_rows: int, classes: np.ndarray, column: int) -> Predictions:
-    """Predictions of a classifier that knows one class."""
+    """Return the predictions of a classifier that knows one class."""
     probabilities = np.zeros((n_rows, len(classes)))
     probabilities[:, column] = 1.0
     return Predictions(np.full(n_rows, classes[column]), probabilities)

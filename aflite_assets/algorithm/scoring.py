@@ -28,29 +28,31 @@ def score_rows(
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
 ) -> Scores:
-    """Score every row by classifiers that did not see it: the inner loop of Algorithm 1 (ICML 2020), iteration 0.
+    """Score every row by classifiers that were not trained on it: the inner loop of Algorithm 1 (ICML 2020), iteration
+    0.
 
     Args:
-        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. It is never changed.
         labels: one integer of 0 or more per row, at least two classes among the rows to train on.
-        settings: of these, `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
+        settings: only `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
         seed: from 0 to 2**64 - 1. The partitions are those of `filter_dataset`'s first iteration.
         groups: one integer per row; rows of a group are never split between training and held-out side.
-        score_only: bool per row; True rows are never trained on. Each is predicted by a drawn subset of the
-            classifiers, as many as a row that may be trained on expects; with `partitions` by all of them; never by one
-            trained on rows of its group.
-        partitions: replaces the random draw: for each partition an array of training row numbers. Then
-            `train_size` and `n_partitions` are not used.
-        fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives
-            the predicted classes or `Predictions`. Features reach both as float64.
+        score_only: bool per row; True rows are never trained on. Each is predicted by a random subset of the
+            classifiers, as many as a train row expects; if `partitions` is given, by all of them. None is predicted by
+            a classifier that was trained on rows of its group.
+        partitions: replaces the random draw with one array of training row numbers per partition. Then `train_size` and
+            `n_partitions` are not used.
+        fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives the
+            predicted classes or `Predictions`. Both functions receive features as float64.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
-        memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
-            what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
-        keep_probabilities: keep the rows x classes matrix, where the classifier has probabilities.
+        memory_limit: bytes that a run may use on the CPU, apart from the pages of `features`, a hundred bytes per row
+            and the memory of the libraries. A pool whose float32 copy takes more than half of this limit is read again
+            in every pass.
+        keep_probabilities: keep the rows x classes matrix, if the classifier has probabilities.
 
     Raises:
-        InvalidInputError: anything above is not as described; found before any fitting, except for what a given
-            `fit` returns.
+        InvalidInputError: an argument is not as described above. It is found before any fitting, except for errors in
+            the results of a given `fit`.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
@@ -80,12 +82,12 @@ def _scores(inputs: Inputs, tally: Tally) -> Scores:
 
 
 def mean_score(scores: np.ndarray) -> float:
-    """Mean over the rows that have a score; at least one must."""
+    """Return the mean over the rows that have a score; at least one row must have one."""
     return float(np.nanmean(scores))
 
 
 def scored_mean(scores: np.ndarray) -> float | None:
-    """Return the same of `score_only` rows; None where none of them has a score."""
+    """Return the mean score of `score_only` rows, or None if none of them has a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
 
 

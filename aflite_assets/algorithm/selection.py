@@ -13,11 +13,11 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Cut:
-    """Where a slice ended, so that rows which are not in the pool can leave by the law by which its rows left.
+    """The end of a slice, so that rows outside the pool can be removed by the same rule as its rows.
 
-    Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys over `above` go; those with keys from
-    `lowest` to `above` go at `rate`, in [0, 1], the share at which the pool's rows with such keys went. Without ties
-    and groups that were passed over, `above` is under `lowest`, and every key from `lowest` on goes.
+    Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys over `above` are removed. Units with
+    keys from `lowest` to `above` are removed at `rate`, in [0, 1], the share of the pool's rows with such keys that was
+    removed. Without ties and skipped groups, `above` is under `lowest`, and every key from `lowest` on is removed.
     """
 
     lowest: float
@@ -27,13 +27,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class Slice:
-    """Record of what one iteration removes.
+    """The rows that one iteration removes.
 
-    `rows`: ascending row numbers. `passing`: rows whose score is at or over the threshold. `cutoff`: lowest
-    removed score, None when nothing is removed. `tied_at_cutoff`: rows that have exactly that score.
-    `reaches_target`: whether the target kept rows from going. `runs_out`: whether fewer rows than the slice may hold
-    could go. `cut`: the law for rows that are only scored; None where none of them goes. `own_words`: where rows are
-    ranked by vocabulary, int64 beside `rows`: of each row's unit the words that no other had when it went.
+    `rows`: ascending row numbers. `passing`: number of rows whose score is at or over the threshold. `cutoff`: lowest
+    removed score, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly that score.
+    `reaches_target`: whether the target size kept rows from being removed. `runs_out`: whether fewer rows than a full
+    slice could be removed. `cut`: the rule for rows that are only scored; None if none of them is removed. `own_words`:
+    int64, one entry per row of `rows`, if rows are ranked by vocabulary: the number of words that no unit other than
+    the row's had when it was removed.
     """
 
     rows: np.ndarray
@@ -52,12 +53,13 @@ NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, r
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rows that are removed together share a unit and its score.
+    """The rows of a pool in units: rows that are removed together share a unit and its score.
 
-    `rows`: ascending row numbers; `units`: the unit of each, from 0; `sizes`: rows per unit; `counted`: those of them
-    that the target size counts; `scores`: float64 share of right predictions per unit, NaN for a unit that was never
-    held out. `label_probability`: float64 mean held-out probability of the rows' own labels per unit, NaN without any;
-    None where the classifier has none. `classes`: int64 label per unit, of its first row; None where nothing needs it.
+    `rows`: ascending row numbers; `units`: the unit of each row, from 0; `sizes`: rows per unit; `counted`: rows per
+    unit that the target size counts. `scores`: float64, share of right predictions per unit, NaN for a unit that was
+    never held out. `label_probability`: float64, mean held-out probability of the rows' own labels per unit, NaN if
+    never held out; None if the classifier has no probabilities. `classes`: int64, the label of each unit's first row;
+    None if it is not needed.
     """
 
     rows: np.ndarray
@@ -77,11 +79,12 @@ def candidates(
     counted: np.ndarray,
     labels: np.ndarray | None = None,
 ) -> Candidates:
-    """Units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
+    """Return units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
 
-    A group's score is its right predictions over all its predictions. As the rows of a group are held out together,
-    that is the mean of its rows' predictability; taken from the counts it is exact. Its label probability is the mean
-    over its held-out predictions. `counted`: bool per row of `rows`; `labels`: int64 beside it.
+    A group's score is its right predictions over all its predictions. Because the rows of a group are held out
+    together, this equals the mean of its rows' predictability; computed from the counts, it is exact. Its label
+    probability is the mean over its held-out predictions. `counted`: bool per row of `rows`; `labels`: int64 per row of
+    `rows`.
     """
     units = np.arange(len(rows)) if groups is None else np.unique(groups, return_inverse=True)[1]
     first = np.unique(units, return_index=True)[1]
@@ -108,9 +111,10 @@ def _unit_probability(rows: np.ndarray, units: np.ndarray, tally: Tally) -> np.n
 
 
 def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
-    """Return a number per row of `rows`, equal for copies of each other; of more than `most` copies each is by itself.
+    """Return a number per row of `rows`, equal for copies of each other; if there are more than `most` copies, each
+    gets its own number.
 
-    None where no two rows are copies. `copies`: int64 per row of the input.
+    Return None if no two rows are copies. `copies`: int64 per row of the input.
     """
     if copies is None:
         return None
@@ -120,7 +124,7 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
 
 
 def words_of(among: Candidates, words: RowWords) -> Vocabulary:
-    """Return the words of a pool in the units in which its rows leave; a unit's words count as one row's."""
+    """Return the words of a pool per unit of removal; a unit's words count as one row's."""
     return count_vocabulary(words, among.rows, among.units, len(among.sizes))
 
 
@@ -134,17 +138,17 @@ def choose_slice(
     iteration: int,
     vocabulary: Vocabulary | None = None,
 ) -> Slice:
-    """Return the top units, together at most `allowed` rows, of which the target size counts at most `room`.
+    """Return the top units, with at most `allowed` rows in all, of which the target size counts at most `room`.
 
-    "greedy" orders the units at or over the threshold by score, "gumbel_over_threshold" by log score plus Gumbel noise;
-    "gumbel" orders all scored units so, and takes none once no score reaches the threshold. Equal keys are put in an
-    order drawn from (seed, iteration), or with `ties` "label_probability" in that of their label probabilities first.
-    With `ranking` "label_probability" the units at or over the threshold go by that. With `balance` "classes" each
-    class has its part of `allowed` and `room`, by its rows and counted rows among all units. A unit too large for what
-    is left of the slice is passed over.
+    "greedy" orders the units at or over the threshold by score, and "gumbel_over_threshold" by log score plus Gumbel
+    noise. "gumbel" orders all scored units by log score plus noise, and takes none once no score reaches the threshold.
+    Equal keys are ordered by a draw from (seed, iteration); with `ties` "label_probability", by their label
+    probabilities first. With `ranking` "label_probability", the units at or over the threshold are ordered by label
+    probability. With `balance` "classes", each class gets a part of `allowed` and `room`, in proportion to its rows and
+    counted rows among all units. A unit too large for the rest of the slice is skipped.
 
-    With a `vocabulary`, that of the pool (`words_of`), the units at or over the threshold go in the order of
-    `remove_lowest`; nothing is then said of rows that are only scored.
+    With a `vocabulary` of the pool (`words_of`), the units at or over the threshold are removed in the order of
+    `remove_lowest`; rows that are only scored then get no rule.
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
@@ -172,11 +176,12 @@ def choose_slice(
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
-    """Rows of units that are only scored and go by the law of the pool's slice; with Gumbel noise each draws its own.
+    """Return the rows of only scored units that are removed by the rule of the pool's slice; with Gumbel noise, each
+    unit draws its own noise.
 
-    A unit goes if it ranks before the slice's last row. At the cut-off the share goes that goes of the pool's units
-    there, drawn at random, as many rows as that share amounts to. The threshold binds these units as it binds the
-    pool's; where all units of the pool that passed it go, so do these.
+    A unit is removed if it ranks before the slice's last row. At the cut-off, units are drawn at random, at the rate at
+    which the pool's units there are removed. The threshold applies to these units as to the pool's; if all units of the
+    pool that passed it are removed, so are these.
     """
     if cut is None:
         return among.rows[:0]
@@ -197,7 +202,7 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
 
 @dataclass(frozen=True)
 class Removal:
-    """Positions, int64 ascending: `rows` of the scores given, `others` of those beside them."""
+    """Positions, int64 ascending: `rows` in the given scores, `others` in the scores of the other rows."""
 
     rows: np.ndarray
     others: np.ndarray
@@ -212,11 +217,12 @@ def remove_highest(
     groups: np.ndarray | None = None,
     other_groups: np.ndarray | None = None,
 ) -> Removal:
-    """Return the `n_rows` rows of the highest scores at once, and of `others` those that leave by the same law.
+    """Return the `n_rows` rows with the highest scores, and the rows of `others` that the same rule removes.
 
-    Equal scores are drawn at random; `others` at the cut-off go at the rate of the rows there. Scores lie in [0, 1];
-    rows without one (NaN) go last. With `groups` and `other_groups`, int64 beside `scores` and `others`, rows of a
-    group leave together, by the mean of their scores; a group too large for what is left of `n_rows` stays.
+    Equal scores are drawn at random; `others` at the cut-off are removed at the same rate as the rows there. Scores lie
+    in [0, 1]; rows without a score (NaN) come last. If `groups` and `other_groups` are given (int64, one per entry of
+    `scores` and `others`), rows of a group are removed together, by the mean of their scores. A group too large for the
+    rest of `n_rows` stays.
     """
     settings = FilterSettings(target_size=1, train_size=1, slice_size=max(n_rows, 1), threshold=0.0)
     among = _scored_units(np.nan_to_num(scores, nan=0.0), groups)
@@ -242,7 +248,9 @@ def _probability(among: Candidates) -> np.ndarray:
 
 
 def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
-    """Whole places per class, int64, in proportion to its `rows`, `places` in all; largest remainders, then classes."""
+    """Divide `places` among the classes in proportion to their `rows`, as int64; the largest remainders, then the lower
+    classes, get the places left over.
+    """
     exact = places * rows / max(rows.sum(), 1)
     whole = np.floor(exact).astype(np.int64)
     order = np.argsort(whole - exact, kind="stable")
@@ -252,9 +260,9 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """The units that go; whether the target is reached; and whether fewer rows than the slice may hold could go.
+    """The removed units, whether the target is reached, and whether fewer rows than a full slice could be removed.
 
-    `own_words`: int64 per unit, as in `Slice`; None where rows are not ranked by vocabulary.
+    `own_words`: int64 per unit, as in `Slice`; None if rows are not ranked by vocabulary.
     """
 
     units: np.ndarray
@@ -266,13 +274,13 @@ class _Going:
 def _in_order(
     among: Candidates, settings: FilterSettings, eligible: np.ndarray, *, keys: np.ndarray, ties: np.ndarray
 ) -> np.ndarray:
-    """Return the `eligible` units by key, the highest first, and equal keys as `ties` in the settings says."""
+    """Return the `eligible` units by key, highest first, with equal keys ordered by the setting `ties`."""
     before = (ties,) if settings.ties == "random" else (ties, -_probability(among))
     return eligible[np.lexsort((*(key[eligible] for key in before), -keys[eligible]))]
 
 
 def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return which of the `ordered` units go where all classes share one slice."""
+    """Return which of the `ordered` units are removed if all classes share one slice."""
     chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
     return _Going(ordered[chosen], reaches_target, _runs_out(among, ordered[chosen], ordered, allowed))
 
@@ -280,7 +288,7 @@ def _as_many_as_fit(among: Candidates, ordered: np.ndarray, *, allowed: int, roo
 def _by_vocabulary(
     among: Candidates, vocabulary: Vocabulary, eligible: np.ndarray, *, ties: np.ndarray, allowed: int, room: int
 ) -> _Going:
-    """Return which of the `eligible` units go where those with the fewest words of their own go first."""
+    """Return which of the `eligible` units are removed if units with the fewest own words go first."""
     lowest = remove_lowest(
         vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
     )
@@ -292,9 +300,10 @@ def _runs_out(among: Candidates, going: np.ndarray, eligible: np.ndarray, allowe
 
 
 def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> _Going:
-    """Return which of the `ordered` units go where each class has its part of the slice.
+    """Return which of the `ordered` units are removed if each class has its own part of the slice.
 
-    Where the target cuts the slice, its room is shared out alike; what a class leaves of it is filled in order.
+    If the target cuts the slice, its room is divided in the same way; room that a class leaves unused is filled in
+    order.
     """
     if among.classes is None:
         raise InvalidInputError('balance is "classes" but the units have no classes: give labels to `candidates`.')
@@ -315,7 +324,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
 
 
 def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, room: int) -> np.ndarray:
-    """Return the units of a slice that still go where the target lets `room` counted rows go."""
+    """Return the units of a slice that are still removed if the target allows only `room` counted rows to go."""
     taken = np.zeros(len(codes), dtype=bool)
     for code, most in enumerate(shared_out(room, np.bincount(codes, among.counted))):
         of_class = whole[codes[whole] == code]
@@ -327,7 +336,7 @@ def _cut_by_class(among: Candidates, whole: np.ndarray, codes: np.ndarray, *, ro
 
 
 def _at_cutoff(among: Candidates, settings: FilterSettings, taken: np.ndarray, cutoff: float) -> np.ndarray:
-    """Units that nothing but the draw tells from the last one removed, bool."""
+    """Return, as bool, the units that only the random draw separates from the last removed unit."""
     if not settings.uses_label_probability:
         return np.asarray(among.scores == cutoff)
     probability = _probability(among)
@@ -347,14 +356,16 @@ def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generat
 
 
 def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) -> np.ndarray:
-    """Units that a slice may take: those at or over the threshold; with "gumbel" all scored ones while any passes."""
+    """Return the units that a slice may take: those at or over the threshold; with "gumbel", all scored units while any
+    passes.
+    """
     if settings.selection == "gumbel":
         return np.flatnonzero(~np.isnan(among.scores)) if any_passes else np.empty(0, dtype=np.int64)
     return np.flatnonzero(settings.passes(among.scores))
 
 
 def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:
-    """Positions in `ordered` of the units that go, and whether the target kept any from going."""
+    """Return the positions in `ordered` of the removed units, and whether the target kept any unit from removal."""
     sizes, counted = among.sizes[ordered], among.counted[ordered]
     # Once the target is reached, rows that it does not count stay, as those of their rank that it does count.
     reached = int(np.searchsorted(np.cumsum(counted), room))

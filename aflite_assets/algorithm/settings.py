@@ -37,29 +37,31 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FilterSettings:
-    """The parameters of AFLite (Algorithm 1, ICML 2020); checked when made, numbers stored as plain int and float.
+    """The parameters of AFLite (Algorithm 1, ICML 2020); they are checked when made, and numbers are stored as plain
+    int and float.
 
     `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at least 1;
-    `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing, strategy B of the ICLR 2020 submission),
-    "gumbel" (slice sampling, its strategy C: from all rows that were held out, with probabilities proportional to their
-    predictability; the run ends once no score reaches the threshold) or "gumbel_over_threshold" (the same among the
-    rows at or over the threshold). `classifier` is "logistic", "linear_svm", or "both": then every partition
-    contributes two predictions per held-out row. `inverse_regularization` is scikit-learn's C, which multiplies the sum
-    of the losses. `remove` says whether a slice is made of single rows or of whole groups. The rows of a group then go
-    together: the group's score is the mean predictability of its rows, a slice is at most `slice_size` rows, and a
-    group too large for what is left of it is passed over. Where the target is within reach of a slice, what fits is
-    removed and filtering ends, possibly above the target. `stop_at_chance` (not in the papers) ends the run after two
-    passes in a row whose bias is at most the highest of passes over permuted labels (`chance.score_permuted`); such a
-    pass removes nothing. `ranking` says which of the rows at or over the threshold make the slice: those of the highest
-    predictability, with "label_probability" those of the highest mean held-out probability of their own label in the
-    same pass (not in the papers), or with "vocabulary" those with which the fewest words of the pool go (vocabulary.py;
-    needs `words` and selection "greedy"). `comparison` says which predictabilities pass the threshold: "at_least" it
-    (ICML 2020), or those "greater" than it (SustaiNLP 2020, Algorithm 1). `early_stop` ends the run after the first
-    slice that is not full (ICML 2020); without it the run ends only at the target, or where no row passes (SustaiNLP
-    2020). `ties` (not in the papers) says which of the rows of equal rank go first: drawn at random, or those of the
-    highest label probability in the same pass. `balance` (not in the papers) shares a slice out among the "classes" by
-    their rows left; a class of which fewer rows pass leaves its places empty, and the run ends once every class that
-    has places does.
+    `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing, strategy B of the ICLR 2020 submission.
+    "gumbel" is slice sampling, its strategy C: rows are drawn from all rows that were held out, with probabilities
+    proportional to their predictability, and the run ends once no score reaches the threshold. "gumbel_over_threshold"
+    draws in the same way among the rows at or over the threshold. `classifier` is "logistic", "linear_svm", or "both";
+    with "both", every partition contributes two predictions per held-out row. `inverse_regularization` is
+    scikit-learn's C, which multiplies the sum of the losses. `remove` decides whether a slice consists of single rows
+    or of whole groups. With "groups", the rows of a group are removed together by the mean of their predictability. A
+    slice has at most `slice_size` rows, and a group too large for the rest of it is skipped. If the target is within
+    reach of a slice, the groups that fit are removed and filtering ends, possibly above the target. `stop_at_chance`
+    (not in the papers) ends the run after two passes in a row at chance. A pass is at chance if its bias is at most the
+    highest bias of passes over permuted labels (`chance.score_permuted`); it removes nothing. `ranking` decides which
+    rows at or over the threshold form the slice; by default, those of the highest predictability. With
+    "label_probability" (not in the papers) they are those with the highest mean held-out probability of their own label
+    in the same pass. With "vocabulary" they are the rows whose removal loses the fewest words of the pool
+    (vocabulary.py; needs `words` and selection "greedy"). `comparison` decides which predictabilities pass the
+    threshold: "at_least" means those at or over it (ICML 2020), "greater" those over it (SustaiNLP 2020, Algorithm 1).
+    `early_stop` ends the run after the first slice that is not full (ICML 2020); without it, the run ends only at the
+    target, or when no row passes (SustaiNLP 2020). `ties` (not in the papers) decides which rows of equal rank are
+    removed first: randomly drawn ones, or those of the highest label probability in the same pass. `balance` "classes"
+    (not in the papers) divides a slice among the classes by the rows they have left. If fewer rows of a class pass, its
+    remaining places stay empty; the run ends once this holds for every class that has places.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -100,16 +102,16 @@ class FilterSettings:
 
     @property
     def uses_label_probability(self) -> bool:
-        """Whether the label probabilities of a pass decide which rows it removes."""
+        """Whether a pass uses label probabilities to decide which rows it removes."""
         return "label_probability" in (self.ranking, self.ties)
 
     @property
     def holds_others(self) -> bool:
-        """Whether a slice says which rows that are only scored leave: its order is one key, and the same for all."""
+        """Whether a slice gives a rule for rows that are only scored: it does if one key orders all units."""
         return self.ranking != "vocabulary" and self.ties == "random" and self.balance == "none"
 
     def _check_order(self) -> None:
-        """Refuse what orders rows in two ways at once, or by what is not there."""
+        """Refuse settings that order rows in two ways at once, or by values that are not computed."""
         changed = [(name, getattr(self, name)) for name in ("ranking", "ties", "balance")]
         changed = [(name, value) for name, value in changed if value in ("label_probability", "classes")]
         for name, value in changed:
@@ -143,15 +145,15 @@ class FilterSettings:
         return asdict(self)
 
     def passes(self, scores: np.ndarray) -> np.ndarray:
-        """Say which predictabilities pass the threshold, bool; NaN does not."""
+        """Return, as bool, which predictabilities pass the threshold; NaN does not."""
         return scores > self.threshold if self.comparison == "greater" else scores >= self.threshold
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
     """Check the sizes as Algorithm 1 states them: t < n, k <= n, n <= rows.
 
-    `pool_rows`: rows that may be trained on; `counted_rows`: those of them that the target size counts. Where it does
-    not count all, n is what the pool has left if all rows leave at one rate.
+    `pool_rows`: number of rows that may be trained on; `counted_rows`: number of those that the target size counts. If
+    the target does not count all rows, n is the number of pool rows left when all rows are removed at one rate.
 
     Raises:
         InvalidInputError: the message begins with the name of the setting.
@@ -181,7 +183,7 @@ def _count(name: str, value: object, *, remedy: str) -> int:
 
 
 def _number(value: object) -> float | None:
-    """Return the value as a finite float, or None where it is no such number."""
+    """Return the value as a finite float, or None if it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
         return None
     return float(value)

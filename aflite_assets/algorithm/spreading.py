@@ -1,6 +1,8 @@
-"""One iteration's partitions scored elsewhere, some at a time, and added up to the same bits as here.
+"""Scoring of one iteration's partitions in other processes, some at a time, added up to the same bits as in one
+process.
 
-Where elsewhere is, and how work gets there, is the caller's (`Scorers`). The other side of it is `PartitionScorer`.
+The caller decides where these processes run and how work reaches them (`Scorers`). The class that does the work there
+is `PartitionScorer`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,10 +31,10 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 @dataclass(frozen=True)
 class IterationWork:
-    """Record of what all scorers need of one iteration.
+    """The data that all scorers need for one iteration.
 
-    `pool`: the rows that enter it, ascending int64. `start`: `EngineTally.start` of the iteration before, None in the
-    first. Partitions are drawn where they are scored.
+    `pool`: the rows that enter the iteration, ascending int64. `start`: `EngineTally.start` of the previous iteration,
+    or None in the first. Each scorer draws its own partitions.
     """
 
     iteration: int
@@ -43,23 +45,23 @@ class IterationWork:
 
 
 class Scorers(Protocol):
-    """Where partitions are scored; each scorer is a `PartitionScorer` of the same inputs, settings and seed."""
+    """Scorers of partitions, each a `PartitionScorer` of the same inputs, settings and seed."""
 
     @property
     def count(self) -> int:
-        """How many work at a time."""
+        """Number of scorers that work at a time."""
         ...
 
     def score(self, work: IterationWork, numbers: Sequence[range]) -> Iterator[SetCounts]:
-        """Return what each range of partition numbers gives, in the order given."""
+        """Return the results of each range of partition numbers, in the given order."""
         ...
 
 
 class PartitionScorer:
-    """Scores partitions of a run's iterations: those asked for, one iteration after the other."""
+    """A scorer of the requested partitions of a run, one iteration after the other."""
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int) -> None:
-        """Everything as in the run itself; `memory_limit` decides about bits too."""
+        """Take the arguments of the run itself; `memory_limit` affects the bits too."""
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._engine: LinearEngine | None = None
 
@@ -93,11 +95,11 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """Stand-in for `LinearEngine` in a run, with its partitions scored by `scorers`; a context manager, which ends
+    """A replacement for `LinearEngine` in a run that has `scorers` score its partitions; as a context manager it ends
     nothing.
 
-    The same bits as one `LinearEngine` gives on a machine like the scorers', however many there are: every fit is the
-    same whichever others it is made with, counts are whole numbers, probabilities are rounded so that their sums are
+    It gives the same bits as one `LinearEngine` on a machine like the scorers', for any number of scorers. A fit does
+    not depend on the fits made with it, counts are whole numbers, probabilities are rounded so that their sums are
     exact, and classifiers are added up here, in order.
     """
 
@@ -108,7 +110,9 @@ class SpreadEngine:
     def of(
         cls, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int, scorers: Scorers
     ) -> "SpreadEngine | None":
-        """None for a job that is too small for the compiled kernels: sending it about would take longer."""
+        """Return the engine, or None for a job too small for the compiled kernels, because sending it would take
+        longer.
+        """
         threads = Threads.started(torch.get_num_threads())
         codes = np.searchsorted(inputs.classes, inputs.labels)
         try:
@@ -136,7 +140,7 @@ class SpreadEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """As `LinearEngine.tally`; `subsets` and `unpredicted` are those of `iteration`."""
+        """Return the tally as `LinearEngine.tally` does; `subsets` and `unpredicted` belong to `iteration`."""
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
         parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))
         first = next(parts)
@@ -164,6 +168,8 @@ def _added(summed: SummedClassifiers, kept: KeptClassifiers) -> SummedClassifier
 
 
 def shares(n_partitions: int, scorers: int) -> list[range]:
-    """Consecutive ranges of partition numbers, about as many to each of the scorers; fewer where there are too few."""
+    """Return consecutive ranges of partition numbers of about equal size, one per scorer; fewer if there are too few
+    partitions.
+    """
     edges = np.linspace(0, n_partitions, min(scorers, n_partitions) + 1).round().astype(int).tolist()
     return [range(first, stop) for first, stop in pairwise(edges)]

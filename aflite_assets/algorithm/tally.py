@@ -1,7 +1,7 @@
-"""From training sets to counts: fit, predict the rows held out, add up; and what a classifier is to that.
+"""From training sets to counts: fit, predict the held-out rows, add up; and the interface of a classifier.
 
-Which rows are trained on is decided in partitions.py, which ones go in selection.py. The fast engine (linear) makes the
-same counts in its own way.
+Which rows are trained on is decided in partitions.py, and which rows are removed in selection.py. The fast engine
+(linear) makes the same counts in its own way.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted labels, and probabilities where the classifier has them.
+    """Predicted labels, and probabilities if the classifier has them.
 
     `labels`: one predicted class per row. `probabilities`: rows x classes in [0, 1], columns in the order of
     the `classes` given to the fit; 0 for a class the classifier never saw.
@@ -26,15 +26,16 @@ class Predictions:
 
 
 Predict = Callable[[np.ndarray], np.ndarray | Predictions]
-"""Features (rows x width float64) in; predicted classes, or `Predictions`, out."""
+"""A function that takes features (rows x width, float64) and returns predicted classes or `Predictions`."""
 
 ClassifierFit = Callable[[np.ndarray, np.ndarray, np.ndarray], Predict]
-"""`fit(features, labels, classes)`: features rows x width float64, labels int64, classes int64 ascending (every
-class of the dataset, whether or not the training rows have it)."""
+"""A function `fit(features, labels, classes)`: features are rows x width float64, labels int64. `classes` (int64,
+ascending) holds every class of the dataset, whether or not the training rows have it.
+"""
 
 
 MOST_INSTEAD = 3
-"""Classes named of those that were predicted in place of a row's label."""
+"""Most classes listed among those that were predicted instead of a row's label."""
 
 _COUNTS_PART = 16
 """The part of the memory limit that predictions by class may take."""
@@ -42,10 +43,11 @@ _COUNTS_PART = 16
 
 @dataclass(frozen=True)
 class PredictedInstead:
-    """The classes that held-out predictions gave most often in place of a row's own label, up to `MOST_INSTEAD`.
+    """The classes that held-out predictions gave most often instead of a row's own label, up to `MOST_INSTEAD`.
 
-    Both rows x `MOST_INSTEAD`, most frequent first, of equal ones the lower class. `columns` int32: places in the
-    dataset's classes, -1 where there are no more. `counts` int32: predictions, 0 where there are no more.
+    Both arrays are rows x `MOST_INSTEAD`, most frequent class first; among equally frequent classes, the lower one
+    first. `columns` (int32): positions in the dataset's classes, or -1 if there are no more. `counts` (int32): number
+    of predictions, or 0 if there are no more.
     """
 
     columns: np.ndarray
@@ -56,10 +58,10 @@ class PredictedInstead:
 class Tally:
     """Counts over the partitions of one iteration, one entry per input row (zeros outside the pool).
 
-    `correct` and `predictions`: held-out predictions that were right, and all of them. `held_out`:
-    partitions in which the row was held out. `label_probability`: float32 mean probability of the row's own
-    label, NaN where there was none; None when no classifier gave probabilities. `probabilities`: the same for
-    every class, rows x classes, only when asked for. `instead`: None where `counts_classes` says no.
+    `correct` and `predictions`: number of correct held-out predictions, and of all held-out predictions. `held_out`:
+    number of partitions in which the row was held out. `label_probability`: float32, mean probability of the row's own
+    label, NaN if there was none; None if no classifier gave probabilities. `probabilities`: the mean probability of
+    every class, rows x classes, only on request. `instead`: None if `counts_classes` is False.
     """
 
     correct: np.ndarray
@@ -71,7 +73,7 @@ class Tally:
 
     @property
     def scores(self) -> np.ndarray:
-        """Predictability, float64; NaN for a row that has no prediction."""
+        """Predictability, float64; NaN for a row without a prediction."""
         return shares(self.correct, self.predictions)
 
 
@@ -85,9 +87,9 @@ def tally_partitions(
     keep_probabilities: bool = False,
     unpredicted: Sequence[np.ndarray] | None = None,
 ) -> Tally:
-    """Train every fit on every subset and count its predictions of the other rows of `pool` (ascending).
+    """Train every fit on every subset and count its predictions for the other rows of `pool` (ascending).
 
-    `unpredicted`: for each subset further rows of the pool that it leaves out.
+    `unpredicted`: for each subset, further rows of the pool that it does not predict.
     """
     by_class = counts_classes(inputs, memory_limit)
     counts = _Counts(inputs, keep_probabilities=keep_probabilities, by_class=by_class)
@@ -105,9 +107,10 @@ def tally_partitions(
 
 
 def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
-    """Whether predictions are counted by class: where the counts of all rows take at most a sixteenth of the limit.
+    """Return True if predictions are counted by class: the counts of all rows must take at most a sixteenth of the
+    limit.
 
-    By the rows that a run begins with, so that it is the same in each of its iterations.
+    The rows at the start of a run decide, so that the answer is the same in each of its iterations.
     """
     return len(inputs.labels) * len(inputs.classes) * np.dtype(np.int32).itemsize <= memory_limit // _COUNTS_PART
 
@@ -115,9 +118,10 @@ def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
 def predicted_instead(
     class_counts: np.ndarray, codes: np.ndarray, *, rows: np.ndarray, n_rows: int
 ) -> PredictedInstead:
-    """Return the other classes that `rows` were predicted as, by input row (of `n_rows`).
+    """Return the other classes that `rows` were predicted as, one entry per input row (of `n_rows`).
 
-    `class_counts`: predictions of every class, an entry per one of `rows`; overwritten. `codes`: their own classes.
+    `class_counts`: predictions of every class, one entry per row of `rows`; overwritten. `codes`: the own classes of
+    `rows`.
     """
     columns = np.full((n_rows, MOST_INSTEAD), -1, dtype=np.int32)
     counts = np.zeros((n_rows, MOST_INSTEAD), dtype=np.int32)
@@ -133,7 +137,7 @@ def predicted_instead(
 
 
 def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
-    """`parts / wholes` in float64, NaN where the whole is 0."""
+    """Return `parts / wholes` in float64, with NaN if the whole is 0."""
     return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
 
 

@@ -1,16 +1,16 @@
-"""Rows ranked by the vocabulary that goes with them: counts over a pool's words, and the greedy removal by them.
+"""Rows ranked by their effect on the vocabulary: counts over a pool's words, and the greedy removal based on them.
 
-The first term of the first component of DQI, |V| / |X| (Mishra et al., arXiv 2005.00816), is what Mishra and Sachdeva,
-"Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort a slice's candidates by. Which
-rows are candidates, and how many of them go, is decided in selection.py; texts are split into words elsewhere.
+Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort a slice's
+candidates by the first term of the first component of DQI, |V| / |X| (Mishra et al., arXiv 2005.00816). Which rows are
+candidates, and how many of them are removed, is decided in selection.py; texts are split into words elsewhere.
 
-Units are what leaves together: a row, or a group whose words count as one row's. For a unit r of a pool of N, with
-`rows_with(w)` units that hold the word w and V distinct words:
+A unit is removed as a whole: it is a row, or a group whose words count as one row's. For a unit r of a pool of N units,
+with V distinct words and `rows_with(w)` units that hold the word w:
 
-- u(r), its *own words*: words that no other unit holds. Without r the term falls by (N u(r) - V) / (N (N - 1)), so the
-  order by u is the order by what the term loses.
-- phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over its words, its Shapley value; over the pool
-  they sum to V.
+- u(r), its *own words*: the number of words that no other unit holds. Removing r lowers the term by (N u(r) - V) / (N
+  (N - 1)), so ordering by u is ordering by the loss in the term.
+- phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over its words, which is its Shapley value; over
+  the pool, the shares sum to V.
 """
 
 from dataclasses import dataclass
@@ -23,20 +23,22 @@ from aflite_assets.errors import InvalidInputError
 
 _MOST_WORDS = np.iinfo(np.int32).max
 _PARTS = 2**46
-"""Parts that a word is shared in: as whole numbers they add up to the same in any order, to 1e-14 of each word."""
+"""Number of parts that a word is divided into: whole numbers sum to the same in any order, correct to 1e-14 of each
+word.
+"""
 _MOST_PARTS = 2**62
-"""A share never grows past 65,536 words, where 64 bits would end."""
+"""Upper limit of a share, 65,536 words, so that sums stay within 64 bits."""
 _FEW = 32
-"""Units that are put in order one by one."""
+"""Number of units up to which they are sorted one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowWords:
-    """Which words each row has, over all its texts, each once.
+    """The distinct words of each row, over all its texts.
 
-    `numbers`: the words' numbers from 0, row after row. `offsets`: where each row's begin, and a last one where they
-    end; rows + 1 of them, ascending from 0. Words that no row has may have numbers too. `check_row_words` makes them
-    int32 and int64.
+    `numbers`: the words' numbers from 0, row after row. `offsets`: the position in `numbers` at which each row's words
+    begin, and a last one at which they end; rows + 1 entries, ascending from 0. Numbers may also exist for words that
+    no row has. `check_row_words` converts `numbers` to int32 and `offsets` to int64.
     """
 
     offsets: np.ndarray
@@ -44,19 +46,20 @@ class RowWords:
 
     @cached_property
     def n_numbers(self) -> int:
-        """One more than the largest number of a word."""
+        """The largest number of a word plus one."""
         return int(self.numbers.max()) + 1 if len(self.numbers) else 0
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The words of a pool of units, counted.
+    """Counts of the words in a pool of units.
 
-    `words`: of the rows of the whole input. `members`: the pool's rows, unit after unit; `starts`: where each unit's
-    begin, and a last one where they end. `rows_with` int32: units that hold each word; `holder` int32: the exclusive
-    or of their numbers, which is the unit itself where there is one. Of each unit `lengths` int64: distinct words;
-    `own_words` int64: u; `shares` float64: phi. `distinct_words`: V. `words_per_row`: mean number of distinct words of
-    a row.
+    `words`: the words of all rows of the input. `members`: the pool's rows, unit after unit; `starts`: the position at
+    which each unit's rows begin, and a last one at which they end. `rows_with` (int32): number of units that hold each
+    word; `holder` (int32): the exclusive or of the numbers of these units, which is the unit's own number if there is
+    only one. Per unit, `lengths` (int64) is the number of distinct words, `own_words` (int64) is u, and `shares`
+    (float64) is phi. `distinct_words`: V, the number of distinct words. `words_per_row`: mean number of distinct words
+    of a row.
     """
 
     words: RowWords
@@ -73,10 +76,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class LowestUnits:
-    """Record of what was removed: `units` in the order in which they went, and `own_words`, u of each unit of the pool.
+    """The removed `units`, in the order of removal, and `own_words`, u of each unit of the pool.
 
-    Of a unit that went, u is as it was when it went; of the others as it is now. `bound`: whether one stayed, or none
-    was asked for, since no more of what the target size counts may go.
+    For a removed unit, u is from the moment of its removal; for the others, from the end. `bound`: True if a unit
+    stayed because no more counted rows may be removed, or if none was requested for that reason.
     """
 
     units: np.ndarray
@@ -85,10 +88,10 @@ class LowestUnits:
 
 
 def check_row_words(words: object, rows: int) -> RowWords:
-    """Return the words in their checked form: offsets int64, numbers int32.
+    """Check the words and return them with offsets as int64 and numbers as int32.
 
     Raises:
-        InvalidInputError: they are no `RowWords`, are not of so many rows, or give a row a word twice.
+        InvalidInputError: they are not `RowWords`, have another number of rows, or list a word twice for a row.
     """
     if not isinstance(words, RowWords):
         raise InvalidInputError(
@@ -126,7 +129,7 @@ def check_row_words(words: object, rows: int) -> RowWords:
 def count_vocabulary(words: RowWords, rows: np.ndarray, units: np.ndarray, n_units: int) -> Vocabulary:
     """Count the words of a pool in one pass over all of them.
 
-    `rows`: the pool's row numbers; `units`: the unit of each, from 0 to below `n_units`, none of them empty.
+    `rows`: the pool's row numbers; `units`: the unit of each row, from 0 to below `n_units`, with no unit empty.
     """
     members = rows[np.argsort(units, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
@@ -160,18 +163,20 @@ def remove_lowest(
     allowed: int,
     room: int,
 ) -> LowestUnits:
-    """Remove candidates one by one, each time the one with the fewest own words in what is then left of the pool.
+    """Remove candidates one by one, each time the one with the fewest own words in the rest of the pool.
 
-    Of equal ones the one with the smaller share of the vocabulary as it was at the start, then the one first in
-    `ties`. So each removal is the best one after those before it; the best set of a size is maximum coverage, NP-hard.
-    All removals together take time proportional to the words of the pool, beside a sort of the candidates.
+    Among equal ones, the unit with the smaller share of the vocabulary at the start is removed first, and then the
+    first in `ties`. So each removal is the best one after those before it; finding the best set of a given size is
+    maximum coverage, which is NP-hard. All removals together take time proportional to the words of the pool, plus a
+    sort of the candidates.
 
     Args:
-        vocabulary: of the pool; left as it is.
-        candidates: the units that may go.
-        ties, sizes, counted: of each unit a number drawn for it, its rows, and those of them that a target counts.
-        allowed: most rows to remove. A unit too large for what is left of them is passed over.
-        room: most counted rows to remove. Once they are gone nothing more goes.
+        vocabulary: the pool's vocabulary; not changed.
+        candidates: the units that may be removed.
+        ties, sizes, counted: per unit a random number, its number of rows, and its number of rows that the target
+            counts.
+        allowed: most rows to remove. A unit too large for the rest of this number is skipped.
+        room: most counted rows to remove. Once they are removed, no further unit is.
     """
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]
@@ -199,13 +204,13 @@ def remove_lowest(
 
 
 def _unseen(words: RowWords) -> np.ndarray:
-    """For each word the last unit that it was met in: none yet."""
+    """Return an array with, for each word, the last unit it was met in, which is none at first."""
     return np.full(words.n_numbers, -1, dtype=np.int32)
 
 
 @njit(nogil=True, cache=True)
 def _row_with_a_word_twice(offsets: np.ndarray, numbers: np.ndarray, seen: np.ndarray) -> int:
-    """Return the first row that has a word twice, -1 without one."""
+    """Return the first row that lists a word twice, or -1 if there is none."""
     for row in range(len(offsets) - 1):
         for at in range(offsets[row], offsets[row + 1]):
             if seen[numbers[at]] == row:
@@ -270,9 +275,10 @@ def _share(
 
 @njit(nogil=True, cache=True)
 def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
-    """Put units of equal shares, which stand together, in the drawn order; all three are in the order of the ranks.
+    """Sort units of equal shares, which are adjacent, by the drawn order; all three arrays are in the order of the
+    ranks.
 
-    Few shares are equal: sorting all units by both keys (`np.lexsort`) takes several times as long.
+    Equal shares are rare, and sorting all units by both keys (`np.lexsort`) takes several times as long.
     """
     first = 0
     while first < len(ranked):
@@ -310,9 +316,10 @@ def _remove(
     room: int,
     removed: np.ndarray,
 ) -> tuple[int, bool]:
-    """Fill `removed`; returns how many went, and whether `room` bound. A level holds the candidates of one u.
+    """Fill `removed`; return the number of removed units, and whether `room` was the limit. A level holds the
+    candidates with the same u.
 
-    Own words only grow, so that once a level is begun no unit joins it: one found to have grown is moved up.
+    Own words only grow, so no unit joins a level once it is begun; a unit whose u has grown is moved up.
     """
     by_level, begins = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
@@ -351,7 +358,7 @@ def _take_out(
     holder: np.ndarray,
     own_words: np.ndarray,
 ) -> None:
-    """Count a unit's words no longer; a word that one other still holds becomes that one's own."""
+    """Subtract a unit's words from the counts; a word that one other unit still holds becomes that unit's own word."""
     single = len(starts) - 1 == len(members)
     for place in range(starts[unit], starts[unit + 1]):
         row = members[place]
@@ -368,7 +375,9 @@ def _take_out(
 
 @njit(nogil=True, cache=True)
 def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks by their units' own words, ascending within a level, and where each level begins."""
+    """Return the ranks sorted by their units' own words, ascending within a level, and the position at which each level
+    begins.
+    """
     begins = np.zeros(levels + 1, np.int64)
     for rank in range(len(ranked)):
         begins[own_words[ranked[rank]] + 1] += 1
@@ -399,7 +408,7 @@ def _listed(first: int, following: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _merged(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Two ascending lists as one; the first itself where the second is empty."""
+    """Merge two ascending lists into one; the first is returned itself if the second is empty."""
     if len(second) == 0:
         return first
     both, at, other = np.empty(len(first) + len(second), np.int64), 0, 0

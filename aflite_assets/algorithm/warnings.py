@@ -1,4 +1,4 @@
-"""Warnings about a finished run, in sentences, read off its records."""
+"""Warnings about a finished run, as sentences, derived from its records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DEVIATIONS = 2.0
 def warnings_of(
     records: Sequence[IterationRecord], settings: FilterSettings, *, classes: np.ndarray
 ) -> tuple[str, ...]:
-    """Sentences about a run; `records` has the last scoring pass at its end."""
+    """Return warning sentences about a run; `records` ends with the last scoring pass."""
     return (
         *_bias_under_guessing(records[-1]),
         *(move.sentence() for move in class_moves(_class_share(records[0]), _class_share(records[-1]), classes)),
@@ -51,7 +51,9 @@ class ClassMove:
         name: str | None = None,
         advice: str = ": compare with a random subset that has the same class sizes.",
     ) -> str:
-        """Return the warning about it. `name`: what the class is called; `advice`: how the sentence ends."""
+        """Return the warning about the move. `name`: the displayed name of the class; `advice`: the end of the
+        sentence.
+        """
         return (
             f"Class {self.label if name is None else name} made up {self.before:.1%} of the rows and makes up "
             f"{self.after:.1%} of the kept ones{advice}"
@@ -59,7 +61,7 @@ class ClassMove:
 
 
 def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
-    """Return the classes that moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
+    """Return the classes whose share moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
     return tuple(
         ClassMove(int(label), float(old), float(new))
         for label, old, new in zip(classes, before, after, strict=True)
@@ -78,7 +80,9 @@ def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
 
 
 def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
-    """Ties before the last slice say nothing: rows that share the top score go in a later slice."""
+    """Return the warning about ties; ties before the last slice do not matter, because rows with the top score are
+    removed in a later slice.
+    """
     removing = [record for record in records if record.cutoff is not None]
     by_score = settings.selection == "greedy" and settings.ranking == "predictability"
     if not by_score or not removing or removing[-1].tied_at_cutoff <= settings.slice_size:

@@ -1,1 +1,3 @@
-"""From stored predictions and evidence to every number of a report: scores, differences, rules; no words or figures."""
+"""From stored predictions and evidence to every number of a report: scores, differences and rules, but no words or
+figures.
+"""

@@ -1,6 +1,7 @@
-"""All numbers of one report: facts, tidy tables, evidence, verdicts; computed once, written as files and read back.
+"""All numbers of one report: facts, tidy tables, evidence and verdicts, which are computed once, written as files and
+read back.
 
-What computes a table stands in the module of its subject, with its `TidyTable` and the dataclass of its rows.
+The code that computes a table is in the module of its subject, with its `TidyTable` and the dataclass of its rows.
 """
 
 import json
@@ -75,15 +76,15 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (CHALLENGE_FALLS, challenge_falls),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
 )
-"""Every tidy table, in the order in which they are published, and the function that makes its records."""
+"""Every tidy table, in the order of publication, with the function that makes its records."""
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
     """The numbers of one report: `tables` by name, and a verdict per filtering, the most informative one first.
 
-    `scan`: the cues that tell the label by themselves; None if the rows were not scanned.
-    `undecided`: why no comparison can decide whether filtering helps; None if one can.
+    `scan`: the cues that predict the label by themselves; None if the rows were not scanned. `undecided`: why no
+    comparison can decide whether filtering helps, or None if one can.
     """
 
     facts: DatasetFacts
@@ -95,7 +96,9 @@ class Analysis:
     scan: ScanFacts | None
 
     def of(self, table: TidyTable[_Record], representation: str | None = None) -> tuple[_Record, ...]:
-        """Return the records of a table, in its order, or those of one filtering; none where nothing was computed."""
+        """Return the records of a table in its order, all or those of one filtering; an empty list if nothing was
+        computed.
+        """
         records: tuple[Any, ...] = self.tables.get(table.name, ())
         return records if representation is None else tuple(r for r in records if r.representation == representation)
 
@@ -127,7 +130,7 @@ EVIDENCE_FILE = "evidence.json"
 FILES: Mapping[str, str] = {one.name: f"{one.name}.json" for one in fields(Analysis) if one.name != "tables"} | {
     "verdicts": "verdict.json"
 }
-"""The file of each part of an analysis except its tables."""
+"""The file name of each part of an analysis except its tables."""
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""Facts of a dataset that are no rows of a tidy table: names, settings, notes; as JSON and back."""
+"""Facts about a dataset that are not rows of a tidy table: names, settings and notes, with conversion to and from
+JSON.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +22,9 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A part of a challenge set that tables of all challenge sets (`side_by_side`) or by train set size show."""
+    """A part of a challenge set that some tables show: tables of all challenge sets (`side_by_side`) or by train set
+    size (`by_size`).
+    """
 
     name: PartName
     rows: int
@@ -30,11 +34,12 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class TestSetFacts:
-    """One `TestSet`: `rows` and `groups` are numbers, and the classes of `class_map` names.
+    """Facts about one `TestSet`: `rows` and `groups` are counts, and the classes of `class_map` are given by name.
 
-    `filtered_rows`: by representation the rows that the filter kept. `ranked`: whether top-5 accuracies are known.
-    `own_laws`: representations with test rows of their own for other train sets than filtered. `largest_class`: the
-    share of the rows that have the most frequent class, in [0, 1]; None without rows, or if `chance` is known.
+    `filtered_rows`: number of rows that the filter kept, by representation. `ranked`: whether top-5 accuracies are
+    known. `own_laws`: representations for which train sets other than filtered have test rows of their own.
+    `largest_class`: the share of the most frequent class among the rows, in [0, 1]; None without rows, or if `chance`
+    is known.
     """
 
     __test__ = False  # no test class
@@ -66,11 +71,12 @@ class TestSetFacts:
 
 @dataclass(frozen=True)
 class FilteringFacts(FilterOutcome):
-    """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is judged against.
+    """One filtering: its outcome, settings and warnings, and `control`, the train set that filtered is compared with.
 
-    `train_questions`: of how many questions the train rows are answers, or None. `train_sets`: those that its tables
-    show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off score of each
-    iteration, or None. `rows_left_alone`: rows of splits that took no part; `suspected_labels`: rows with such a label.
+    `train_questions`: the number of questions that the train rows answer, or None. `train_sets`: the train sets that
+    the tables show, each with the distinct numbers of rows that evaluators were trained on. `cutoffs`: the cut-off
+    score of each iteration, or None. `rows_left_alone`: rows of splits that were not filtered; `suspected_labels`: rows
+    with a suspected wrong label.
     """
 
     settings: Mapping[str, object]
@@ -86,7 +92,9 @@ class FilteringFacts(FilterOutcome):
 
 @dataclass(frozen=True)
 class WeakTrainingFacts:
-    """One training of a weak model, its name on the page, and the `sets` drawn from it; None if they are not used."""
+    """One training of a weak model: its name on the page, and the `sets` drawn from it, or None if they are not
+    used.
+    """
 
     name: str
     weak_model: str
@@ -99,11 +107,12 @@ class DatasetFacts(DatasetRecord):
     """Facts that a report states of a dataset, its test sets, filterings and evaluators; `evaluators` as in
     `BenchmarkData`.
 
-    `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
-    and `split_questions` the number of questions by split; None and empty if rows are no answers. `sample_rows`: of the
-    sample that was filtered, and `sample_stop` the rule that chose it; None if all train rows were. `phases`:
-    evaluators that go on with rows of weak models; by weak model `untrained_weak_models` why it was not trained;
-    `trained_alone`: evaluators that were trained on forgettable rows alone.
+    `text_columns`: the source's column by the raw table's name (text, text_pair). `right_label`: the class of right
+    answers, or None if rows are not answers. `split_questions`: the number of questions by split, empty if rows are not
+    answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that chose it. Both are None
+    if all train rows were filtered. `phases`: evaluators that continue training with rows of weak models.
+    `untrained_weak_models`: why each weak model was not trained. `trained_alone`: evaluators that were trained on
+    forgettable rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -125,7 +134,7 @@ class DatasetFacts(DatasetRecord):
 
     @property
     def representations(self) -> tuple[str, ...]:
-        """Names of the representations filtered with, in their order."""
+        """Names of the representations that rows were filtered with, in their order."""
         return tuple(one.representation for one in self.filterings)
 
     @property
@@ -150,7 +159,7 @@ class DatasetFacts(DatasetRecord):
 
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
-    """Return the facts of the records that a report is made of."""
+    """Return the facts about a dataset from the records that a report is made of."""
     forgettables, source, sample = data.forgettables, data.source, data.sample_curve
     ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
@@ -175,7 +184,9 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:
-    """Return the facts of a test set; `label_names` are the dataset's, `ranked` if top-5 accuracies are known."""
+    """Return the facts of a test set; `label_names` are the dataset's, and `ranked` is True if top-5 accuracies are
+    known.
+    """
     asks_class = one.chance is None and len(one.labels) > 0
     mapped = [one.label_names[to] if to >= 0 else None for to in ([] if one.class_map is None else one.class_map)]
     return record_of(

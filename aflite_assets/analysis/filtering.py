@@ -1,4 +1,4 @@
-"""Results of filtering, by iteration and in the end: counts, shares of classes, predictability."""
+"""Results of filtering, by iteration and at the end: counts, class shares and predictability."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 class FilterRow:
     """One iteration of filtering.
 
-    `rows_in`, `removed`: rows of the pool, of which `train_*` are train rows; `scored_*`: rows that are scored but
-    never trained on. `representation_bias` and `largest_class`: mean predictability and share of the largest class
-    of the rows of the pool, in [0, 1]; `guessing_deviation`: of the accuracy of guesses right with that probability.
+    `rows_in`, `removed`: rows of the pool; `train_*`: the train rows among them; `scored_*`: rows that are scored but
+    never trained on. `representation_bias` and `largest_class`: mean predictability of the pool's rows and share of
+    their largest class, in [0, 1]. `guessing_deviation`: standard deviation of the accuracy of guesses that are right
+    with probability `largest_class`.
     """
 
     representation: str
@@ -48,13 +49,15 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
 
 
 def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of accuracy, in [0, 1], on `rows` guesses right with probability `share`."""
+    """Return the standard deviation of accuracy, in [0, 1], over `rows` guesses that are right with probability
+    `share`.
+    """
     return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 
 @dataclass(frozen=True)
 class ClassShare:
-    """Share in [0, 1] of a class, by its number, among the rows of the pool that entered an iteration."""
+    """Share of a class among the pool's rows that entered an iteration, in [0, 1]; the class is given by number."""
 
     representation: str
     iteration: int
@@ -70,7 +73,9 @@ def class_shares(filtered: FilteredSet, classes: int) -> Iterator[ClassShare]:
 
 
 def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) -> np.ndarray:
-    """Shares of the pool's rows that entered each iteration, float64 (iterations, at least `classes`)."""
+    """Return the class shares of the pool's rows that entered each iteration: float64, (iterations, at least
+    `classes`).
+    """
     pool = filtered.rows.filter(pa.array(filtered.pool))
     labels = pool["label"].to_numpy()
     removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
@@ -81,7 +86,7 @@ def _class_shares(filtered: FilteredSet, iterations: list[int], classes: int) ->
 
 
 BINS = 20
-"""Bins of width 0.05; the last one holds 1."""
+"""Bins of width 0.05; the last one includes 1."""
 
 
 def bin_edges(bins: int = BINS) -> np.ndarray:
@@ -92,7 +97,7 @@ def bin_edges(bins: int = BINS) -> np.ndarray:
 def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Count the scores in each bin, int64; they are float32, in [0, 1] and finite.
 
-    Edges are compared in float32, as the filter compares its threshold: 0.7 lies in the bin that begins there.
+    Edges are compared in float32, as the filter compares its threshold: 0.7 lies in the bin that begins at 0.7.
     """
     places = np.searchsorted(bin_edges(bins).astype(np.float32), scores.astype(np.float32), side="right") - 1
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
@@ -101,10 +106,11 @@ def binned(scores: np.ndarray, bins: int = BINS) -> np.ndarray:
 def count_scores(
     representation: str, tables: Iterable[tuple[int, pa.Table]], rows: pa.Table, *, bins: int = BINS
 ) -> Iterator[ScoreBin]:
-    """Yield the bins of one iteration's train rows after the other: only one table is held at a time.
+    """Yield the binned scores of the train rows, one iteration at a time, so that only one table is held in memory.
 
-    `tables`: per iteration its number and the rows that entered it, with `row_id` and `predictability` (the last known
-    one; rows that never had one are absent). `rows` of the filtering: row_id, split, removed_in_iteration (null: kept).
+    `tables`: per iteration, its number and the rows that entered it, with `row_id` and the last known `predictability`;
+    rows that never had one are absent. `rows`: the rows of the filtering, with row_id, split and removed_in_iteration
+    (null: kept).
     """
     train, edges = rows.filter(pc.equal(rows["split"], "train")), bin_edges(bins).tolist()
     removed_in = pc.fill_null(train["removed_in_iteration"], -1)
@@ -119,7 +125,9 @@ def count_scores(
 
 @dataclass(frozen=True)
 class PredictabilityBin:
-    """Train rows kept and removed whose last known predictability is from `low` up to `high`; the last bin holds 1."""
+    """Numbers of kept and removed train rows whose last known predictability is from `low` up to `high`; the last bin
+    includes 1.
+    """
 
     representation: str
     low: float
@@ -140,7 +148,9 @@ def predictability_counts(filtered: FilteredSet, *, bins: int = BINS) -> tuple[P
 
 @dataclass(frozen=True)
 class ClassRemoval:
-    """Train rows of a class that entered the filter, and of these the removed ones; its shares before and after."""
+    """Train rows of a class that entered the filter, the removed ones among them, and the class's shares before and
+    after.
+    """
 
     label: int
     rows: int
@@ -163,8 +173,9 @@ def removed_by_class(filtered: FilteredSet, classes: int) -> tuple[ClassRemoval,
 class FilterOutcome:
     """Train rows that a filtering kept, why it stopped, and the representation bias before and after.
 
-    `train_rows` entered it and `kept_rows` of them stayed. `runs`, `kept_jaccard`: as in `FilteredSet`. `bias` in the
-    first and in the last of its `passes`, and the `largest_class` of the last one: as in `FilterRow`; None without any.
+    `train_rows` entered the filter, and `kept_rows` of them stayed. `runs`, `kept_jaccard`: as in `FilteredSet`. `bias`
+    is given for the first and the last of its `passes`, and `largest_class` for the last one, as in `FilterRow`; all
+    are None without passes.
     """
 
     representation: str
@@ -194,9 +205,10 @@ def filter_outcome(filtered: FilteredSet) -> FilterOutcome:
 
 @dataclass(frozen=True)
 class StillPredicted:
-    """Kept train rows by their predictability in the last pass, which scored them and removed nothing.
+    """Numbers of kept train rows by their predictability in the last pass, which scored them and removed nothing.
 
-    `every_time`: those of predictability 1; `over`: those at or over `threshold`; `unscored`: those never held out.
+    `every_time`: rows of predictability 1; `over`: rows at or over `threshold`; `unscored`: rows that were never held
+    out.
     """
 
     rows: int
@@ -210,7 +222,7 @@ class StillPredicted:
 
     @property
     def all_under_threshold(self) -> bool:
-        """Whether every kept row has a predictability, and one under the threshold; False without rows."""
+        """Whether every kept row has a predictability under the threshold; False without rows."""
         return self.rows > 0 and self.over == 0 and self.unscored == 0
 
 
@@ -232,7 +244,7 @@ def still_predicted(filtered: FilteredSet) -> StillPredicted:
 
 
 def threshold_of(settings: Mapping[str, object]) -> float | None:
-    """Return the lowest predictability of a removed row, if the settings of a filtering name one."""
+    """Return the lowest predictability that a removed row may have, if the settings of a filtering name one."""
     threshold = settings.get("threshold")
     return threshold if isinstance(threshold, int | float) else None
 

@@ -1,4 +1,4 @@
-"""Tidy tables of rows that weak models forget: sizes, classes, events, agreement, minorities and thresholds."""
+"""Tidy tables about rows that weak models forget: sizes, classes, events, agreement, minorities and thresholds."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 @dataclass(frozen=True)
 class WeakModel:
-    """One weak model's rows and accuracies, as in `WeakModelFacts`; `share` is that of the forgettable rows."""
+    """One weak model's rows and accuracies, as in `WeakModelFacts`; `share` is the share of forgettable rows."""
 
     weak_model: str
     rows: int
@@ -40,7 +40,7 @@ class WeakModelAccuracy:
 
 @dataclass(frozen=True)
 class ForgettableClass:
-    """Rows of one class that a weak model was trained on, forgot, and that were taken."""
+    """Rows of one class: those that a weak model was trained on, those it forgot, and those taken for its set."""
 
     weak_model: str
     label: str
@@ -51,7 +51,9 @@ class ForgettableClass:
 
 @dataclass(frozen=True)
 class ForgettingEvents:
-    """Rows that a weak model forgot so many times ("never_learnt": that were never right), and their share."""
+    """Rows by the number of times that a weak model forgot them ("never_learnt": rows that were never right), and their
+    share.
+    """
 
     weak_model: str
     events: str
@@ -61,10 +63,11 @@ class ForgettingEvents:
 
 @dataclass(frozen=True)
 class Minority:
-    """A mean over the rows of a set, with its 95 % interval: of the overlap of both texts, or of a share of rows.
+    """A mean over the rows of a set, with its 95 % interval: the overlap of both texts, or the share of rows of a
+    group.
 
-    `weak_model`: empty for all rows; `set`: all, random, forgettable or never learnt; `measure` and `group`: what the
-    mean is of. `mean`: None if no row has the measure; `low`, `high`: None for a single row.
+    `weak_model` is empty for all rows; `set` is all, random, forgettable or never learnt; `measure` and `group` say
+    what is averaged. `mean` is None if no row has the measure; `low` and `high` are None for a single row.
     """
 
     weak_model: str
@@ -79,7 +82,7 @@ class Minority:
 
 @dataclass(frozen=True)
 class PhaseAverage:
-    """Accuracy in [0, 1]: mean of the mean over splits and the mean over challenge sets."""
+    """Accuracy in [0, 1]: the average of two means, one over splits and one over challenge sets."""
 
     evaluator: str
     accuracy: float
@@ -97,25 +100,25 @@ PHASE_AVERAGES = TidyTable("phase_averages", PhaseAverage)
 
 
 def weak_models(data: BenchmarkData) -> Iterator[WeakModel]:
-    """Return a row per weak model that was trained."""
+    """Return one record per trained weak model."""
     return (record_of(WeakModel, one, weak_model=name) for name, one in data.forgettables.models.items())
 
 
 def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
-    """Return a row per weak model and split."""
+    """Return one record per weak model and split."""
     models = data.forgettables.models.items()
     return (WeakModelAccuracy(name, *accuracy) for name, one in models for accuracy in one.accuracy.items())
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
-    """Yield a row per weak model and class, in the dataset's order."""
+    """Yield one record per weak model and class, in the dataset's order."""
     for (name, one), label in product(data.forgettables.models.items(), data.label_names):
         if label in one.by_class:
             yield ForgettableClass(name, label, **one.by_class[label])
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
-    """Yield a row per weak model and number of events of any of them, rows that were never learnt last."""
+    """Yield one record per weak model and number of events that occurs in any of them, with never learnt rows last."""
     models = data.forgettables.models
     numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
     for model, one in models.items():
@@ -125,7 +128,7 @@ def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
 
 
 def minorities(data: BenchmarkData) -> Iterator[Minority]:
-    """Yield all rows once, and every set with its interval; for random rows the draw of the first seed."""
+    """Yield all rows once, and every set with its interval; random rows are the draw of the first seed."""
     forgettables = data.forgettables
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
     found: dict[tuple[str, str, str, str], Minority] = {}
@@ -139,7 +142,7 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 
 
 def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Return the Wilson interval of a share, the t interval of a mean overlap; None for a single row."""
+    """Return Wilson's interval of a share, or the t interval of a mean overlap; None for a single row."""
     rows, mean = line["rows"], line["mean"]
     if rows < 2 or math.isnan(mean):
         return None, None
@@ -150,7 +153,9 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None
 
 
 def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
-    """Yield each phase and each evaluator that phases start from, if there are test sets of both kinds."""
+    """Yield the averages of each phase and of each evaluator that phases start from, if there are test sets of both
+    kinds.
+    """
     forgettables = data.forgettables
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     for name in (*forgettables.starts, *forgettables.phases):

@@ -1,12 +1,14 @@
-"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once; arrays alone.
+"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once. Only arrays are
+used.
 
-The layout is that of multi-reader, multi-case studies in diagnostic imaging, with trainings in the place of readers and
-groups of test rows in the place of cases: every training predicts every row, and both are samples.
+The layout is that of multi-reader, multi-case studies in diagnostic imaging. Trainings correspond to readers and groups
+of test rows to cases: every training predicts every row, and both are samples.
 
 Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
 (2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
-Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two ways of clustering: add
-both, take away what both count); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics Bulletin 2:110.
+Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two-way clustering: add both
+variances and subtract the part counted twice); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics
+Bulletin 2:110.
 """
 
 import math
@@ -19,20 +21,23 @@ import numpy as np
 from aflite_assets.errors import InvalidInputError
 
 LOWER_QUARTILE = 0.25
-"""Quantile of its distribution at which an estimated variance between trainings is assumed, for degrees of freedom.
+"""Quantile at which an estimated variance between trainings is assumed to lie in its distribution, for the degrees of
+freedom.
 
 With few degrees of freedom, the estimates in Satterthwaite's formula are often far too small by chance. At the worst
-ratio of variances 13 % of null effects are then called effects with two trainings a side, 8 % with three (normal data).
-With the variance at its upper bound, in this formula alone, it is 6 %.
+ratio of variances, 13 % of null effects are then reported as effects with two trainings per side, and 8 % with three
+(normal data). With the variance at its upper bound, in this formula alone, the rate is 6 %.
 """
 
 CONFIDENCE = 0.95
 _NORMAL_QUANTILE_975 = 1.959963984540054
 LEAST_DEGREES = 1e-3
-"""Degrees of freedom of groups so unequal that one holds nearly all rows."""
+"""Least degrees of freedom, used if groups are so unequal that one holds nearly all rows."""
 
 Trainings = Sequence[np.ndarray]
-"""Per training which of the same test rows it got right: bool, or the share of several that did, in [0, 1]."""
+"""One array per training, over the same test rows: bool for right or wrong, or the share of several trainings that were
+right, in [0, 1].
+"""
 
 
 class Interval(NamedTuple):
@@ -43,7 +48,7 @@ class Interval(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half of what lies between the bounds."""
+        """Half of the distance between the bounds."""
         return (self.high - self.low) / 2
 
 
@@ -51,9 +56,9 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
     """Return Wilson's score interval for a share, two-sided 95 %.
 
     (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), from Wilson (1927), "Probable inference, the law of
-    succession, and statistical inference", JASA 22. If rows belong together, `rows` are the effective ones and z is the
-    quantile of t (`effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484, and
-    Franco et al. (2019), the same journal 7:334, find good for clustered samples. `accuracy` lies in [0, 1].
+    succession, and statistical inference", JASA 22. If rows belong together, `rows` is the effective number of rows and
+    z the quantile of t (`effective_rows`). Dean and Pagano (2015), Journal of Survey Statistics and Methodology 3:484,
+    and Franco et al. (2019), the same journal 7:334, recommend this for clustered samples. `accuracy` lies in [0, 1].
     """
     if not 0.0 <= accuracy <= 1.0 or rows < 1:
         raise InvalidInputError(
@@ -70,11 +75,13 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
 
 @dataclass(frozen=True)
 class CrossedInterval:
-    """A difference of two accuracies and its two-sided interval, of 95 % unless said otherwise, in points.
+    """A difference of two accuracies and its two-sided interval, in points; the confidence is 95 % unless stated
+    otherwise.
 
-    `p_value` in [0, 1] of the difference being zero, by the same t statistic at `degrees_of_freedom`. `trainings`:
-    how many of each side. `groups`: test groups with a row; `effective_groups`: how many of equal size would be worth
-    as much. `counts_training`: False if a side has one training; then another training could lie anywhere.
+    `p_value`, in [0, 1], tests whether the difference is zero, by the same t statistic at `degrees_of_freedom`.
+    `trainings`: number of trainings on each side. `groups`: number of test groups with a row; `effective_groups`:
+    number of equal-sized groups that would carry as much information. `counts_training`: False if a side has only one
+    training, so that the variance between trainings is unknown.
     """
 
     difference: float
@@ -88,7 +95,7 @@ class CrossedInterval:
     counts_training: bool
 
     def at_confidence(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of the interval of another confidence, in points; given are those of 95 %."""
+        """Return the bounds of the interval at another confidence, in points; `low` and `high` are at 95 %."""
         scale = upper_quantile(self.degrees_of_freedom, confidence) / upper_quantile(self.degrees_of_freedom)
         low, high = (self.difference + scale * (bound - self.difference) for bound in (self.low, self.high))
         return max(-100.0, low), min(100.0, high)
@@ -96,9 +103,9 @@ class CrossedInterval:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a comparison, over any number of leading axes: `accuracies` in [0, 1], ... x trainings.
+    """One side of a comparison, over any number of leading axes; `accuracies` in [0, 1] are ... x trainings.
 
-    `shifts`, ... x trainings x groups: by how much the accuracy falls if the group is left out.
+    `shifts`, ... x trainings x groups: by how much the accuracy falls if a group is left out.
     """
 
     accuracies: np.ndarray
@@ -114,10 +121,11 @@ class Spread:
 
 
 def side(right: np.ndarray, sizes: np.ndarray) -> Side:
-    """Return a side from rows right per training and group (... x trainings x groups) and the groups' sizes in rows.
+    """Return a side from the number of right rows per training and group (... x trainings x groups) and the groups'
+    sizes in rows.
 
-    Leaving out group g of n_g rows moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g), r_g of them right: the
-    delete-a-group jackknife, which makes room for groups of different sizes.
+    Leaving out group g, with n_g rows of which r_g are right, moves an accuracy a on n rows by (r_g - a n_g) / (n -
+    n_g). This is the delete-a-group jackknife, which allows groups of different sizes.
     """
     rows = sizes.sum()
     accuracies = right.sum(axis=-1) / rows
@@ -125,24 +133,25 @@ def side(right: np.ndarray, sizes: np.ndarray) -> Side:
 
 
 def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
-    """Return the variance of the mean accuracy of `first` minus that of `second`, trainings and test groups both drawn.
+    """Return the variance of the mean accuracy of `first` minus that of `second`, with both trainings and test groups
+    random.
 
-    With s trainings on a side, G groups, and a bar for the mean over a side's trainings:
+    Let s be the trainings on a side, G the number of groups, and "mean" the mean over a side's trainings:
 
         T = sum over sides of var(accuracies) / s                                     between trainings
         B = (G-1)/G sum_g (mean shift of first - mean shift of second)^2              between groups
         N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training by group
         V = max(T + B - N, T, B)
 
-    N is in T and in B and is counted once. Trainings of the two sides have nothing to do with each other (Welch), so a
-    side that never moves counts as zero. Degrees of freedom are Satterthwaite's, with variances between trainings at
-    their upper bounds: c(d) = d / (lower quartile of chi square at d), u = c(s-1) T_side of each side, and c T for c(d)
+    N is part of both T and B, so it is subtracted once. Trainings of the two sides are independent (Welch), so a side
+    without variance contributes zero. Degrees of freedom are Satterthwaite's, with variances between trainings at their
+    upper bounds. Let c(d) = d / (lower quartile of chi square at d) and u = c(s-1) T_side for each side; c T uses c(d)
     at the degrees of freedom of T itself:
 
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    A side of one training gives no estimate of T: then V = B, at `group_degrees`.
+    A side with one training gives no estimate of T: then V = B, at `group_degrees`.
     """
     groups, both_sides = first.shifts.shape[-1], (first, second)
     scale = (groups - 1) / groups
@@ -165,25 +174,25 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
 
 
 def _raise(degrees: np.ndarray | int) -> np.ndarray:
-    """Upper bound of a variance over its estimate."""
+    """Return the upper bound of a variance divided by its estimate."""
     from scipy.special import gammaincinv
 
     return np.asarray(degrees / (2 * gammaincinv(np.asarray(degrees) / 2, LOWER_QUARTILE)))
 
 
 def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Both variances with their common part counted once, never under either."""
+    """Return the sum of both variances minus their common part, but at least the larger of the two."""
     return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
-    """Their ratio, `without` if nothing varies."""
+    """Return the ratio of two numbers, or `without` if nothing varies."""
     nothing = np.asarray(below) <= 0
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
 
 
 def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) -> float:
-    """Return the quantile of t that bounds a two-sided interval of this confidence."""
+    """Return the quantile of t for a two-sided interval of this confidence."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
@@ -195,11 +204,11 @@ def crossed_interval(
     """Return the mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
     If nothing varies, as between models that agree on every row, the interval reaches 100 x 3.7 / G points to either
-    side for G effective groups: the share of groups on which they may still differ (no event in G trials, two-sided
-    95 %; Clopper and Pearson 1934, Biometrika 26:404). Else it is that of `crossed_spread` with t quantiles, within
-    [-100, 100] points, which are its ends if the rows are one group. `second`: None stands for as many trainings that
-    are nowhere right. `groups`: codes, one per row; None if every row is its own. Raises InvalidInputError if a side
-    has no training, there is no row, or lengths differ.
+    side for G effective groups. That is the share of groups on which they may still differ (no event in G trials,
+    two-sided 95 %; Clopper and Pearson 1934, Biometrika 26:404). Otherwise it is the interval of `crossed_spread` with
+    t quantiles, clipped to [-100, 100] points; if the rows are one group, it is all of [-100, 100]. `second`: if None,
+    it is as many trainings that are never right. `groups`: codes, one per row; None if every row is its own group.
+    Raises InvalidInputError if a side has no training, there is no row, or lengths differ.
     """
     second = [np.zeros(len(rows)) for rows in first] if second is None else second
     lengths = _lengths(*first, *second, groups)
@@ -218,7 +227,7 @@ def crossed_interval(
 
 
 def label_weights(labels: np.ndarray) -> np.ndarray:
-    """Return the weight of each row, float64, with which a mean over rows is the mean over gold labels."""
+    """Return float64 weights of the rows that turn a mean over rows into the mean over gold labels."""
     sizes = np.bincount(labels)
     return np.asarray(len(labels) / (np.count_nonzero(sizes) * sizes[labels]))
 
@@ -226,10 +235,10 @@ def label_weights(labels: np.ndarray) -> np.ndarray:
 def label_mean_interval(
     first: Trainings, second: Trainings, labels: np.ndarray, groups: np.ndarray | None = None, *, fewest: int = 1
 ) -> CrossedInterval:
-    """Return `crossed_interval` of the mean over gold labels of the accuracy on each.
+    """Return `crossed_interval` for accuracies that are averaged over gold labels.
 
-    `labels`: int, one per row; a row of one of K labels, with n of the N rows, weighs N / (K n). Labels with under
-    `fewest` rows are left out, unless all have fewer.
+    `labels`: int, one per row. With K labels and N rows, a row of a label with n rows weighs N / (K n). Labels with
+    fewer than `fewest` rows are left out, unless all have fewer.
     """
     often = np.bincount(labels)[labels] >= fewest
     used = often if often.any() else np.ones(len(labels), dtype=bool)
@@ -241,11 +250,11 @@ def label_mean_interval(
 def chosen_interval(
     trained: Trainings, chosen: np.ndarray, groups: np.ndarray | None = None, *, confidence: float = CONFIDENCE
 ) -> CrossedInterval:
-    """Return the mean accuracy of the same models on all test rows minus that on the `chosen` ones (bool per row).
+    """Return the mean accuracy of the same models on all test rows minus that on the `chosen` rows (bool per row).
 
-    Units and `groups` are those of `crossed_interval`. Leaving a group out moves both accuracies, whose rows overlap;
-    the interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen row. An
-    InvalidInputError is raised if there is no training or no chosen row, or lengths differ.
+    Units and `groups` are as in `crossed_interval`. Leaving a group out moves both accuracies, because their rows
+    overlap. The interval is that of `crossed_spread` with a second side that never moves, on the groups with a chosen
+    row. Raises InvalidInputError if there is no training or no chosen row, or if lengths differ.
     """
     lengths = _lengths(*trained, chosen, groups)
     if not trained or len(lengths) != 1 or not chosen.any():
@@ -271,11 +280,11 @@ def chosen_interval(
 def contrast_interval(
     first: Sequence[Trainings], second: Sequence[Trainings], groups: Sequence[np.ndarray | None] = (None, None)
 ) -> CrossedInterval:
-    """Return (first - second) on one test set minus the same on another, in points.
+    """Return first - second on one test set minus first - second on another, in points.
 
-    `first`, `second` and `groups` each have two members, those on the one set and on the other, of the same trainings.
-    The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the groups of both
-    sets; its degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side has no
+    `first`, `second` and `groups` each have two members, one per test set, of the same trainings. The interval is that
+    of `crossed_spread` for each training's accuracy on the first set minus that on the second, with the groups of both
+    sets. Its degrees of freedom are those of the set with fewer groups. Raises InvalidInputError if a side has no
     training, a set has fewer than two groups, or lengths differ.
     """
     lengths = [_lengths(*one, *other, codes) for one, other, codes in zip(first, second, groups, strict=True)]
@@ -299,12 +308,12 @@ def contrast_interval(
 
 
 def _lengths(*arrays: np.ndarray | None) -> list[int]:
-    """Each distinct length, ascending."""
+    """Return each distinct length, ascending."""
     return sorted({len(rows) for rows in arrays if rows is not None})
 
 
 def _right_by_group(trained: Trainings, codes: np.ndarray) -> np.ndarray:
-    """Rows right, trainings x groups."""
+    """Return the number of right rows, trainings x groups."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
 
@@ -338,27 +347,30 @@ def _from_spread(
 
 
 def group_codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
-    """Return groups as 0, 1, ..., one per row; without `groups` every row is its own."""
+    """Return groups as codes 0, 1, ..., one per row; without `groups`, every row is its own group."""
     return np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
 
 
 def effective_groups(sizes: np.ndarray) -> float:
-    """Return how many groups of equal size are worth as much as groups of these sizes (in rows), rows of each alike.
+    """Return how many equal-sized groups carry as much information as groups of these sizes (in rows), if the rows of a
+    group are alike.
 
-    (sum n_g)^2 / sum n_g^2, from the number of groups down to 1. Source: Kish (1965), "Survey Sampling", section 11.7.
+    The value is (sum n_g)^2 / sum n_g^2, between 1 and the number of groups. Source: Kish (1965), "Survey Sampling",
+    section 11.7.
     """
     counted = sizes.astype(np.float64)
     return float(counted.sum() ** 2 / (counted**2).sum())
 
 
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
-    """Return how many independent rows one accuracy's rows are worth, and the degrees of freedom of that estimate.
+    """Return the effective number of rows behind one accuracy, and the degrees of freedom of that estimate.
 
-    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
-    the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
-    right of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero,
-    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group. Degrees of freedom: G - 1, with G
-    from `effective_groups`. Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. It is the number
+    of rows divided by the design effect, which is at least 1. The design effect is the variance of the accuracy between
+    groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right of n_g rows, divided by the binomial variance a (1-a) / n.
+    At accuracies of 0 and 1, where both variances are zero, it is Kish's 1 + (b-1) rho, with rows of a group alike (rho
+    1) and b the largest group. Degrees of freedom are G - 1, with G from `effective_groups`. Source: Kish (1965),
+    "Survey Sampling", sections 5.4 and 8.2.
     """
     codes = group_codes(groups, len(right))
     sizes = np.bincount(codes)
@@ -379,11 +391,11 @@ def separate_interval(
     *,
     confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Return the mean accuracy of `first` minus that of `second`, in points, on test rows that they do not share.
+    """Return the mean accuracy of `first` minus that of `second`, in points, on different test rows.
 
-    The variance is the sum of the variances of both accuracies by `crossed_spread`; degrees of freedom are
-    Satterthwaite's. `groups`: codes, one per row of either side; None if every row is its own. Raises
-    InvalidInputError if a side has no training, or fewer than two groups.
+    The variance is the sum of both accuracies' variances by `crossed_spread`; degrees of freedom are Satterthwaite's.
+    `groups`: codes, one per row of each side; None if every row is its own group. Raises InvalidInputError if a side
+    has no training or fewer than two groups.
     """
     sides, spreads, worth = [], [], []
     for trained, own in zip((first, second), groups, strict=True):

@@ -1,7 +1,7 @@
-"""Records as plain JSON and as tidy tables: a row per number, described by a record type, as Arrow and back.
+"""Records as plain JSON and as tidy tables: one row per number, described by a record type, as Arrow and back.
 
-A table's columns are the fields of its record, in their order and with their types, so that what computes numbers, what
-is published as Parquet and what reads it back cannot drift apart.
+A table's columns are the fields of its record, in their order and with their types. So the code that computes numbers,
+the Parquet files and the code that reads them cannot drift apart.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,9 @@ from pydantic_core import to_jsonable_python
 from aflite_assets.errors import DataError, InvalidInputError
 
 SCHEMA_VERSION = 1
-"""Raised when a column changes its meaning or type or is deleted; new columns and tables do not change it."""
+"""Version that increases when a column changes its meaning or type or is deleted; new columns and tables do not change
+it.
+"""
 
 VERSION_KEY = b"aflite.schema_version"
 
@@ -31,7 +33,7 @@ _TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float
 def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
     """Build a record from `values` and, for its other fields, the attributes of `sources` with the same names.
 
-    Of several sources that have an attribute the last one counts.
+    If several sources have an attribute, the last one is used.
     """
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     copied = {name: getattr(source, name) for source in sources for name in names if hasattr(source, name)}
@@ -40,11 +42,11 @@ def record_of(kind: type[Record], *sources: object, **values: Any) -> Record:
 
 @dataclass(frozen=True)
 class TidyTable(Generic[Record_co]):
-    """One table: its name, which is that of its file below `tables/`, and the dataclass of its rows.
+    """One table: its name, which is also its file's name below `tables/`, and the dataclass of its rows.
 
-    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any of them may be
-    None, which is null in the table. A tuple of pairs is a map. `derived` names properties of the record that are
-    columns too, after its fields; they are computed again when the table is read.
+    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any may be None, which
+    is null in the table. A tuple of pairs is a map. `derived` names properties of the record that become columns after
+    its fields; they are recomputed when the table is read.
     """
 
     name: str
@@ -53,7 +55,9 @@ class TidyTable(Generic[Record_co]):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, and the schema version in the metadata; raises InvalidInputError if a field has another type."""
+        """The Arrow schema, with the schema version in the metadata; raises InvalidInputError if a field has another
+        type.
+        """
         hints = get_type_hints(self.record)
         hints |= {name: get_type_hints(getattr(self.record, name).fget)["return"] for name in self.derived}
         names = (*self._fields, *self.derived)
@@ -65,7 +69,7 @@ class TidyTable(Generic[Record_co]):
         return tuple(field.name for field in fields(self.record))  # type: ignore[arg-type]
 
     def to_arrow(self, records: Iterable[object]) -> pa.Table:
-        """Return the records as rows; a table without records has the columns, too."""
+        """Return the records as rows; without records, the table still has its columns."""
         return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
 
     def as_row(self, record: object) -> dict[str, Any]:
@@ -112,7 +116,9 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 
 def to_json(value: object) -> JsonValue:
-    """Return the value in JSON's own types, NaN and infinity as None; raises InvalidInputError if it has none."""
+    """Return the value in JSON's own types, with NaN and infinity as None; raise InvalidInputError if a value has no
+    such type.
+    """
     return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="null", fallback=_plain))
 
 

@@ -1,1 +1,1 @@
-"""The Dagster assets, one file per group; each reads, calls its stage and describes what came out."""
+"""The Dagster assets, one file per group; each reads its inputs, calls its stage and describes the result."""

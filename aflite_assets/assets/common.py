@@ -1,4 +1,4 @@
-"""Parts that all assets share: options, running a stage, base metadata, checks. Defines no assets."""
+"""Parts that all assets share: options, running a stage, base metadata, checks. No assets are defined here."""
 
 import os
 import shlex
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
-"""Names of asset checks that are others than in the report, since alerts name them."""
+"""Names of asset checks that differ from those in the report, because alerts use them."""
 
 
 def dataset_spec(name: str) -> DatasetSpec:
-    """Return what the dataset's file said when this process loaded the definitions.
+    """Return the dataset's spec as it was when this process loaded the definitions.
 
     Raises:
         SpecError: no dataset has this name, or its file was refused.
@@ -44,7 +44,9 @@ def dataset_spec(name: str) -> DatasetSpec:
 def stage_options(
     name: str, *, group: str, kinds: set[str], checks: Iterable[tuple[str, str, bool]] = ()
 ) -> dict[str, Any]:
-    """Return decorator arguments of an asset; `checks` are (name, description, blocking), beside those of the stage."""
+    """Return decorator arguments of an asset; `checks` are (name, description, blocking), in addition to the stage's
+    own.
+    """
     stage = STAGES[name]
     own = [
         (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
@@ -77,7 +79,7 @@ def run_asset(
 ) -> StoredResult:
     """Return the result of the stage that the asset is named after, for the dataset of its partition.
 
-    `cells` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
+    `cells` is as in `run_stage`; errors and retries are as in `found_or_made`.
     """
     name = context.op_def.name  # of a check that is run alone there is no asset key
     if _comes_first(context):
@@ -102,7 +104,7 @@ def run_asset(
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
-    """Whether no asset that this one reads is made in the same run."""
+    """Return True if no asset that this one reads is made in the same run."""
     made = context.job_def.asset_layer.executable_asset_keys
     return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 
@@ -110,7 +112,9 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
 def materialized(
     obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
-    """Return what Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
+    """Return the record that Dagster stores of a result: its data version, its place, what it was made with, and
+    `metadata`.
+    """
     result = obtained.result
     dataset = dg.MetadataValue.text(result.partition)
     # Dagster keeps a check's last outcome only, whichever partition it was about: it says which.
@@ -132,13 +136,13 @@ def materialized(
 
 
 def device_metadata(result: PublishedResult) -> dict[str, Any]:
-    """Return the GPUs that the result was made on; nothing where none was leased."""
+    """Return the GPUs that the result was made on; empty if none was leased."""
     devices = result.manifest["provenance"].get("devices")
     return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
-    """Return the MLflow run that made the result: a link where a server's address is known, else how to open it."""
+    """Return the MLflow run that made the result: a link if a server's address is known, else how to open it."""
     origin = result.manifest["provenance"].get("tracking")
     if origin is None:
         return {"mlflow_run": "not tracked"}
@@ -154,7 +158,7 @@ def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
 
 
 def open_in_mlflow(reference: "RunReference") -> str:
-    """Return the command and the address that show a run kept in a database; the mode MLflow opens in shows none."""
+    """Return the command and the address that show a run stored in a database; MLflow's default mode shows no run."""
     # What a reference lacks of an address is in the variable; a file has nothing that it could lack.
     is_file = reference.tracking_uri.startswith("sqlite:////")
     uri = shlex.quote(reference.tracking_uri) if is_file else '"$MLFLOW_TRACKING_URI"'
@@ -162,14 +166,14 @@ def open_in_mlflow(reference: "RunReference") -> str:
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
-    """Return a check's outcome; `warn` marks those that never stop a run."""
+    """Return a check's outcome; `warn` marks checks that never stop a run."""
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
     shown = {key: _lines(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
 
 
 def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return what the checks of the stage found in its result, as asset checks; those that stop the run are logged."""
+    """Return the findings of the stage's checks of its result as asset checks; those that stop the run are logged."""
     result = obtained.result
     outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
     for one in outcomes:
@@ -179,7 +183,7 @@ def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> l
 
 
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
-    """Return an asset check per name; outcomes of one name but of several subjects become one.
+    """Return one asset check per name; outcomes of the same name for several subjects become one.
 
     Checks that do not apply are left out, unless they block.
     """
@@ -208,7 +212,7 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
 
 
 def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | Mapping[str, int | float | str]:
-    """Return the value that all subjects share with four digits after the point, or the values by subject."""
+    """Return the value that all subjects share, with four digits after the point, or the values by subject."""
     first, *others = dict.fromkeys(by_subject.values())
     if others:
         return by_subject
@@ -216,12 +220,14 @@ def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | 
 
 
 def _lines(values: Mapping[str, Any]) -> str:
-    """One line per value, which the UI shows at once; a JSON object stands there behind a link."""
+    """Return one line per value, which the UI shows directly, while it hides a JSON object behind a link."""
     return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
-    """Rows of plain values as a table in the UI, four digits of fractions; a value that some rows lack is empty."""
+    """Return rows of plain values as a table for the UI, with four digits of fractions; a value that some rows lack is
+    empty.
+    """
     listed = list(rows)
     names = list(dict.fromkeys(name for row in listed for name in row))
     records = [dg.TableRecord({name: _cell(row.get(name)) for name in names}) for row in listed]
@@ -229,7 +235,9 @@ def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
 
 
 def first_rows(values: pa.Table, most: int = 100) -> dg.MetadataValue:
-    """Return the first rows of an Arrow table as a table in the UI, without columns that have no value in them."""
+    """Return the first rows of an Arrow table as a table for the UI, without columns that have no value in these
+    rows.
+    """
     shown = values.slice(0, most)
     named = [name for name in shown.column_names if shown[name].null_count < shown.num_rows]
     return table(shown.select(named).to_pylist())

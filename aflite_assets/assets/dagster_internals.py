@@ -1,7 +1,7 @@
-"""Names of Dagster 1.13 that have no public way; nothing else in the project imports private modules of Dagster.
+"""Names of Dagster 1.13 that have no public access; no other module of the project imports private modules of Dagster.
 
-They may change with any minor version, so `pyproject.toml` allows 1.13 alone. Before a later version is allowed, each
-name here is compared with it.
+They may change with any minor version, so `pyproject.toml` allows only 1.13. Before a later version is allowed, each
+name here must be compared with it.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def load_workspace(instance: dg.DagsterInstance, workspace: Path, *, read_only: bool) -> "WorkspaceProcessContext":
-    """Load the code locations of a workspace file; the context manager that is returned keeps and then ends them."""
+    """Load the code locations of a workspace file; the returned context manager keeps them alive and then ends them."""
     # Imported here: runs load this file too, and need no workspace.
     from dagster._core.workspace.context import WorkspaceProcessContext
     from dagster._core.workspace.load_target import WorkspaceFileTarget
@@ -46,7 +46,7 @@ def load_workspace(instance: dg.DagsterInstance, workspace: Path, *, read_only: 
 
 
 def webserver_app(context: "WorkspaceProcessContext", *, lifespan: Callable[..., Any]) -> "Starlette":
-    """Return Dagster's pages as an application; the command `dagster-webserver` serves it without a guard."""
+    """Return Dagster's pages as an application, which the command `dagster-webserver` serves without a guard."""
     from dagster_webserver.app import create_app_from_workspace_process_context
 
     return create_app_from_workspace_process_context(context, live_data_poll_rate=2000, lifespan=lifespan)

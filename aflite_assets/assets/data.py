@@ -1,4 +1,4 @@
-"""Assets of the group `data`: which datasets are known, and what they hold."""
+"""Assets of the group `data`: the known datasets and their content."""
 
 from dataclasses import asdict
 
@@ -43,7 +43,7 @@ _INTACT = ("files_intact", "Published files have the content of the manifest.", 
     ],
 )
 def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
-    """Which dataset files were understood and which were not, and why."""
+    """Which datasets' YAML files are valid, and why others are not."""
     registry = load_registry()
     for path, reason in registry.failures.items():
         context.log.error(f"{shown_path(path)}: {reason}")
@@ -84,7 +84,7 @@ def raw_dataset(
 
 
 _SETTINGS_DONE = ("annotations_left_out", "duplicates", "between_splits", "standardised")
-"""Parts of the summary that only some settings give."""
+"""Parts of the summary that exist only with some settings."""
 
 
 @asset_with_optional_checks(**stage_options("challenge_sets", group="data", kinds={"parquet"}))
@@ -120,7 +120,7 @@ def cue_scan(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties of the rows that tell the label by themselves, found without a model, and the rows that carry them.
+    """Properties of the rows that predict the label by themselves, found without a model, and the rows that carry them.
 
     The check fails if one of them is no part of any task. How cues are found and tested is described in docs/scan.md.
     """
@@ -146,9 +146,9 @@ def train_sample(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A random sample of the train rows, as small as is enough to learn the task; all of them by default.
+    """A random sample of the train rows, as small as is enough to learn the task; all train rows by default.
 
-    Where the file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
+    If the YAML file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     curve, summary = read_sample_curve(obtained.result), obtained.result.summary

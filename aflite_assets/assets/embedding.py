@@ -29,7 +29,7 @@ def embeddings(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Features of the rows left after warm-up, all splits, per representation; a killed extraction resumes."""
+    """Features of the rows left after warm-up in all splits, per representation; a killed extraction resumes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster)
     summary = obtained.result.summary
     store = result_store.open()

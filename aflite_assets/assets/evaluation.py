@@ -1,4 +1,6 @@
-"""Assets of the group `evaluation`: models trained and tested before and after, and statistics about the rows."""
+"""Assets of the group `evaluation`: models trained and tested before and after filtering, and statistics of the
+rows.
+"""
 
 import dagster as dg
 import pyarrow.parquet as pq
@@ -14,7 +16,9 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 
 
 class CellChoice(dg.Config):
-    """Which cells of the grid to train in this run; what was trained before is found, the rest is "not run"."""
+    """The cells of the grid to train in this run; results of earlier trainings are used, and all other cells are "not
+    run".
+    """
 
     evaluators: list[str] = Field(default=[], description="names of the spec's evaluators; empty: all")
     train_sets: list[str] = Field(default=[], description="full, random, filtered, ...; empty: all")
@@ -33,9 +37,10 @@ def evaluator_models(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result.
+    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a separate
+    result.
 
-    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` says of which evaluator and test set.
+    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` names their evaluator and test set.
     """
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster, cells=chosen)
@@ -58,7 +63,7 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and others to compare them with; empty unless asked for.
+    """Train rows that weak models forget or never learn, and others to compare them with; empty unless requested.
 
     Evaluators of kind `fine_tuned` may be trained on them after full (`forgettables` in a stage).
     """
@@ -83,9 +88,10 @@ def leaning_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Properties that go with the label, three at most, and train rows that can show whether models lean on them.
+    """Properties associated with the label, three at most, and train rows that can show whether models lean on them.
 
-    `evaluator_models` trains one evaluator on rows in which a property goes with no class, and on as many other rows.
+    `evaluator_models` trains one evaluator on rows among which a property is not associated with any class, and on as
+    many other rows.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {
@@ -103,11 +109,12 @@ def bias_evidence(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Statistics about kept and removed rows, and about what tells them apart.
+    """Statistics of kept and removed rows, and of the differences between them.
 
-    Classes, attributes, scores, text lengths, words over the line; distances to the nearest train rows and
-    similarities of pairs, each beside random rows; annotators' agreement; possible label errors; the overlap of what
-    representations removed; a simple model that the filter did not use. Pictures open by [Show Markdown].
+    They cover classes, attributes, scores, text lengths and words over the line, and distances to the nearest train
+    rows and similarities of pairs, both compared with random rows. They also cover annotators' agreement, possible
+    label errors, the overlap of representations' removed rows, and a simple model that the filter did not use. Click
+    [Show Markdown] to see pictures.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.shared.report_inputs import read_evidence

@@ -1,4 +1,4 @@
-"""Assets of the group `filtering`: the loop, its iterations, the controls, and the dataset that comes out."""
+"""Assets of the group `filtering`: the loop, its iterations, the controls, and the resulting dataset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -79,10 +79,11 @@ def filtered_sets(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """AFLite's loop, once per representation: what is kept, what is removed and when. A killed loop resumes.
+    """AFLite's loop, once per representation: which rows are kept, and which are removed and when. A killed loop
+    resumes.
 
-    `filtering_<representation>` is the curve in small; the whole one with its axes, and how scores moved, open by [Show
-    Markdown] in the metadata. Rows kept and representation bias are plotted under Metadata, Plots.
+    `filtering_<representation>` is a small version of the curve. Click [Show Markdown] in the metadata to see the full
+    one with axes, and how scores moved. Rows kept and representation bias are plotted under Metadata, Plots.
     """
     obtained = run_asset(
         context,
@@ -122,7 +123,7 @@ iteration_sets = dg.AssetSpec(
 def report_iteration(context: dg.AssetExecutionContext, report: IterationReport) -> None:
     """Report one finished iteration to Dagster; reporting it twice does no harm.
 
-    Iterations of a dataset with several representations have the representation's name before their number.
+    If a dataset has several representations, the number of an iteration follows the representation's name.
     """
     several = len(dataset_spec(context.partition_key).filterings) > 1
     iteration = f"{report.representation}.{report.iteration:03d}" if several else f"{report.iteration:03d}"
@@ -144,7 +145,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationReport)
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Tell an instance that may have no history about the iterations of a result that was found."""
+    """Report the iterations of a reused result to an instance that may lack them."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)
@@ -174,7 +175,9 @@ def published_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A folder with a card that `datasets.load_dataset(folder, "filtered")` opens, and other configurations."""
+    """A folder with a card, which `datasets.load_dataset(folder, "filtered")` opens, as it does the other
+    configurations.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)
@@ -223,7 +226,7 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """By representation and split: the shares kept, and by how much chance would let them differ."""
+    """Return, by representation and split, the shares kept, and how far they may differ by chance."""
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "
@@ -236,7 +239,7 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
 
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
-    """Recomputed from the published rows, so that a result that was found is judged too."""
+    """Recompute the checks from the published rows, so that a reused result is judged too."""
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare, kept_shares
     from aflite_assets.stages.shared.report_inputs import filtered_set
 

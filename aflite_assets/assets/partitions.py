@@ -1,4 +1,4 @@
-"""Dagster's partitions: one for each dataset, listed from the YAML files by the sensor `datasets`."""
+"""Dagster's partitions: one per dataset, listed from the YAML files by the sensor `datasets`."""
 
 import click
 import dagster as dg
@@ -7,13 +7,15 @@ from aflite_assets.errors import SpecError
 from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
-"""The datasets known when this process loaded the definitions. Each run has a process of its own, and so reads anew."""
+"""The datasets that were known when this process loaded the definitions. Each run has its own process, and therefore
+reads the files again.
+"""
 
 
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
-    """One partition per dataset. Every dataset that has a file can be run, whether it is listed in the instance or not.
+    """One partition per dataset. Every dataset with a file can be run, whether it is listed in the instance or not.
 
-    So a fresh instance, which lists none yet, can run any, and a run goes on while its file is replaced.
+    So a new instance, which lists none yet, can run any dataset, and a run continues while its file is replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -24,9 +26,10 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         """Refuse a name that no dataset has.
 
         Raises:
-            DagsterUnknownPartitionError: names the nearest dataset, all datasets, and why a file of that name failed.
-            ClickException: the same in a command such as `dg launch`, which ends with that line. Of Dagster's own error
-                it would print Python's whole trace, and with `--assets` another message.
+            DagsterUnknownPartitionError: names the most similar dataset, all datasets, and why a file of that name
+                failed.
+            ClickException: the same message in a command such as `dg launch`, which ends with that line. For Dagster's
+                own error, the command would print Python's whole traceback and, with `--assets`, another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:
@@ -41,9 +44,9 @@ OWNERS = ["team:aflite"]
 def listing_requests(
     registry: Registry, listed: set[str]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """Return what makes the `listed` partitions those of the registry, in the order of names.
+    """Return the requests that turn the `listed` partitions into those of the registry, in the order of names.
 
-    A dataset whose file is broken stays, and while a folder cannot be read no dataset is removed.
+    A dataset whose file is broken stays listed, and while a folder cannot be read, no dataset is removed.
     """
     new, deleted = sorted(registry.specs.keys() - listed), registry.without_file(listed)
     return [
@@ -53,7 +56,7 @@ def listing_requests(
 
 
 def _why_unknown(name: str, registry: Registry) -> str | None:
-    """Return why a name is that of no dataset, or None if it is one's."""
+    """Return why a name is not that of a dataset, or None if it is."""
     try:
         registry[name]
     except SpecError as error:

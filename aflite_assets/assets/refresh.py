@@ -1,4 +1,4 @@
-"""Asset of the group `report`: what a refresh would do, and how every dataset stands."""
+"""Asset of the group `report`: what a refresh would do, and the state of every dataset."""
 
 import dagster as dg
 
@@ -12,13 +12,15 @@ from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
 
 MOST_BYTES = 16 << 30
-"""Hashed at most; what is more is planned as waiting."""
+"""Most bytes that are hashed; datasets beyond this are planned as waiting."""
 _LONGEST_WHY = 400
 
 
 @dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
 def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
-    """Plan of a refresh: what it would make and why, and how each stands: `aflite plan` and `aflite status`."""
+    """Plan of a refresh (what it would make and why) and the state of each dataset: `aflite plan` and `aflite
+    status`.
+    """
     store = result_store.open()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))

@@ -17,7 +17,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ROWS = "rows"
-"""The section of the page that has the browser of rows."""
+"""The section of the page that contains the browser of rows."""
 
 
 @dg.asset(**stage_options("benchmark_report", group="report", kinds={"html"}))
@@ -29,9 +29,10 @@ def benchmark_report(
 ) -> dg.MaterializeResult:
     """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON.
 
-    Where `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures show at once;
-    elsewhere paste `report_link` into the browser, and open pictures by [Show Markdown]. Accuracies (in [0, 1]) and the
-    difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy.of` says of what.
+    If `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures are shown directly.
+    Otherwise paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies (in [0, 1])
+    and the difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy.of` names the
+    comparison.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()
@@ -64,10 +65,10 @@ def benchmark_report(
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the report as a link where AFLITE_RESULTS_URL names the server; else its path, and an address that can be
+    """Return the report as a link if AFLITE_RESULTS_URL names the server, else its path with an address that can be
     pasted.
 
-    A link to a file would be dead: browsers open none from a page of a server.
+    A link to a file would not work, because browsers do not open files from a server's page.
     """
     page = results_page(report, store.root)
     if page is not None:
@@ -84,13 +85,13 @@ def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue
 
 
 def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the report's own figures, served where that is possible and inside the metadata where not."""
+    """Return the report's own figures, served if possible, and otherwise inside the metadata."""
     inside = report_pictures(result)
     return {**inside, **linked_figures(result, store, list(inside))}
 
 
 def report_tables(result: PublishedResult) -> dict[str, Any]:
-    """Every table of the report as the papers lay it out, its notes beside it."""
+    """Return every table of the report in the papers' layout, with its notes."""
     layouts = json.loads(result.file("layouts.json").read_text(encoding="utf-8"))
     named = [
         entry
@@ -102,7 +103,7 @@ def report_tables(result: PublishedResult) -> dict[str, Any]:
 
 
 def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.MetadataValue]]:
-    """Return the table under `name` and its notes under their own."""
+    """Return the table under `name`, and its notes under a separate name."""
     notes = dg.MetadataValue.text(" ".join(layout["notes"]))
     columns = _distinct(layout["columns"])
     rows = table(dict(zip(columns, row, strict=True)) for row in layout["rows"])
@@ -110,7 +111,7 @@ def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.Metadat
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Names as the keys that they are in the UI: none empty, and one that was there before is numbered."""
+    """Return names in the form of the UI's keys: none is empty, and a repeated one gets a number."""
     distinct: dict[str, None] = {}
     for name in names:
         number, own = 2, name or "row"

@@ -29,7 +29,7 @@ def warmup_split(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows spent on the encoders and never used again; first, all sizes and models are checked.
+    """Train rows spent on the encoders and never used again, drawn after all sizes and models are checked.
 
     With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one.
     """
@@ -65,7 +65,7 @@ def warmup_models(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A trained encoder per representation; a representation of given features has none, and says so."""
+    """A trained encoder per representation; a representation of given features has none, which is reported."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}

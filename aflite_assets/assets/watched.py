@@ -1,7 +1,7 @@
-"""The external asset `source_files`, which shows in the lineage that what a dataset reads has changed.
+"""The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
-It is one node for everything that a dataset's file names. The settings that a stage reads stand in the metadata of its
-materialisations. The sensor `refresh` reports its version.
+It is one node for everything that a dataset's YAML file names. The settings that a stage reads are in the metadata of
+its materialisations. The sensor `refresh` reports its version.
 """
 
 import dagster as dg
@@ -13,7 +13,7 @@ _READERS = ("raw_dataset", "challenge_sets")
 
 
 def watched_parents(stage: Stage) -> tuple[str, ...]:
-    """Return the external assets that a stage reads: those of the first stages; the others follow from these."""
+    """Return the external assets that a stage reads: only the first stages read any, and the others depend on these."""
     return ("source_files",) if stage.name in _READERS else ()
 
 

@@ -1,4 +1,4 @@
-"""Work that is spread over workers: in this process, or on the nodes of a Ray cluster. What the work is, stages say."""
+"""Distribution of work over workers: in this process, or on the nodes of a Ray cluster. Stages define the work."""
 
 from aflite_assets.cluster.arrays import map_or_share
 from aflite_assets.cluster.opening import open_cluster

@@ -1,4 +1,4 @@
-"""A large array as workers get it: mapped from the file that it is in, or sent to each node once."""
+"""A large array in the form that workers get: mapped from its file, or sent to each node once."""
 
 import mmap
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class MappedArray:
 
 
 def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
-    """Return the array's file where it is a whole memory map of one in C order, so that no node must hold it; else
-    itself.
+    """Return the array's file if the array is a whole memory map of it in C order, so that no node must hold it; else
+    the array.
     """
     base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:

@@ -1,4 +1,4 @@
-"""Workers in this process: what a cluster's are, with nothing sent anywhere."""
+"""Workers in this process with the interface of a cluster's; nothing is sent anywhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,9 @@ class _Here:
 
 
 class _TakingTurns:
-    """Workers that are made when they are first needed; they take turns, since models share a process's generators."""
+    """Workers that are made when first needed and then used in rotation, because models share a process's
+    generators.
+    """
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
         self.count = count
@@ -43,14 +45,16 @@ class _TakingTurns:
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """Cluster of this process alone. With `spreads`, stages cut their work up all the same, for `count` workers."""
+    """A cluster that consists of this process only. With `spreads`, stages divide their work as on a cluster, for
+    `count` workers.
+    """
 
     spreads: bool = False
     count: int = 1
 
     @contextmanager
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> Iterator[Workers]:
-        """See `Cluster`; what workers need is there or not, whatever they say."""
+        """See `Cluster`; the stated needs are ignored, because this process cannot provide more."""
         yield _TakingTurns(make, self.count)
 
     def share(self, value: object) -> Shared:

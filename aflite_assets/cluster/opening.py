@@ -1,4 +1,4 @@
-"""A cluster opened as its settings say. Nothing of Ray is imported before a cluster of it is."""
+"""Opening of a cluster as configured in its settings. Ray is not imported before a Ray cluster is opened."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

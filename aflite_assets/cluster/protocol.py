@@ -1,4 +1,4 @@
-"""Interface of a cluster: workers that hold something, and answer items one at a time."""
+"""Interface of a cluster: workers that hold an object and process items one at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,67 +12,68 @@ _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
 
 Log = Callable[[str], None]
-"""Takes a line."""
+"""A function that takes a line for the log."""
 
 Work = Callable[[Any, Any, Log], Any]
-"""(item, what all items share or None, log) -> answer: what a worker holds. It may keep a model between items."""
+"""A function that a worker holds: (item, value shared by all items or None, log) -> result. It may keep a model between
+items.
+"""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Record of what one worker takes of a node: CPU cores, and a GPU where the work can use one and nodes have any."""
+    """Resources that one worker takes of a node: CPU cores, and a GPU if the work can use one and nodes have any."""
 
     cpus: int = 1
     gpu: bool = False
 
 
 class Shared(Protocol):
-    """A value that is sent once per node and read there by all workers; arrays in it are read-only."""
+    """A value that is sent once per node and read by all workers there; arrays in it are read-only."""
 
     def get(self) -> Any:
-        """Return the value, in any worker and in the process that shared it."""
+        """Return the value, in any worker or in the process that shared it."""
         ...
 
 
 class Workers(Protocol):
-    """Workers that hold the same; any thread may ask them."""
+    """Workers that hold the same work; any thread may call them."""
 
     @property
     def count(self) -> int:
-        """How many work at a time."""
+        """Number of workers that work at a time."""
         ...
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> Any:
-        """Return the answer to one item, by the next worker that is free; asked again of another where a worker is
-        lost.
+        """Return the result of one item from the next free worker; if that worker is lost, another one gets the item.
 
         Raises:
             WorkerLostError: the worker was lost each time.
             MemoryRanOutError: a node's memory did not suffice.
             ClusterError: no worker is left.
-            AfliteError, OSError: whatever the work raised; other errors from another process as a RuntimeError.
+            AfliteError, OSError: any such error of the work; other errors from another process become a RuntimeError.
         """
         ...
 
 
 class Cluster(Protocol):
-    """Where work can be spread; everything that is sent is pickled, so only our own processes may listen."""
+    """A cluster for distributed work; everything sent is pickled, so only the project's own processes may listen."""
 
     @property
     def spreads(self) -> bool:
-        """Whether stages should spread their work at all; False where all of it is done in this process."""
+        """Whether stages should distribute their work; False if all of it is done in this process."""
         ...
 
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> AbstractContextManager[Workers]:
-        """As many workers as there is room for. Each calls `make` once, before its first item.
+        """Provide as many workers as there is room for. Each calls `make` once, before its first item.
 
         Raises:
-            ClusterError: there is room for none.
+            ClusterError: there is no room for any.
         """
         ...
 
     def share(self, value: object) -> Shared:
-        """Send a value to the nodes, when they first ask for it."""
+        """Send a value to each node on its first request."""
         ...
 
 
@@ -84,11 +85,11 @@ def map_in_order(
     log: Log,
     halves: Callable[[_Item], Sequence[_Item]] = lambda item: (),
 ) -> Iterator[_Answer]:
-    """Yield the answers to all items, in order. One for which memory did not suffice is asked in `halves`, if it has
-    any.
+    """Yield the results of all items, in order. An item for which memory did not suffice is divided into `halves`, if
+    it has any.
 
     Raises:
-        AfliteError, OSError, RuntimeError: as `Workers.call`; items not begun are left.
+        AfliteError, OSError, RuntimeError: as in `Workers.call`; items that were not begun are skipped.
     """
 
     def answered(item: _Item) -> list[_Answer]:

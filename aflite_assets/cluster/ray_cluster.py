@@ -1,6 +1,8 @@
-"""A cluster of Ray as `Cluster`: its workers are actors, its shared values are in the nodes' object stores.
+"""A Ray cluster with the interface `Cluster`: its workers are actors, and its shared values are in the nodes' object
+stores.
 
-Ray pickles what it sends: only our own processes may be able to reach the cluster. It asks for a token by default.
+Ray pickles what it sends, so only the project's own processes may be able to reach the cluster. By default it requires
+a token.
 """
 
 import logging
@@ -26,16 +28,16 @@ from aflite_assets.processors import THREADS, threads_per_step
 _log = logging.getLogger(__name__)
 
 _REACHED = 15.0
-"""Seconds that are waited for an answer at an address."""
+"""Seconds to wait for a response at an address."""
 
 _TRIES = 4
-"""Workers that one item may lose before it is given up: it may be what ends them."""
+"""Most workers that are lost with one item before it is given up, because it may be what ends them."""
 
 _PATIENCE = 600.0
-"""Seconds that are waited for a first worker: a cluster that grows on demand needs minutes for a node."""
+"""Seconds to wait for the first worker: a cluster that grows on demand needs minutes for a node."""
 
 _LEFT_ALONE = 120.0
-"""Seconds that are waited for another worker when all are lost."""
+"""Seconds to wait for another worker after all were lost."""
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
 
 
 def _check_reachable(settings: ClusterSettings) -> None:
-    """Ask before Ray does, which tries for minutes and says nothing."""
+    """Check the address before Ray does, which tries for minutes without a message."""
     if settings.address in ("auto", "local", None):
         return
     host, _, port = settings.address.removeprefix("ray://").rpartition(":")
@@ -86,7 +88,7 @@ def _check_reachable(settings: ClusterSettings) -> None:
 
 
 def _has_token() -> bool:
-    """Whether Ray would find a token: it refuses to connect where it is told to send one that is not there."""
+    """Return True if Ray would find a token; it refuses to connect if it must send a token that does not exist."""
     named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
     return named or (Path.home() / ".ray" / "auth_token").is_file()
 
@@ -109,7 +111,7 @@ class _InStore:
     reference: Any
 
     def get(self) -> Any:
-        """Return the value; its arrays are views of the node's one copy."""
+        """Return the value; its arrays are views of the node's single copy."""
         return _imported().get(self.reference)
 
 
@@ -123,7 +125,7 @@ class RayCluster:
         self._streams = not settings.is_client
 
     def in_words(self) -> str:
-        """Nodes, cores and cards."""
+        """Nodes, cores and cards of the cluster, in words."""
         nodes = sum(node["Alive"] for node in self._ray.nodes())
         has = self._ray.cluster_resources()
         cards = f", {has['GPU']:g} GPUs" if has.get("GPU") else ""
@@ -135,7 +137,7 @@ class RayCluster:
 
     @contextmanager
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> Iterator[Workers]:
-        """See `Cluster`. Lost workers are replaced where there is room.
+        """See `Cluster`. Lost workers are replaced if there is room.
 
         Raises:
             ClusterError: no worker has started in ten minutes.
@@ -151,7 +153,7 @@ class RayCluster:
                 started.end()
 
     def _takes(self, needs: Needs) -> dict[str, float]:
-        """Resources of one worker."""
+        """Return the resources of one worker."""
         cpus = self._settings.cpus or needs.cpus
         if not needs.gpu or not self._ray.cluster_resources().get("GPU"):
             return {"num_cpus": cpus}
@@ -159,7 +161,9 @@ class RayCluster:
         return {"num_cpus": cpus, "num_gpus": gpus} if gpus else {"num_cpus": cpus}
 
     def _room(self, takes: dict[str, float]) -> int:
-        """How many workers the nodes have room for, each on one node; at least one, for which a node may come yet."""
+        """Return how many workers the nodes have room for, each on one node; at least one, because a node may still be
+        added.
+        """
         names = {"num_cpus": "CPU", "num_gpus": "GPU"}
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         fit = (min(int(has.get(names[name], 0) // amount) for name, amount in takes.items()) for has in alive)
@@ -168,7 +172,7 @@ class RayCluster:
 
 @dataclass
 class _RayWorkers:
-    """Actors that hold the same work. One that is lost is left, and another one started in its place."""
+    """Actors that hold the same work. A lost actor is abandoned, and another one is started instead."""
 
     ray: Any
     make: Callable[[], Work]
@@ -189,7 +193,7 @@ class _RayWorkers:
     refused: NodeRefusedError | None = None
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> object:
-        """See `Workers`; the first call asks for all workers."""
+        """See `Workers`; the first call requests all workers."""
         with self.first:
             if not self.begun:
                 for _ in range(self.count):
@@ -216,9 +220,9 @@ class _RayWorkers:
         )
 
     def end(self) -> None:
-        """Let go of all workers.
+        """Release all workers.
 
-        Threads that wait for one end first: Ray, asked anything when it is shut down, starts a cluster of its own.
+        Threads that wait for a worker end first: any call to Ray after its shutdown would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -258,7 +262,7 @@ class _RayWorkers:
             yield self.ray.get(message)
 
     def _start(self) -> None:
-        """Ask for one worker; it is free when it has answered."""
+        """Request one worker; it becomes free once it has responded."""
         threads = str(max(1, int(self.takes["num_cpus"])))
         environment = {THREADS: threads, "AFLITE_HOME": str(aflite_home()), "RAY_USAGE_STATS_ENABLED": "0"}
         remote = self.ray.remote(**self.takes, max_restarts=0, runtime_env={"env_vars": environment})(Holder)
@@ -283,7 +287,9 @@ class _RayWorkers:
             self.free.put(actor)
 
     def _next(self) -> Any:
-        """Return a free worker. Waits as long as any works; else for one to come, longer for the first."""
+        """Return a free worker. Wait as long as any worker is busy; otherwise wait for a new one, longer for the
+        first.
+        """
         patience = _LEFT_ALONE if self.met else _PATIENCE
         left = patience
         while True:
@@ -304,13 +310,13 @@ class _RayWorkers:
                 )
 
     def _give_back(self, actor: Any) -> None:
-        """End what `_next` began."""
+        """Return the worker of `_next` to the free ones."""
         with self.lock:
             self.working -= 1
         self.free.put(actor)
 
     def _replace(self, actor: Any) -> None:
-        """End it with another worker in the place of this one."""
+        """Complete a call whose worker was lost, and start another worker in its place."""
         self._drop(actor)
         with self.lock:
             self.working -= 1
@@ -342,10 +348,10 @@ def _probe() -> Iterator[Path]:
 
 
 def _check(facts: NodeFacts, log: Log) -> None:
-    """Refuse a node on which the same work would be other work.
+    """Refuse a node on which the same work could give other results.
 
     Raises:
-        NodeRefusedError: its libraries are others, or it does not see the shared folder.
+        NodeRefusedError: its libraries differ, or it does not see the shared folder.
     """
     own = node_facts()
     other = [

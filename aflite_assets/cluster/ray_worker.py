@@ -1,4 +1,6 @@
-"""Worker on a node: holds the work, answers items, and says what the node is like. Imports nothing of Ray."""
+"""A worker on a node: it holds the work, processes items, and reports facts about the node. Nothing of Ray is
+imported.
+"""
 
 import platform
 import socket
@@ -15,15 +17,15 @@ from aflite_assets.errors import as_sent
 from aflite_assets.paths import configure_libraries
 
 _DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-learn", "pyarrow")
-"""Packages whose versions decide about results, or about what can be sent."""
+"""Packages whose versions affect results, or what can be sent."""
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """Record of what a worker finds where it runs.
+    """Facts that a worker determines on its node.
 
-    `versions`: of Python and the packages that decide about results. `processor`: model and instruction sets, on which
-    the last bits of floating-point results hang. `sees_files`: whether the folder asked about is there.
+    `versions`: of Python and of the packages that affect results. `processor`: model and instruction sets, on which the
+    last bits of floating-point results depend. `sees_files`: whether the probed file or folder exists there.
     """
 
     host: str
@@ -33,7 +35,7 @@ class NodeFacts:
 
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
-    """Return the facts of this process's machine; `probe`: a file that shared storage shows everywhere."""
+    """Return the facts of this process's machine; `probe`: a file that shared storage makes visible everywhere."""
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
     return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
@@ -59,21 +61,21 @@ def _processor() -> str:
 
 
 class Holder:
-    """Holds one piece of work and answers items with it, always in the same thread."""
+    """A holder of one piece of work that processes items, always in the same thread."""
 
     def __init__(self, make: Callable[[], Work]) -> None:
-        """`make` is called before the first item."""
+        """Keep `make`, which is called before the first item."""
         configure_libraries()
         self._make = make
         self._work: Work | None = None
         self._thread = ThreadPoolExecutor(1)
 
     def facts(self, probe: Path | None = None) -> NodeFacts:
-        """Return the facts of the node; also shows that the worker has started."""
+        """Return the facts of the node; a result also shows that the worker has started."""
         return node_facts(probe)
 
     def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:
-        """("log", line) for every line that the work logs, then ("done", answer) or ("error", exception)."""
+        """Yield ("log", line) for every line that the work logs, then ("done", result) or ("error", exception)."""
         said: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
         answer = self._thread.submit(self._answer, item, common, lambda line: said.put(("log", line)))
         answer.add_done_callback(lambda _: said.put(None))
@@ -82,7 +84,7 @@ class Holder:
         yield _outcome(answer)
 
     def collect(self, item: object, common: object) -> list[tuple[str, object]]:
-        """Return the same at once, for a connection that carries no streams."""
+        """Return the pairs of `stream` at once, for a connection that supports no streams."""
         return list(self.stream(item, common))
 
     def _answer(self, item: object, common: object, log: Callable[[str], None]) -> object:

@@ -1,4 +1,4 @@
-"""Which cluster: this process, or Ray at an address. Opening it is elsewhere."""
+"""Choice of the cluster: this process, or Ray at an address. It is opened in `opening`."""
 
 import re
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ _ADDRESS = re.compile(r"auto|local|(ray://)?[A-Za-z0-9_.\-\[\]:]+:\d+")
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """`local`: all work in this process. `ray`: on the nodes of the cluster at `address`.
+    """`local`: all work is done in this process. `ray`: work is done on the nodes of the cluster at `address`.
 
-    `address`: "auto", the cluster that this machine belongs to; "local", one that is started on this machine for the
-    time of the step; the head's "host:port"; or "ray://host:port" of Ray's client, whose log lines come with the
-    answers. `workers`: how many to ask for; None: as many as there is room for. `cpus`: cores that each takes; None:
-    the threads of a step (`processors`). `gpus`: cards that each takes of models' work; None: 1 where nodes have any.
+    `address` is "auto" (the cluster that this machine belongs to), "local" (a cluster started on this machine for the
+    duration of the step), the head's "host:port", or "ray://host:port" for Ray's client, whose log lines come with the
+    results. `workers`: number of workers to request; None: as many as there is room for. `cpus`: cores per worker;
+    None: the threads of a step (`processors`). `gpus`: cards per worker for models' work; None: 1 if nodes have any.
 
     Raises:
-        InvalidInputError: a value is none of these.
+        InvalidInputError: a value is invalid.
     """
 
     kind: Kind = "local"
@@ -57,7 +57,7 @@ class ClusterSettings:
 
     @property
     def is_client(self) -> bool:
-        """Whether it is reached through Ray's client, by a machine that is none of its nodes."""
+        """Whether Ray's client reaches the cluster, from a machine that is not one of its nodes."""
         return self.address is not None and self.address.startswith("ray://")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows of a dataset as models and statistics read them: a view over raw_dataset's table, selected by row id."""
+"""Rows of a dataset in the form that models and statistics read: a view of raw_dataset's table, selected by row id."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ Modality = Literal["features", "text", "image"]
 class Examples:
     """Labelled rows with exactly one kind of input.
 
-    `table` has the columns of the raw dataset's contract: `row_id` int64, `source_id` string, `split`
-    string, `label` int64, and `features` (list<float32>), or `text` with an optional `text_pair`, or
-    `image` (struct of bytes, path, sha256); optionally `group` int64, `question` int64, `annotator_labels` list<int64>
-    (class numbers, empty where no annotator labelled the row) and columns named `attribute.*`.
-    `label_names[c]` is the name of class `c`.
+    `table` has the columns of the raw dataset's contract: `row_id` (int64), `source_id` (string), `split` (string),
+    `label` (int64), and one kind of input. The input is `features` (list<float32>), or `text` with an optional
+    `text_pair`, or `image` (struct of bytes, path, sha256). Optional columns are `group` (int64), `question` (int64),
+    `annotator_labels` (list<int64> of class numbers, empty if no annotator labelled the row) and columns named
+    `attribute.*`. `label_names[c]` is the name of class `c`.
     """
 
     table: pa.Table
@@ -34,7 +34,7 @@ class Examples:
 
     @property
     def modality(self) -> Modality:
-        """Which kind of input the rows carry."""
+        """The kind of input that the rows have."""
         names = set(self.table.column_names)
         if "features" in names:
             return "features"
@@ -61,16 +61,16 @@ class Examples:
 
     @property
     def groups(self) -> np.ndarray | None:
-        """Group number of each row, int64, or None when the dataset has none."""
+        """Group number of each row, int64, or None if the dataset has no groups."""
         return self.table["group"].to_numpy() if "group" in self.table.column_names else None
 
     @property
     def questions(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64; that of its group if questions are not given."""
+        """Number of the question that each row answers, int64; the group number if questions are not given."""
         return self.table["question"].to_numpy() if "question" in self.table.column_names else self.groups
 
     def with_groups(self, groups: np.ndarray) -> "Examples":
-        """Return the same rows in these groups (int64, one per row), in place of their own."""
+        """Return the same rows with these groups (int64, one per row) instead of their own."""
         column = pa.array(groups, pa.int64())
         names = self.table.column_names
         if "group" in names:
@@ -78,7 +78,7 @@ class Examples:
         return replace(self, table=self.table.append_column("group", column))
 
     def without_groups(self) -> "Examples":
-        """Return the same rows, none of which belongs with another."""
+        """Return the same rows without groups."""
         return self if self.groups is None else replace(self, table=self.table.drop_columns(["group"]))
 
     def texts(self, column: Literal["text", "text_pair"] = "text") -> list[str]:
@@ -89,7 +89,7 @@ class Examples:
         """Return the encoded image at position `row`, as stored in the source.
 
         Raises:
-            DataError: the file that the row points to is gone or changed since it was registered.
+            DataError: the row's file was deleted or changed after it was registered.
         """
         from aflite_assets.data.images import read_image
 
@@ -101,7 +101,7 @@ class Examples:
         return Examples(rows_at(self.table, np.flatnonzero(inside)), self.label_names)
 
     def select(self, row_ids: Iterable[int]) -> "Examples":
-        """Return the rows with these ids, in the order given.
+        """Return the rows with these ids, in the given order.
 
         Raises:
             DataError: an id is not among the rows.

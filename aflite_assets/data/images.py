@@ -1,4 +1,6 @@
-"""One stored image: its bytes, decoding by Pillow, and which images of a column do not decode. No models."""
+"""One stored image: its bytes, its decoding by Pillow, and which images of a column cannot be decoded. No models are
+used.
+"""
 
 import hashlib
 import threading
@@ -22,28 +24,32 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-"""Endings of the files that an image folder is read from, in lower case; other files are left alone."""
+"""Endings of the files that an image folder is read from, in lower case; other files are ignored."""
 
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string()), ("sha256", pa.string())])
-"""An image column: the encoded bytes, or for local image folders the path and the file's hash ("" if not taken)."""
+"""Type of an image column: the encoded bytes or, for local image folders, the path and the file's hash ("" if not
+computed).
+"""
 
 _FORMATS = (
     "AVIF", "BMP", "DIB", "GIF", "ICO", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "SGI", "TGA", "TIFF", "WEBP",
 )  # fmt: skip
-"""Pillow goes by content, not by file name, and hands what looks like PostScript to a program of the system's."""
+"""Formats that Pillow may open: it goes by content, not by file name, and passes data that look like PostScript to a
+system program.
+"""
 
 _LARGE_PIXELS = 2**24
-"""Images of more pixels are decoded one at a time: Pillow accepts up to half a gigabyte decoded."""
+"""Images with more pixels are decoded one at a time, because Pillow accepts up to half a gigabyte decoded."""
 
 _CHECKED_AT_ONCE = 10_000
 
 
 def read_image(image: Mapping[str, Any]) -> bytes:
-    """Return the encoded image that one value of an image column stands for.
+    """Return the encoded image for one value of an image column.
 
     Raises:
-        MissingDataError: the file is gone.
-        UnsettledDataError: it is not the one whose hash was registered.
+        MissingDataError: the file does not exist any more.
+        UnsettledDataError: the file's hash differs from the registered one.
     """
     if image["bytes"] is not None:
         return bytes(image["bytes"])
@@ -61,10 +67,11 @@ def read_image(image: Mapping[str, Any]) -> bytes:
 
 
 def open_encoded(content: bytes) -> "Image.Image":
-    """Return the image as Pillow opens it: size known, pixels not yet decoded. Of several frames the first counts.
+    """Open the image with Pillow: its size is known, but its pixels are not yet decoded. If an image has several
+    frames, the first is used.
 
     Raises:
-        Exception: whatever Pillow raises on bytes that are no image; its readers raise errors of many types.
+        Exception: any error that Pillow raises on bytes that are not an image; its readers raise errors of many types.
     """
     from PIL import Image
 
@@ -72,9 +79,9 @@ def open_encoded(content: bytes) -> "Image.Image":
 
 
 def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Value | None:
-    """Return what `read` makes of an encoded image as Pillow opens it, or None if these bytes are no image.
+    """Return the result of `read` for an encoded image opened with Pillow, or None if the bytes are not an image.
 
-    `read` decodes and does nothing else: whatever it raises is taken for damaged bytes.
+    `read` must only decode: any error it raises is taken to mean damaged bytes.
     """
     try:
         return read(open_encoded(content))
@@ -85,23 +92,24 @@ def read_encoded(content: bytes, read: "Callable[[Image.Image], Value]") -> Valu
 
 
 def as_rgb(image: "Image.Image") -> "Image.Image":
-    """Return the decoded pixels, transparency dropped, grey and palette images as RGB.
+    """Return the decoded pixels as RGB; transparency is dropped, and grey and palette images are converted.
 
     Raises:
-        Exception: whatever Pillow raises on damaged bytes; its readers raise errors of many types.
+        Exception: any error that Pillow raises on damaged bytes; its readers raise errors of many types.
     """
     # Pillow warns when a palette with transparency goes to RGB directly.
     return (image.convert("RGBA") if image.mode == "P" else image).convert("RGB")
 
 
 def undecodable(column: pa.ChunkedArray, *, threads: int, log: Callable[[str], None] = lambda line: None) -> np.ndarray:
-    """Positions (int64, ascending) of the images that cannot be decoded whole: empty, cut short, text, too large.
+    """Return the positions (int64, ascending) of the images that cannot be decoded: empty, truncated, text, or too
+    large.
 
-    `column` is of `IMAGE_TYPE`. Too large is what Pillow takes for a decompression bomb, over 179 million pixels.
-    A line is logged after every 10,000 images of a larger column.
+    `column` is of `IMAGE_TYPE`. An image is too large if Pillow takes it for a decompression bomb, over 179 million
+    pixels. A line is logged after every 10,000 images of a larger column.
 
     Raises:
-        DataError: an image's file is gone or changed since it was registered.
+        DataError: an image's file was deleted or changed after it was registered.
     """
     large = threading.Lock()
     broken: list[int] = []

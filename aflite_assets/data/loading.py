@@ -1,4 +1,6 @@
-"""From a source spec to one Arrow table per split, as the source has it. Columns get their meaning in `raw_table`."""
+"""Loading of a source spec as one Arrow table per split, with the source's own columns. Columns get their meaning in
+`raw_table`.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -42,14 +44,16 @@ from aflite_assets.specs.sources import (
 
 
 def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return what a source's content is known by, empty for one that is drawn from a seed.
+    """Return an identifier of a source's content; empty for a source that is drawn from a seed.
 
-    Files: how many, and one sha256 over their paths and contents. A hub dataset: the commit its revision stands for.
-    `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.
+    For files, it is their number and one SHA-256 over their paths and contents. For a hub dataset, it is the current
+    commit of its revision. `hashes` looks up or computes the files' hashes, and records the files; by default, hashes
+    are stored below `AFLITE_HOME`.
 
     Raises:
         MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub has no such
-        dataset or revision. UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
+        dataset or revision. UnsettledDataError: `hashes` has a time limit or watches for changes, and a file cannot be
+            hashed yet.
     """
     hub = hub_of(source)
     if hub is not None:
@@ -66,15 +70,15 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
 
 
 def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.Table]:
-    """Every split of a source as a table with the source's own columns.
+    """Load every split of a source as a table with the source's own columns.
 
     Image folders give `image`, `label` (the folder's name or the label file's) and `path`; feature files give
-    `features`, `label` and optionally `group`. `rows` is for a first look: about so many rows of each split are read
-    where reading all is slow (hub datasets, image folders), and images are not hashed.
+    `features`, `label` and optionally `group`. `rows` is for a preview: about this many rows of each split are read if
+    reading all is slow (hub datasets, image folders), and images are not hashed.
 
     Raises:
-        MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor to be reached.
-        DataError: a file cannot be read as its format.
+        MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor reachable.
+        DataError: a file cannot be read in its format.
     """
     _require_files(source)
     match source:
@@ -100,12 +104,13 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 
 
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
-    """By split where each row of `load_source` stands in the files: file, file_row and line (`places_in_files`).
+    """Return, by split, where each row of `load_source` is in the files: file, file_row and line (`places_in_files`).
 
-    Of questions and preferences every answer has the place of its row. Empty for sources that are not files of rows.
+    For questions and preferences, every answer has the place of its row. The result is empty for sources that are not
+    files of rows.
 
     Raises:
-        MissingDataError: a file is missing. DataError: a file cannot be read as its format.
+        MissingDataError: a file is missing. DataError: a file cannot be read in its format.
     """
     _require_files(source)
     if isinstance(source, FeatureSource):
@@ -124,10 +129,10 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredRows:
-    """Rows of one split of questions or preferences.
+    """Rows of one split of questions or preferences, and the answers made from them.
 
-    `table`: as in the files, or on the hub. `rows`: of each row of `load_source`, which is an answer, its row in
-    `table`, from 0.
+    `table`: the rows as in the files or on the hub. `rows`: for each row of `load_source`, which is an answer, its row
+    in `table`, from 0.
     """
 
     table: pa.Table
@@ -135,10 +140,10 @@ class AnsweredRows:
 
 
 def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
-    """Return by split the rows of questions or preferences as their files or the hub have them.
+    """Return, by split, the rows of questions or preferences as in their files or on the hub.
 
     Raises:
-        MissingDataError: a file is missing. DataError: a file cannot be read as its format.
+        MissingDataError: a file is missing. DataError: a file cannot be read in its format.
     """
     _require_files(source)
     tables = _rows_of(source)
@@ -147,7 +152,9 @@ def answered_rows(source: ChoiceSource) -> dict[str, AnsweredRows]:
 
 
 def _rows_of(source: ChoiceSource) -> dict[str, pa.Table]:
-    """Return by split the rows that become answers. All rows, since a question may have several of them."""
+    """Return, by split, the rows that become answers. All rows are read, because a question may have several of
+    them.
+    """
     table = source.table
     if isinstance(table, HubSource):
         return {split: _naming_no_files(rows) for split, rows in load_hub(table).items()}
@@ -166,7 +173,9 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """Return the source with the content that a key was made from: a hub dataset at that commit, others as they are."""
+    """Return the source fixed to the content that a key was made from: a hub dataset at that commit; others are
+    unchanged.
+    """
     hub = hub_of(source)
     if hub is None or "commit" not in content:
         return source
@@ -189,10 +198,10 @@ def _require_files(source: SourceSpec) -> None:
 
 
 def _naming_no_files(table: pa.Table) -> pa.Table:
-    """Return the table with images that only carry bytes.
+    """Return the table with images given by their bytes only.
 
-    Rows may name image files in a table that was made here from a folder. In a file or a dataset of somebody else such
-    a row could name any file of this computer, whose content would then be published with the dataset.
+    In a table that was made here from a folder, rows may name image files. In somebody else's file or dataset, such a
+    row could name any file of this computer, whose content would then be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)

@@ -1,4 +1,4 @@
-"""Which rows are answers of questions, some of them right, and the credit of scores. Reading them: `formats`."""
+"""Questions with answers as rows, some of them right, and the credit of scores. They are read in `formats`."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,14 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import RIGHT
 
 _BLOCK = 4096
-"""Answers whose features are compared at once."""
+"""Number of answers whose features are compared at once."""
 
 
 def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
-    """Return which rows are of a question that can be scored, bool: with a right answer and a wrong one, all `chosen`.
+    """Return which rows belong to a question that can be scored, bool: it has a right and a wrong answer, and all its
+    rows are `chosen`.
 
-    `right` bool (rows,), `groups` int64 (rows,), a number per question, `chosen` bool (rows,) or None for all rows.
+    `right`: bool (rows,); `groups`: int64 (rows,), a number per question; `chosen`: bool (rows,), or None for all rows.
     """
     _, question = np.unique(groups, return_inverse=True)
     answers = np.bincount(question)
@@ -26,14 +27,14 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
 
 
 def right_class(label_names: Sequence[str]) -> int | None:
-    """Return the number of the class of right answers, where it is one of two; None otherwise."""
+    """Return the number of the class of right answers if it is one of two classes; None otherwise."""
     return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
 
 
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
     """Return True if every group of the rows is a question, with at least one right answer and one wrong answer.
 
-    With `partly` one such group is enough, as where a source says that it is multiple choice and lost rows since.
+    With `partly`, one such group is enough: use it if the source declares multiple choice but has lost rows since.
     """
     if groups is None or not len(groups):
         return False
@@ -49,7 +50,7 @@ def separate_questions(examples: Examples) -> np.ndarray | None:
 def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the credit of each question, float64 in [0, 1], by ascending group number.
 
-    It is the share of right answers among those of the highest score: 1 if one right answer alone has it, a half if one
+    It is the share of right answers among those of the highest score: 1 if a right answer alone has it, 0.5 if one
     right and one wrong answer share it. `scores` float64, `right` bool, `groups` int64, all of shape (rows,).
     """
     questions, question = np.unique(groups, return_inverse=True)
@@ -60,9 +61,9 @@ def credit_by_question(scores: np.ndarray, right: np.ndarray, groups: np.ndarray
 
 
 def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarray:
-    """Return each answer's features less the mean of the other answers of its question, float32 of the same shape.
+    """Return each answer's features minus the mean of its question's other answers, float32 of the same shape.
 
-    Of two answers it is their difference, and the two rows are its two signs. An answer without another is all zeros.
+    For two answers, the rows are their difference and its negative. An answer without another is all zeros.
 
     Args:
         features: float32 of shape (answers, width).
@@ -81,14 +82,16 @@ def less_other_answers(features: np.ndarray, questions: np.ndarray) -> np.ndarra
 
 
 def guessing_credit(right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return what guessing gives per question, by ascending group number: its right answers over all its answers."""
+    """Return the credit of guessing per question, by ascending group number: the share of its answers that are
+    right.
+    """
     return credit_by_question(np.zeros(len(right)), right, groups)
 
 
 def answer_pairs(examples: Examples) -> np.ndarray:
     """Return every pair of a right and a wrong answer of one question: their positions, int64 of shape (pairs, 2).
 
-    The right answer comes first. Returns no pair if the rows are no answers of questions.
+    The right answer comes first. Returns no pair if the rows are not answers to questions.
     """
     right, questions = right_class(examples.label_names), examples.questions
     if right is None or questions is None:
@@ -105,7 +108,7 @@ def answer_pairs(examples: Examples) -> np.ndarray:
 
 
 def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
-    """Which rows are right answers, bool; None where the rows are no multiple choice (`is_multiple_choice`)."""
+    """Return which rows are right answers, bool; None if the rows are not multiple choice (`is_multiple_choice`)."""
     number = right_class(examples.label_names)
     if number is None:
         return None

@@ -1,20 +1,24 @@
-"""Rows of a table by position with as little copying as possible, since memory-mapped images may exceed the memory."""
+"""Rows of a table by position, with as little copying as possible because memory-mapped images may exceed the
+memory.
+"""
 
 import numpy as np
 import pyarrow as pa
 
 _RUN_BYTES = 4096
-"""Cost of the records of one more chunk in each column, in rows; a run of rows that holds less is better copied."""
+"""Cost, in rows, of the records for one more chunk in each column; a shorter run of rows is copied instead."""
 
 _TAKE_BYTES = 2**30
-"""Arrow's `take` gathers a column as one array first, and an array of text or bytes can hold 2 GiB."""
+"""Most bytes for Arrow's `take`, which first gathers a column as one array; an array of text or bytes can hold 2
+GiB.
+"""
 
 
 def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
     """Return the rows at these positions (int64, each in [0, rows)), in their order.
 
-    Ascending positions without repeats give the table itself or slices of it, which copy nothing, as long as the rows
-    between two gaps hold more than the slices cost.
+    Ascending positions without repeats give the table itself or slices of it, which copy nothing, as long as the runs
+    of rows are long enough to be worth a slice.
     """
     if not len(positions):
         return table.slice(0, 0)
@@ -31,7 +35,9 @@ def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
 
 
 def _slices(column: pa.ChunkedArray, starts: np.ndarray, lengths: np.ndarray) -> pa.ChunkedArray:
-    """Return runs of rows, each found by its chunk: Arrow's own slice walks through all chunks for every run."""
+    """Return runs of rows, each found by its chunk, because Arrow's own slice walks through all chunks for every
+    run.
+    """
     begins = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
     slices = []
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Seeded draws of rows that keep the classes' shares and never split a group: limits, warm-up rows, controls."""
+"""Seeded draws of rows that keep class shares and never split a group: limits, warm-up rows and controls."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from aflite_assets.errors import DataError, InvalidInputError
 
 
 def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> int:
-    """Return a count as it is, and a share of `rows` rounded to a whole number. `kind` says which rows these are.
+    """Return a count unchanged, or a share of `rows` rounded to a whole number. `kind` names these rows in messages.
 
     Raises:
         DataError: a count above `rows`, or a share that rounds to no row.
@@ -27,11 +27,11 @@ def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> in
 def stratified_sample(
     labels: np.ndarray, groups: np.ndarray | None, size: int, *, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw `size` rows with the classes' shares of the whole, in whole groups.
+    """Draw `size` rows, in whole groups, with the class shares of all rows.
 
-    `labels` int64 (rows,); `groups` int64 (rows,) or None. Classes get their quota by largest remainder. Groups are
-    taken in random order while every class stays within its quota, then while the total does; so with groups the
-    draw may fall short of `size`, and classes may leave their quotas when whole groups cannot meet them.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. Class quotas are set by largest remainder. Groups are
+    taken in random order while every class stays within its quota, and then while the total does. So with groups the
+    draw may be smaller than `size`, and classes may miss their quotas if whole groups cannot meet them.
 
     Returns the row numbers, ascending int64.
 
@@ -51,7 +51,7 @@ def stratified_sample(
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """Split `size` over classes in proportion to `counts` (int64).
 
-    What is left over goes to the largest remainders, among equals in class order.
+    Remaining places go to the largest remainders; among equal ones, in class order.
     """
     quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
     extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]

@@ -12,28 +12,29 @@ import pyarrow.compute as pc
 _HYPHENS = r"[-\u2010\u2011]"
 
 WORD = re.compile(rf"\w+(?:{_HYPHENS}\w+)*")
-"""A run of letters, digits and underscores; runs that single hyphens join are one word ("xz-17", "well-known")."""
+"""A run of letters, digits and underscores; runs joined by single hyphens are one word ("xz-17", "well-known")."""
 
 _COUNTED = "[\\p{L}\\p{N}_]+(?:[-\u2010\u2011][\\p{L}\\p{N}_]+)*"
-"""The same for pyarrow, whose own classes of characters are ASCII alone."""
+"""The same pattern for pyarrow, whose own character classes cover only ASCII."""
 
 
 _AT_ONCE = 10_000
-"""Rows whose texts are Python's strings at one time."""
+"""Number of rows whose texts are held as Python strings at one time."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctWords:
-    """The words of each row, each once, by numbers from 0 in the order in which words are first met.
+    """The distinct words of each row, as numbers from 0 in the order in which words are first met.
 
-    `numbers` int32: row after row. `offsets` int64: where each row's begin, and a last one where they end.
+    `numbers`: int32, row after row. `offsets`: int64, the position at which each row's words begin, and a last one at
+    which they end.
     """
 
     offsets: np.ndarray
     numbers: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> "DistinctWords":
-        """Those of the rows at these positions, in their order."""
+        """Return the words of the rows at these positions, in their order."""
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
@@ -41,7 +42,9 @@ class DistinctWords:
 
 
 def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
-    """Return the words of each row over all its `texts`, columns of one length, in small letters; a null has none."""
+    """Return the distinct words of each row over all its `texts`, columns of one length, in lower case; a null has
+    none.
+    """
     known: dict[str, int] = {}
     numbers, lengths = array("i"), array("q")
     table = pa.table([*texts], names=[str(place) for place in range(len(texts))])
@@ -56,12 +59,12 @@ def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
 
 
 def word_counts(texts: pa.ChunkedArray) -> np.ndarray:
-    """Words of each text, float64 of shape (rows,); NaN for a null."""
+    """Return the number of words of each text, float64 of shape (rows,); NaN for a null."""
     return _floats(pc.count_substring_regex(texts, _COUNTED))
 
 
 def character_counts(texts: pa.ChunkedArray) -> np.ndarray:
-    """Characters (code points) of each text, float64 of shape (rows,); NaN for a null."""
+    """Return the number of characters (code points) of each text, float64 of shape (rows,); NaN for a null."""
     return _floats(pc.utf8_length(texts))
 
 

@@ -1,4 +1,6 @@
-"""Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
+"""Statistics about data, before and after filtering: plain functions on rows. They use no models, draw nothing and read
+no files.
+"""
 
 from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement

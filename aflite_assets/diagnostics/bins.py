@@ -1,15 +1,15 @@
-"""Bins of numbers at their quantiles, and the names of the bins."""
+"""Bins of numbers, cut at quantiles, and the names of the bins."""
 
 from itertools import pairwise
 
 import numpy as np
 
 BINS = 8
-"""Into which a numeric property is cut."""
+"""Most bins into which a numeric property is cut."""
 
 
 def bin_edges(values: np.ndarray) -> np.ndarray:
-    """Return the upper edges of at most `BINS` bins of a number, at its quantiles, less the last; NaN is no value."""
+    """Return the upper edges of at most `BINS` bins at a number's quantiles, without the last edge; NaN is ignored."""
     known = values[~np.isnan(values)]
     if not len(known):
         return np.zeros(0)
@@ -18,7 +18,7 @@ def bin_edges(values: np.ndarray) -> np.ndarray:
 
 
 def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Name the bin of each number, as text of dtype object: "at most 4", "over 4 to 9", "over 9", "none" for NaN."""
+    """Name the bin of each number, as text of dtype object: "at most 4", "over 4 to 9", "over 9", or "none" for NaN."""
     if not len(edges):
         return np.where(np.isnan(values), "none", "any").astype(object)
     texts = [f"{edge:.6g}" for edge in edges]

@@ -1,4 +1,6 @@
-"""Tables from records, numbers for values, masks for splits: what the statistics here share. No statistics."""
+"""Helpers that the statistics here share: tables from records, numbers for values, and masks for splits. No statistics
+are computed here.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +19,7 @@ def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """Return a number per row (int64, equal for equal values, null being a value) and the value each one stands for.
+    """Return a number per row (int64, equal for equal values, with null as a value), and the value for each number.
 
     Values are numbered from 0 in order of appearance.
     """
@@ -26,9 +28,9 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 
 
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
-    """Return a number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 where there is none.
+    """Return a number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 for no content.
 
-    Contents are distinguished by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
+    Contents are distinguished by 128 bits of a hash, because Arrow's own numbering stops at 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices
@@ -36,12 +38,12 @@ def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> 
 
 
 def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return the same of a text column."""
+    """Return a number per text, as in `content_codes`."""
     return content_codes(text.as_buffer() for text in texts)
 
 
 def split_masks(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
-    """Each split's name and the mask (rows, bool) of its rows, in order of appearance."""
+    """Yield each split's name and the mask (rows, bool) of its rows, in order of appearance."""
     codes, splits = factorize(table["split"])
     for code, split in enumerate(splits.to_pylist()):
         yield split, codes == code

@@ -1,6 +1,7 @@
-"""Score tests of many cues at once: do rows with a cue have a label, or leave, more often? Sparse arrays only.
+"""Score tests of many cues at once: do rows with a cue have a label, or get removed, more often than others? Only
+sparse arrays are used.
 
-Which cues a dataset has does not belong here (see `evidence.cues`, `properties.values`).
+The cues of a dataset are found elsewhere (see `evidence.cues`, `properties.values`).
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:
-    """Per cue: rows with it, those removed, how many class-matched draws would remove, and the one-sided p-value.
+    """Per cue: the number of rows with it, the number removed, the number expected from class-matched draws, and the
+    one-sided p-value.
 
-    With signs, `removed` and `expected` count rows of classes that the cue goes with.
+    With signs, `removed` and `expected` count only rows of classes that the cue is associated with.
     """
 
     rows: np.ndarray
@@ -31,15 +33,15 @@ def enrichment(
 ) -> Enrichment:
     """Test whether rows with a cue were removed more often than random rows, same number per class.
 
-    `signs`, (classes in ascending order, cues): 1 for classes that the cue goes with, else -1 (`class_signs`); None is
-    1 everywhere. If a cue tells the label by itself, rows with it leave in the one kind of class, and rows without it
-    in the other, so that unsigned sums over classes would cancel.
+    `signs`, (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1 (`class_signs`);
+    None means 1 everywhere. Suppose that a cue predicts the label by itself. Then rows with it are removed in one kind
+    of class and rows without it in the other, so that unsigned sums over classes would cancel.
 
-    The expected number is the sum over classes of rows with the cue times the share of the class that was removed. The
-    p-value is the larger of two: that of the stratified score test with variances between groups of rows
-    (`score_test`), and that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric variances V_k and O - E
-    nearer to zero by a half, which is right if few rows have the cue (Mantel 1963, Journal of the American Statistical
-    Association 58:690).
+    The expected number is a sum over classes: rows with the cue times the removed share of the class. The p-value is
+    the larger of two. The first is that of the stratified score test with variances between groups of rows
+    (`score_test`). The second is that of z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) with hypergeometric variances V_k
+    and O - E moved towards zero by a half, which is right if few rows have the cue (Mantel 1963, Journal of the
+    American Statistical Association 58:690).
     """
     from scipy.stats import norm
 
@@ -61,7 +63,7 @@ def enrichment(
 
 
 def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
-    """Return 1 for classes in which the cue is more frequent than in all rows, else -1, of shape (classes, cues)."""
+    """Return 1 for classes in which the cue is more frequent than in all rows, else -1: (classes, cues)."""
     _, strata = np.unique(labels, return_inverse=True)
     rows = _by_stratum(present, np.ones(len(strata)), strata)
     shares = rows / np.bincount(strata)[:, None]
@@ -69,7 +71,7 @@ def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
 
 
 def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Sum the values of the rows with each cue, of shape (strata, cues)."""
+    """Sum the values of the rows with each cue by stratum: (strata, cues)."""
     from scipy.sparse import csr_array
 
     inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(int(strata.max()) + 1, len(strata)))
@@ -78,7 +80,9 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Per cue: the class that it goes with most, the share of its rows that have it, and the p-value, Bonferroni."""
+    """Per cue: the class that it is most associated with, the share of its rows in this class, and the p-value
+    (Bonferroni).
+    """
 
     labels: np.ndarray
     shares: np.ndarray
@@ -108,12 +112,12 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z of each cue, and the sum of its rows' outcomes if the cue meant nothing within a stratum.
+    """Return z of each cue, and the sum of its rows' outcomes expected if the cue is uninformative within a stratum.
 
-    With residuals e_i of the outcome from its stratum's mean and x_i of the cue from its share in the stratum: z =
-    sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified comparison with
-    variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). z is 0 if nothing varies. With
-    `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by that of its stratum.
+    Let e_i be the residual of the outcome from its stratum's mean, and x_i that of the cue from its share in the
+    stratum. Then z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2), the score test of a stratified
+    comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). z is 0 if nothing
+    varies. With `signs`, (strata in ascending order, cues) of 1 and -1, x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -1,4 +1,6 @@
-"""A checkpoint's config.json, read so that nothing which it names is downloaded and run. Loads no weights."""
+"""A checkpoint's config.json, read in a way that never downloads and runs code that it names. No weights are loaded
+here.
+"""
 
 from typing import Any
 
@@ -7,21 +9,21 @@ from transformers import PreTrainedConfig
 from aflite_assets.errors import ModelError
 
 ATTENTION = None
-"""For every `from_pretrained`: PyTorch's attention (sdpa) where an architecture has it, else the plain one (eager).
+"""The attention for every `from_pretrained`: PyTorch's (sdpa) if an architecture has it, else the plain one (eager).
 
-It is what transformers takes where nothing is named. A config.json can name a repository of the hub instead, whose
-compiled code is downloaded and run.
+transformers chooses the same if none is named. A config.json could instead name a repository of the hub, whose compiled
+code would be downloaded and run.
 """
 
 
 def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
     """Return the configuration without the kernels that it names for attention and experts.
 
-    `auto_class` has `from_pretrained`, which gets the `options`; code of the checkpoint's own is never run.
+    `auto_class` has `from_pretrained`, which gets the `options`; code in the checkpoint itself is never run.
 
     Raises:
         ModelError: the weights are quantised, which needs kernels and cannot be trained further.
-        Exception: whatever transformers raises on a file that it does not understand (`weights_files.LOADING_ERRORS`).
+        Exception: any error that transformers raises on a file it does not understand (`weights_files.LOADING_ERRORS`).
     """
     named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
     if named.get("backbone"):

@@ -1,4 +1,6 @@
-"""Fitting an evaluator with scikit-learn's interface on train rows, and its predictions. Its kinds: `families`."""
+"""Fitting an evaluator with scikit-learn's interface on train rows, and its predictions. The kinds of evaluators are in
+`families`.
+"""
 
 import time
 import warnings
@@ -37,11 +39,11 @@ def evaluate_classical(
 ) -> ClassicalEvaluation:
     """Fit on `train` and predict each test set; nothing here is random.
 
-    With `row_weights` (float32, one per train row) each row's loss is multiplied by its weight, and Max-PPMI counts a
-    row's words that much; other inputs (TF-IDF weights, scales) are made of the rows as they are.
+    With `row_weights` (float32, one per train row), each row's loss is multiplied by its weight, and Max-PPMI counts a
+    row's words with it. Other inputs (TF-IDF weights, scales) ignore the weights.
 
-    With one class among the train rows the answer is always that class. Classes without train rows get
-    probability zero; support vector machines give no probabilities.
+    If the train rows have one class, that class is always predicted. Classes without train rows get probability zero;
+    support vector machines predict no probabilities.
 
     Raises:
         DataError: there are no train rows, or texts or images cannot be read.

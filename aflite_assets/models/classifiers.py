@@ -17,9 +17,10 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 
 @dataclass(frozen=True)
 class NeuralClassifier:
-    """A model with one output per label, and what turns examples into its inputs.
+    """A model with one output per label, and the code that turns examples into its inputs.
 
-    For texts that is `tokenizer`: a checkpoint's, or the `WordReader` or `PieceReader` of a model that reads words.
+    For texts, this is `tokenizer`: a checkpoint's own, or the `WordReader` or `PieceReader` of a model that reads
+    words.
     """
 
     model: Any
@@ -29,20 +30,22 @@ class NeuralClassifier:
 
     @property
     def reads_images(self) -> bool:
-        """Whether its rows are images, which threads decode beside a GPU; a tokenizer serves one thread at a time."""
+        """Whether its rows are images. Threads decode images while a GPU computes, but a tokenizer serves one thread at
+        a time.
+        """
         return neural_family(self.settings).modality == "image"
 
     def inputs(self, examples: Examples, *, augmentation_seed: int | np.random.Generator | None = None) -> ModelInputs:
-        """Return the rows as the model takes them; with a seed, as it takes train rows (augmented if so set).
+        """Return the rows as the model takes them; with a seed, as it takes train rows (augmented if so configured).
 
-        A generator is drawn from itself, so that its owner may set its state before each batch.
+        A generator is itself the source of random numbers, so its owner may set its state before each batch.
         """
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         built = BuiltModel(self.model, self.tokenizer)
         return neural_family(self.settings).inputs(self.settings, built, examples, augmentation=rng)
 
     def save(self, folder: Path) -> None:
-        """Write configuration, safetensors and tokenizer; `saved_classifier` needs nothing else."""
+        """Write configuration, safetensors and tokenizer, which is all that `saved_classifier` needs."""
         with quiet_libraries():
             self.model.save_pretrained(folder)
             if self.tokenizer is not None:
@@ -54,7 +57,7 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
-        DataError: the texts of a model that makes its vocabulary have no words, or word vectors cannot be read.
+        DataError: the texts hold no words for a model that makes its own vocabulary, or word vectors cannot be read.
     """
     built = neural_family(settings).new(settings, train, log)
     return NeuralClassifier(built.model, settings, len(train.label_names), built.tokenizer)

@@ -1,11 +1,13 @@
-"""Which GPU a step may use: a lock per device, and the environment that a process needs before CUDA starts. No torch.
+"""Which GPU a step may use: a lock per device, and the environment variables that a process needs before CUDA starts.
+torch is not imported here.
 
-Dagster's pool `gpu` counts steps and hands out no device: with two slots both steps would sit on the first card. So a
-step holds a lease, the lock of a device's file. The kernel drops it when the process ends, however that ends.
+Dagster's pool `gpu` counts steps but does not assign devices: with two slots, both steps would use the first card. So a
+step holds a lease, which is a lock on a device's file. The kernel releases the lock when the process ends, however it
+ends.
 
-The files lie in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's folder for
-temporary files, and not below AFLITE_HOME: cards belong to the machine, so two homes share them, and a home may lie on
-a network disk, on which locks may outlive their process or mean nothing.
+The files are in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's folder for
+temporary files. They are not below AFLITE_HOME for two reasons: cards belong to the machine, so two homes share them;
+and a home may be on a network disk, where locks may outlive their process or have no effect.
 """
 
 import os
@@ -41,18 +43,20 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DeviceLease:
-    """The devices that are held, by the names that CUDA_VISIBLE_DEVICES takes; none on a machine without a GPU."""
+    """The held devices, by the names that CUDA_VISIBLE_DEVICES takes; none on a machine without a GPU."""
 
     devices: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables to set for the process that uses the devices, before it imports torch."""
+        """The environment variables to set for a process that uses the devices, before it imports torch."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Within, this process and those it starts see the leased devices only. One thread at a time."""
+        """Restrict this process, and those it starts, to the leased devices while the block runs. Only one thread may
+        use this at a time.
+        """
         before = {name: os.environ.get(name) for name in self.environment}
         if not _first_lease:
             _first_lease.extend(self.devices)
@@ -65,16 +69,16 @@ class DeviceLease:
 
 
 def locks_folder() -> Path:
-    """Where the locks are; see the module's docstring."""
+    """Return the folder of the locks; see the module's docstring."""
     return Path(os.environ.get(LOCKS) or Path(tempfile.gettempdir()) / "aflite-devices").absolute()
 
 
 def visible_devices() -> tuple[str, ...]:
     """Return the GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
 
-    That variable's own names where it is set, numbers, unique names or parts of a divided card alike; else the unique
-    names of all GPUs (of a divided card: of its parts) as the driver lists them. Empty where none can be named: then
-    there is nothing to hand out, and a step sees what it saw.
+    If that variable is set, its own names are returned: numbers, unique names or parts of a divided card. Otherwise the
+    driver lists the unique names of all GPUs (for a divided card, of its parts). The list is empty if no GPU can be
+    named: then no device is leased, and the step's environment is unchanged.
     """
     told = os.environ.get(VISIBLE)
     if told is None:
@@ -99,7 +103,9 @@ def listed_devices() -> tuple[str, ...]:
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """Return the unique names in the answer of `nvidia-smi -L`; of a divided card, not usable whole, its parts'."""
+    """Return the unique names in the output of `nvidia-smi -L`; for a divided card, which cannot be used whole, those
+    of its parts.
+    """
     names: list[str] = []
     whole: str | None = None
     for line in _LISTED.finditer(text):
@@ -127,11 +133,11 @@ def lease_devices(
     log: Log = lambda line: None,
     poll_seconds: float = _POLL_SECONDS,
 ) -> Iterator[DeviceLease]:
-    """Hold one of `devices`, or with `all_free` every one that is free and at least one, while the block runs.
+    """Hold one of `devices` while the block runs; with `all_free`, hold every free one, and at least one.
 
-    Waits where all are taken, for as long as it takes; `log` says so once, with who holds them. `purpose` is what
-    others that wait read. `listed`: the unique names of the machine's GPUs, so that a card has one lock whether it is
-    called by its number or its name. Without devices nothing is held and nothing waited for.
+    If all are taken, this waits without a time limit; `log` reports it once and names the holders. `purpose` is shown
+    to other processes that wait. `listed`: the unique names of the machine's GPUs, so that a card has one lock whether
+    it is called by number or by name. Without devices, nothing is held and there is no wait.
 
     Raises:
         ModelError: the locks' folder cannot be written.

@@ -1,4 +1,6 @@
-"""Where models run and in which precision; torch is imported on use, because Dagster resources import this file."""
+"""The device and precision that models run with; torch is imported on use, because Dagster resources import this
+file.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,10 +16,11 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["float32", "bfloat16"]
 
 SMALL_MODEL = 1_000_000
-"""Weights under which a model works in one of torch's threads on the CPU.
+"""Number of weights below which a model uses only one of torch's threads on the CPU.
 
-Its operations are so short that two threads mostly wait for each other: a network of 0.4 million weights on images of
-28 pixels trains in 21 seconds of one thread and in 56 of two on two quiet cores, and beside other work it is worse.
+Its operations are so short that two threads mostly wait for each other. On two quiet cores, a network of 0.4 million
+weights on images of 28 pixels trains in 21 seconds with one thread and in 56 with two; beside other work, two threads
+are even slower.
 """
 
 
@@ -25,8 +28,8 @@ Its operations are so short that two threads mostly wait for each other: a netwo
 class DeviceSettings:
     """A device by name (`auto`: the GPU if there is one) and the precision of matrix products.
 
-    With `bfloat16` weights and optimiser stay float32 and torch's autocast chooses per operation. `leased` names the
-    GPUs that the process was given (`device_leases`), for the record: what it sees is the environment's to say.
+    With `bfloat16`, weights and optimiser stay float32, and torch's autocast chooses the precision per operation.
+    `leased` records the GPUs that the process was given (`device_leases`); the environment decides which ones it sees.
 
     Raises:
         ModelError: a name is not one of those listed.
@@ -45,7 +48,7 @@ class DeviceSettings:
                 raise ModelError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
 
     def resolve(self) -> "torch.device":
-        """Return the device that models are put on; of several GPUs the current one.
+        """Return the device that models are put on; with several GPUs, the current one.
 
         Raises:
             ModelError: `cuda` is set and torch finds no GPU.
@@ -68,7 +71,9 @@ class DeviceSettings:
 
 @contextmanager
 def torch_threads_for(model: "torch.nn.Module", device: DeviceSettings) -> Iterator[None]:
-    """Within, torch works in one thread if the model is small and on the CPU, so that its bits depend on no number."""
+    """Limit torch to one thread while the block runs if the model is small and on the CPU, so that its bits do not
+    depend on the number of threads.
+    """
     from aflite_assets.algorithm.linear.threads import one_torch_thread
 
     small = device.resolve().type == "cpu" and sum(weights.numel() for weights in model.parameters()) < SMALL_MODEL

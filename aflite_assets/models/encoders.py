@@ -26,7 +26,7 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEnco
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """`features` rows x width float32; `probabilities` rows x classes float32 of the encoder's own output layer.
+    """`features`: rows x width float32; `probabilities`: rows x classes float32, from the encoder's own output layer.
 
     An encoder without an output layer (identity) has no probabilities.
     """
@@ -43,26 +43,26 @@ class _NeuralBatch:
 
 @dataclass(frozen=True)
 class EncoderScore:
-    """`predicted` int64, a class number per predicted row; `metrics` as of `train_encoder`."""
+    """`predicted`: int64, a class number per predicted row; `metrics`: those of `train_encoder`."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
 
 
 class Encoder(Protocol):
-    """Record of what turns examples into feature vectors of a known width."""
+    """A model that turns examples into feature vectors of a known width."""
 
     @property
     def width(self) -> int:
-        """Numbers per row."""
+        """Number of features per row."""
         ...
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """All rows in order, as one batch, in evaluation mode."""
+        """Encode all rows in order, as one batch, in evaluation mode."""
         ...
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """`encode` of each, in order; the next may be read while one is computed."""
+        """Yield `encode` of each batch, in order; the next batch may be read while one is computed."""
         ...
 
 
@@ -76,7 +76,7 @@ class IdentityEncoder:
         """Return the feature columns.
 
         Raises:
-            ModelError: rows have another width than announced.
+            ModelError: rows have another width than `width`.
         """
         features = examples.features
         if features.shape[1] != self.width:
@@ -87,7 +87,7 @@ class IdentityEncoder:
         return EncodedBatch(features, None)
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Return the feature columns of each."""
+        """Yield the feature columns of each batch."""
         return map(self.encode, batches)
 
 
@@ -104,11 +104,11 @@ class NeuralEncoder:
 
     @property
     def width(self) -> int:
-        """Inputs of the final linear layer."""
+        """Number of inputs of the final linear layer."""
         return int(final_layer(self._model, self._classifier.n_classes).in_features)
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """One forward pass over the rows; several where memory does not suffice.
+        """Return the features from one forward pass over the rows, or from several if memory does not suffice.
 
         Raises:
             ModelError: the model has no representation, or memory does not suffice for a single row.
@@ -117,7 +117,7 @@ class NeuralEncoder:
         return self._encoded(self._classifier.inputs(examples))
 
     def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """`encode` of each, in order; beside a GPU, images of the next ones are decoded meanwhile."""
+        """Yield `encode` of each batch, in order; while a GPU computes, images of the next batches are decoded."""
         # Texts are not: a tokenizer must not be used by two threads at once.
         threads = reading_threads(images=self._classifier.reads_images, device=self._device.resolve())
         return map(self._encoded, prefetch(self._classifier.inputs, batches, threads=threads))
@@ -159,8 +159,8 @@ def train_encoder(
 ) -> Mapping[str, float]:
     """Train on the warm-up rows and save into `folder`: safetensors, configuration and tokenizer.
 
-    Returns train_loss, train_accuracy, seconds, rows and steps. A training that was killed goes on from what it left
-    in `scratch`; without it, from the start.
+    Returns train_loss, train_accuracy, seconds, rows and steps. A training that was killed resumes from the files it
+    left in `scratch`; without `scratch`, it starts again.
 
     Raises:
         ModelError: the model cannot be used, has no representation, or diverged.
@@ -186,7 +186,7 @@ def score_encoder(
 ) -> EncoderScore:
     """Train as `train_encoder` does and predict other rows with the encoder's own output layer; nothing is saved.
 
-    A training that was killed goes on from what it left in `scratch`.
+    A training that was killed resumes from the files it left in `scratch`.
 
     Raises:
         ModelError: the model cannot be used, has no representation, or diverged.
@@ -207,7 +207,7 @@ def _trained(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, Mapping[str, float]]:
-    """Call within `isolated_random_state`."""
+    """Train an encoder; must be called within `isolated_random_state`."""
     from aflite_assets.models.training.train import train_classifier  # takes a second, and given features need none
 
     if isinstance(settings, UntrainedSpec):

@@ -28,12 +28,12 @@ __all__ = ["Evaluation", "Predictions", "evaluate", "evaluate_saved", "train_and
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluator's answers.
+    """The predictions, training dynamics and metrics of one evaluator.
 
-    `predictions` by test set name, rows in the order given. `dynamics` (neural models only): row_id int64,
-    epoch int64 from 0, label_probability float32, correct bool; one row per train row and epoch.
-    `metrics`: train_accuracy, seconds, rows; neural models add train_loss, steps and prediction_seconds (and what
-    early stopping adds, see `train_classifier`), the others converged (0 or 1).
+    `predictions` are by test set name, with rows in the given order. `dynamics` (neural models only) has one row per
+    train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct bool. `metrics` are
+    train_accuracy, seconds and rows. Neural models add train_loss, steps, prediction_seconds and the metrics of early
+    stopping (see `train_classifier`); the others add converged (0 or 1).
     """
 
     predictions: Mapping[str, Predictions]
@@ -55,16 +55,16 @@ def evaluate(
 ) -> Evaluation:
     """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
 
-    `seed` decides new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU.
-    It does not enter scikit-learn models, whose fits are not random. `scratch` is a folder for files from which a
-    killed training goes on; only loss and accuracy of every epoch stay there (see `epochs.read_epochs`). `validation`:
-    the rows of the split that `settings.early_stopping` names, if it names one. `row_weights`: what each train row's
-    loss is multiplied by, float32 (rows,). A train set may lack classes; the answers are about all.
+    `seed` determines new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU. It has
+    no effect on scikit-learn models, whose fits are not random. `scratch` is a folder for the files from which a killed
+    training resumes; at the end it holds only the loss and accuracy of every epoch (see `epochs.read_epochs`).
+    `validation`: the rows of the split that `settings.early_stopping` names, if it names one. `row_weights`: float32
+    (rows,), the factor of each train row's loss. A train set may lack classes; predictions are still over all classes.
 
     Raises:
-        ModelError: the model does not fit the data, cannot be had, diverged or needs more memory than there is, or
+        ModelError: the model does not fit the data, cannot be obtained, diverged or needs more memory than there is, or
             `validation` is needed and missing.
-        DataError: there are no train rows or none to stop by, or texts or images cannot be read.
+        DataError: there are no train rows or no rows for early stopping, or texts or images cannot be read.
         InvalidInputError: `row_weights` are not one finite number of 0 or more for each train row.
     """
     _check_weights(row_weights, len(train))
@@ -90,11 +90,10 @@ def train_and_save(
     validation: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> "TrainingResult":
-    """Return the training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for
-    `evaluate_saved`.
+    """Train a neural model as `evaluate` does, with the same bits; `folder` then holds it for `evaluate_saved`.
 
     Raises:
-        ModelError, DataError, InvalidInputError: as `evaluate`.
+        ModelError, DataError, InvalidInputError: as in `evaluate`.
     """
     _check_weights(row_weights, len(train))
     for examples in (train, *([] if validation is None else [validation])):
@@ -117,13 +116,13 @@ def evaluate_saved(
     scratch: Path,
     log: Callable[[str], None],
 ) -> Evaluation:
-    """Load what `train_and_save` left, train it on each stage's rows in turn, and predict each test set once.
+    """Load a model that `train_and_save` wrote, train it on each stage's rows in turn, and predict each test set once.
 
-    Without stages the predictions are those of `evaluate`. `metrics` are the stages' (see `fine_tune`) and
-    prediction_seconds; there are no `dynamics`. `scratch` as in `evaluate`: a killed run goes on in its stage.
+    Without stages the predictions are those of `evaluate`. `metrics` are those of the stages (see `fine_tune`) and
+    prediction_seconds; there are no `dynamics`. `scratch` is as in `evaluate`: a killed run resumes in its stage.
 
     Raises:
-        ModelError: the folder holds no such model, or as `evaluate`.
+        ModelError: the folder holds no such model, or a reason given in `evaluate`.
         DataError: texts or images cannot be read.
     """
     from aflite_assets.models.training.fine_tuning import fine_tune  # as below

@@ -1,4 +1,4 @@
-"""The registry: which family a kind of model is of, those of installed packages too. Adding one is a line here."""
+"""The registry of model families, including those of installed packages. A new family needs one line here."""
 
 from collections.abc import Mapping
 from typing import cast, get_args
@@ -31,7 +31,9 @@ _FAMILIES: Mapping[type[StrictSpec], ModelFamily] = {family.settings: family for
 
 
 def family_of(settings: StrictSpec) -> ModelFamily | None:
-    """Return the family of a model's settings; None for those without a model (given features, fine-tuned ones)."""
+    """Return the family of a model's settings, or None for settings without a model (given features, fine-tuned
+    ones).
+    """
     return _FAMILIES.get(type(settings))
 
 
@@ -39,7 +41,7 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
     """Return the family of a network's settings.
 
     Raises:
-        ModelError: an installed package names settings of networks with something that is no `NeuralFamily`.
+        ModelError: an installed package maps settings of networks to an object that is not a `NeuralFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, NeuralFamily):
@@ -48,10 +50,10 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
 
 
 def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
-    """Return the family of the settings of an evaluator with scikit-learn's interface.
+    """Return the family for the settings of an evaluator with scikit-learn's interface.
 
     Raises:
-        ModelError: an installed package names such settings with something that is no `ClassicalFamily`.
+        ModelError: an installed package maps such settings to an object that is not a `ClassicalFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, ClassicalFamily):
@@ -60,7 +62,7 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
 
 
 def kinds_for(modality: Modality) -> str:
-    """Return the kinds of models that read such rows, in words: those of encoders, then those of evaluators alone."""
+    """Return the kinds of models that read such rows, in words: kinds of encoders, then kinds of evaluators only."""
     able = [family for family in _ALL if family.modality in (None, modality)]
     neural = [_kind(one) for one in able if isinstance(one, NeuralFamily)]
     encoders = ["identity", *neural] if modality == "features" else neural

@@ -1,8 +1,8 @@
-"""Interfaces of a kind of model: what building, loading, reading rows and checking settings are to the rest.
+"""Interfaces of a kind of model: building, loading, reading rows and checking settings.
 
-Another package adds a kind by deriving from `NeuralFamily` or `ClassicalFamily` and naming an instance in an entry
-point of the group `aflite_assets.models`. Torch and other large libraries are imported inside the methods: a file of
-settings is read without them.
+Another package adds a kind by deriving from `NeuralFamily` or `ClassicalFamily` and registering an instance as an entry
+point of the group `aflite_assets.models`. Torch and other large libraries are imported inside the methods, so that a
+settings file can be read without them.
 """
 
 from abc import ABC, abstractmethod
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
-"""Rows x width float64: in single precision the solvers stop short of the optimum."""
+"""Rows x width float64; in single precision, the solvers stop short of the optimum."""
 
 MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
-"""Fitted on train rows; gives one row per example."""
+"""A function, fitted on train rows, that returns one row per example."""
 
 Log = Callable[[str], None]
-"""Takes a line that a person reads beside the run."""
+"""A function that takes a line for the user to read during the run."""
 
 Settings = TypeVar("Settings", bound=StrictSpec)
 NeuralSettings = TypeVar("NeuralSettings", bound=TrainingSpec)
@@ -43,7 +43,7 @@ class ModelInputs(Protocol):
 
     @property
     def lengths(self) -> np.ndarray:
-        """Cost of each row; batches of rows with like lengths waste least on padding."""
+        """Cost of each row; batches of rows with similar lengths waste least on padding."""
         ...
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> "dict[str, torch.Tensor]":
@@ -52,7 +52,7 @@ class ModelInputs(Protocol):
 
 
 def check_pairs(kind: str, examples: Examples) -> None:
-    """Refuse rows of one text, for a kind of model that compares two."""
+    """Refuse rows of a single text, for a kind of model that compares two."""
     if "text_pair" not in examples.table.column_names:
         raise ModelError(
             f"a model of kind {kind!r} compares two texts, but the dataset's rows have one (text, no text_pair); "
@@ -61,7 +61,7 @@ def check_pairs(kind: str, examples: Examples) -> None:
 
 
 def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
-    """Return the error for a folder with a model of another number of labels."""
+    """Return the error for a folder that holds a model with another number of labels."""
     return ModelError(
         f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
         f"({', '.join(label_names)}); materialise warmup_models again"
@@ -70,11 +70,11 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A network, and the reader of its rows where that is learnt or loaded with it (a tokenizer, a vocabulary).
+    """A network, and the reader of its rows if that is learnt or loaded with it (a tokenizer, a vocabulary).
 
-    `model`: a torch module whose outputs have `logits`, rows x classes, made by its last linear layer; it has
-    `num_labels`, and `save_pretrained(folder)` writes config.json and safetensors. `tokenizer` has `save_pretrained`
-    too.
+    `model`: a torch module whose last linear layer makes the `logits`, rows x classes, of its outputs. It has
+    `num_labels`, and `save_pretrained(folder)`, which writes config.json and safetensors. `tokenizer` also has
+    `save_pretrained`.
     """
 
     model: Any
@@ -82,48 +82,49 @@ class BuiltModel:
 
 
 class ModelFamily(ABC, Generic[Settings]):
-    """Base of both: the settings of the kind, and the rows that it reads; None where it reads any."""
+    """Base of both kinds of families: the settings of the kind, and the rows that it reads, or None if it reads any."""
 
     settings: type[Settings]
     modality: Modality | None = None
 
     def check(self, settings: Settings) -> None:  # many kinds name nothing
-        """Check what the settings name, such as a checkpoint or a file, before anything expensive; loads no weights.
+        """Check everything that the settings name, such as a checkpoint or a file, before anything expensive; no
+        weights are loaded.
 
         Raises:
-            ModelError: with what was given and what to give instead.
+            ModelError: states the given value and a valid alternative.
         """
 
     def check_rows(self, settings: Settings, examples: Examples) -> None:  # most kinds need no more
-        """Check what the rows must have beside the kind of input and the columns that the settings name.
+        """Check rows for requirements other than the kind of input and the columns that the settings name.
 
         Raises:
-            ModelError: with what the rows lack.
+            ModelError: states what the rows lack.
         """
 
     def make(self, settings: Settings) -> str:
-        """Return the same text for models of one make, which are no judges of one another."""
+        """Return a text that is equal for models of one make; these do not judge one another."""
         return str(getattr(settings, "kind", type(self).__name__))
 
     def architecture(self, settings: Settings) -> str:
-        """Return the same text for models of one architecture, whatever their size and weights."""
+        """Return a text that is equal for models of one architecture, whatever their size and weights."""
         return self.make(settings)
 
 
 class NeuralFamily(ModelFamily[NeuralSettings]):
-    """A kind of network that our trainer trains, as an encoder or as an evaluator."""
+    """A kind of network that the shared trainer trains, as an encoder or as an evaluator."""
 
     @abstractmethod
     def new(self, settings: NeuralSettings, train: Examples, log: Log) -> BuiltModel:
         """Build a model to be trained on these rows; new weights are drawn from torch's global generator.
 
         Raises:
-            ModelError, DataError: it cannot be built with these settings, or of these rows.
+            ModelError, DataError: it cannot be built with these settings, or from these rows.
         """
 
     @abstractmethod
     def load(self, settings: NeuralSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load what `BuiltModel.model.save_pretrained` and its tokenizer's wrote into `folder`.
+        """Load a model and a tokenizer that their `save_pretrained` methods wrote into `folder`.
 
         Raises:
             ModelError: the folder holds no such model.
@@ -138,10 +139,12 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
         *,
         augmentation: np.random.Generator | None,
     ) -> ModelInputs:
-        """Return the rows as the model takes them; with a generator, as it takes train rows of images."""
+        """Return the rows as the model takes them; with a generator, as it takes images for training."""
 
     def most_weights(self, settings: NeuralSettings) -> int | None:
-        """Return an upper bound of the number of weights with up to 100 classes; None where the settings do not say."""
+        """Return an upper bound of the number of weights with up to 100 classes, or None if the settings do not
+        determine it.
+        """
         return None
 
 
@@ -152,7 +155,7 @@ class ClassicalFamily(ModelFamily[ClassicalSettings]):
     """Whether the estimator has `predict_proba`."""
 
     predictions_grow: bool = False
-    """Whether predicting a row takes longer the more train rows there were; `aflite check` estimates with it."""
+    """Whether predicting a row takes longer with more train rows; `aflite check` uses this for its estimate."""
 
     @abstractmethod
     def estimator(self, settings: ClassicalSettings) -> Any:
@@ -161,9 +164,9 @@ class ClassicalFamily(ModelFamily[ClassicalSettings]):
     def matrix_maker(
         self, settings: ClassicalSettings, train: Examples, *, row_weights: np.ndarray | None
     ) -> MakeMatrix | None:
-        """Return what turns rows into a matrix, as learnt from the train rows.
+        """Return the function that turns rows into a matrix, as learnt from the train rows.
 
-        None, the default, stands for features, pixels, or TF-IDF weights of words and word pairs.
+        None, the default, means features, pixels, or TF-IDF weights of words and word pairs.
         """
         return None
 

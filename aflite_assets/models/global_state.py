@@ -1,4 +1,6 @@
-"""Context managers that restore global state: random generators and the libraries' logging. No modelling."""
+"""Context managers that restore global state: random generators and the libraries' logging. No modelling is done
+here.
+"""
 
 import random
 from collections.abc import Iterator
@@ -8,20 +10,20 @@ import numpy as np
 import torch
 
 SEED_LIMIT = 2**32
-"""numpy's global generator takes no larger seeds."""
+"""Upper limit of seeds for numpy's global generator."""
 
 
 def library_seed(seed: int) -> int:
-    """`seed` folded into the range that all three global generators accept."""
+    """Map `seed` into the range that all three global generators accept."""
     return seed % SEED_LIMIT
 
 
 @contextmanager
 def isolated_random_state(seed: int) -> Iterator[None]:
-    """Seed the global generators of torch, numpy and `random` within, and restore them afterwards.
+    """Seed the global generators of torch, numpy and `random` for the block, and restore them afterwards.
 
     Weight initialisation and dropout draw from torch's global generator, and a training seeds all three; draws
-    elsewhere must not depend on whether a model was trained before.
+    elsewhere must not depend on an earlier training.
     """
     from transformers import set_seed  # takes a second, and given features need none
 
@@ -38,9 +40,9 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def isolated_cpu_random_state(seed: int) -> Iterator[None]:
-    """Yield the same for work that draws on the CPU alone: no GPU is touched, whose dropout would else change.
+    """Seed the generators for work that draws on the CPU alone; GPU generators, which dropout uses, are not touched.
 
-    So it may also be used in a process that another one with a GPU has forked.
+    So it may also be used in a process that was forked from one with a GPU.
     """
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
@@ -56,7 +58,7 @@ def isolated_cpu_random_state(seed: int) -> Iterator[None]:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence transformers' log lines below errors and its progress bars within."""
+    """Silence transformers' progress bars and its log lines below errors while the block runs."""
     from transformers.utils import logging as transformers_logging
 
     verbosity = transformers_logging.get_verbosity()

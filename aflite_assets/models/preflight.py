@@ -1,4 +1,4 @@
-"""Whether a model fits the data and can be downloaded, checked before anything expensive. Loads no weights."""
+"""Checks, before anything expensive, that a model fits the data and can be downloaded. No weights are loaded."""
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs
@@ -11,10 +11,10 @@ from aflite_assets.specs.models.settings import IdentityEncoderSpec
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
     """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
 
-    May download a configuration and a tokenizer from the hub; reads them from its cache when they are there.
+    May download a configuration and a tokenizer from the hub; uses the hub's cache if they are there.
 
     Raises:
-        ModelError: with what was given and what to give instead.
+        ModelError: states the given value and a valid alternative.
     """
     check_inputs(settings, examples)
     if getattr(settings, "loss", "") == "bradley_terry" and not len(answer_pairs(examples)):
@@ -31,8 +31,8 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     """Check that the data have the columns the model reads.
 
     Raises:
-        ModelError: another kind of input, `inputs` or `features` names a column that the data lack, or texts without
-            a second one for a model of pairs.
+        ModelError: the model reads another kind of input, `inputs` or `features` names a column that the data lack, or
+            a model of pairs gets texts without a second one.
     """
     family = family_of(settings)
     needed = "features" if isinstance(settings, IdentityEncoderSpec) else None if family is None else family.modality

@@ -1,4 +1,6 @@
-"""The representation of a classifier: what enters its last linear layer. Finding that layer, and forward passes."""
+"""The representation of a classifier, which is the input of its last linear layer. The code finds that layer and makes
+forward passes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +11,9 @@ import torch
 from aflite_assets.errors import ModelError
 
 AGREEMENT = 1e-2
-"""Last layer's output against logits, absolute and relative: they are the same numbers, but for bfloat16 casts."""
+"""Tolerance, absolute and relative, between the last layer's output and the logits: they are equal except for bfloat16
+casts.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,7 @@ class ForwardPass:
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
     """Return the name of the last linear layer with one output per class.
 
-    Raises:
-        ModelError: there is none.
+    ModelError: there is no such layer. ModelError: there is none.
     """
     names = [
         name
@@ -40,19 +43,19 @@ def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
 
 
 def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
-    """Return the layer of that name."""
+    """Return the layer with that name."""
     layer = model.get_submodule(final_layer_name(model, n_classes))
     assert isinstance(layer, torch.nn.Linear)
     return layer
 
 
 def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
-    """One forward pass: inputs of the final linear layer, and the logits made of them.
+    """Make one forward pass; return the inputs of the final linear layer and the logits.
 
-    Decoders apply the layer to every token and take the last one's logits; so the last token's input is taken.
+    Decoders apply the layer to every token and use the last token's logits, so the last token's input is returned.
 
     Raises:
-        ModelError: the logits are not that layer's output.
+        ModelError: the logits are not the output of that layer.
     """
     caught: dict[str, torch.Tensor] = {}
 
@@ -85,6 +88,6 @@ def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
 
 
 def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
-    """Position of each row's last token that is not padding, as transformers' decoders choose it."""
+    """Return the position of each row's last token that is not padding, as transformers' decoders choose it."""
     numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
     return (numbers * (input_ids != padding)).argmax(dim=1)

@@ -1,4 +1,4 @@
-"""Whether a model is small enough to be trained in one thread beside others. What it costs is measured elsewhere."""
+"""Decision whether a model is small enough to be trained in one thread beside others. Costs are measured elsewhere."""
 
 from aflite_assets.models.devices import SMALL_MODEL
 from aflite_assets.models.families import family_of
@@ -7,11 +7,12 @@ from aflite_assets.specs.models.kinds import OneStageSpec
 
 
 def trains_in_one_thread(settings: OneStageSpec) -> bool:
-    """Whether a training on the CPU works in one thread however many there are, so that its bits are the same beside
-    others as alone.
+    """Return True if a training on the CPU uses one thread however many there are, so that its bits do not depend on
+    other trainings beside it.
 
-    scikit-learn's models do, and networks with under `SMALL_MODEL` weights (`devices.torch_threads_for`). Where the
-    number is known only once the model is made (models of words, checkpoints), the answer is no.
+    This holds for scikit-learn's models and for networks with fewer than `SMALL_MODEL` weights
+    (`devices.torch_threads_for`). If the number of weights is known only once the model is made (models of words,
+    checkpoints), return False.
     """
     family = family_of(settings)
     if not isinstance(family, NeuralFamily):

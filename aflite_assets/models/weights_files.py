@@ -1,4 +1,4 @@
-"""Names of a saved model's files, and which of them cannot be read, for error messages. Loads no weights."""
+"""Names of a saved model's files, and detection of unreadable ones, for error messages. No weights are loaded here."""
 
 import pickle
 import struct
@@ -13,18 +13,15 @@ LOADING_ERRORS = (
     OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError,
     RuntimeError, ImportError, SafetensorError, StrictDataclassError, pickle.UnpicklingError, struct.error,
 )  # fmt: skip
-"""Errors that libraries raise on a folder or hub id that holds no such model, half of one, or one that was made to
-harm.
-"""
+"""Errors that libraries raise on a folder or hub id that holds no such model, an incomplete one, or a malicious one."""
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
-    """Say what an error of loading a model means, with the names of the files that are cut short or damaged, if any
-    are.
+    """Explain an error of loading a model, with the names of the files that are truncated or damaged, if any are.
 
-    `folder` may be a file, or a hub id, of which the file is known only by the error.
+    `folder` may be a file, or a hub id, for which only the error names the file.
     """
     if is_refused_pickle(error):
         files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
@@ -40,12 +37,12 @@ def reading_problem(folder: str | Path, error: Exception) -> str:
 
 
 def is_refused_pickle(error: BaseException) -> bool:
-    """Return True if torch refused to unpickle a file; its text, which advises to do so, is not to be repeated."""
+    """Return True if torch refused to unpickle a file; its error text advises doing so and must not be repeated."""
     return isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error)
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the error that a message about loading is raised from: None if its text is not to be repeated."""
+    """Return the error that a message about loading is raised from, or None if its text must not be repeated."""
     return None if is_refused_pickle(error) else error
 
 

@@ -1,4 +1,4 @@
-"""Inputs of a report beside the numbers of an analysis: rows of the dataset, matrices and tables as published."""
+"""Inputs of a report in addition to the numbers of an analysis: rows of the dataset, matrices and published tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from aflite_assets.data.examples import Examples
 class ReportInputs:
     """The rows, matrices (by representation) and tables of one report, and the two feature columns to plot.
 
-    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it, and
-    `counterexamples` those of other classes; `carriers`: ids of all rows that carry it, int64. `versions`: comparisons
-    with earlier results, and with the original of a mended dataset.
+    `cue_rows`: by number of a cue that the scan found, ids of a few train rows of its class that carry it.
+    `counterexamples`: the same for rows of other classes. `carriers`: ids of all rows that carry it, int64. `versions`:
+    comparisons with earlier results and, for a mended dataset, with the original.
     """
 
     examples: Examples
@@ -37,13 +37,13 @@ class ReportInputs:
 
     @property
     def from_files(self) -> bool:
-        """Whether the rows stand in files of the user's own, which `aflite fix` can write a mended copy of."""
+        """Whether the rows are in the user's own files, so that `aflite fix` can write a mended copy of them."""
         if self.examples.modality != "image":
             return self.source.from_files
         return pc.count(pc.struct_field(self.examples.table["image"], "path")).as_py() > 0
 
     def rows_of(self, representation: str) -> pa.Table:
-        """Return the rows of one filtering: row_id, split, label (a class number), kept, its iteration and
+        """Return the rows of one filtering: row_id, split, label (a class number), kept, removed_in_iteration and
         predictability.
         """
         rows = self.rows.read(representation)

@@ -1,4 +1,4 @@
-"""Sizes that learning curves chose, in sentences: warm-up rows for encoders, a sample of the train rows."""
+"""Sentences about sizes that learning curves chose: warm-up rows for encoders, and a sample of the train rows."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ from aflite_assets.wording import counted
 
 
 def choice_text(points: Sequence[CurvePoint]) -> str:
-    """Say in one sentence what was chosen and how many rows are spent in all."""
+    """Return one sentence on what was chosen and how many rows are spent in all."""
     chosen, held_back = next(point.rows for point in points if point.chosen), points[0].held_back_rows
     spent = counted(chosen + held_back, "train row")
     return (
@@ -21,7 +21,7 @@ def choice_text(points: Sequence[CurvePoint]) -> str:
 
 
 def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield what must be known before elbows are trusted; nothing about a curve that rises and flattens."""
+    """Yield cautions about the elbows; nothing about a curve that rises and flattens."""
     for name, each in groupby(points, attrgetter("representation")):
         curve = list(each)
         texts: dict[Flaw | None, str] = {
@@ -36,7 +36,7 @@ def curve_cautions(points: Sequence[CurvePoint]) -> Iterator[str]:
 
 
 def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
-    """Say what was chosen, by which rule, how many rows told so, and what they cannot tell."""
+    """Return sentences on what was chosen, by which rule and by how many rows, and on what these cannot show."""
     chosen = next(point for point in points if point.chosen)
     reason = "the next larger one is not better"
     if chosen is points[-1]:
@@ -52,7 +52,7 @@ def sample_text(points: Sequence[SamplePoint], stop: StopRule) -> str:
 
 
 def sample_cautions(points: Sequence[SamplePoint]) -> tuple[str, ...]:
-    """Return what must be known before the sample is trusted; nothing if the curve rises and then stops."""
+    """Return cautions about the sample; nothing if the curve rises and then stops."""
     first, flaw = points[0], curve_flaw(points)
     texts: dict[Flaw, str] = {
         "no better than guessing": "no sample gave the model a higher accuracy than predicting only the most "

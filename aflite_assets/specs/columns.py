@@ -1,4 +1,4 @@
-"""The field `columns` of a dataset's YAML file: what the source's columns mean."""
+"""The field `columns` of a dataset's YAML file: the meaning of the source's columns."""
 
 from typing import Annotated, Self
 
@@ -53,7 +53,7 @@ class ColumnsSpec(StrictSpec):
         return self
 
     def _check_label_copies(self) -> None:
-        """Refuse a name that is no input: it would allow nothing, which nobody would see."""
+        """Refuse a name that is not an input, because it would have no effect without anyone noticing."""
         inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
         if isinstance(self.features, tuple):
             inputs = self.features
@@ -73,7 +73,7 @@ class ColumnsSpec(StrictSpec):
                 )
 
     def _check_inputs_differ(self) -> None:
-        """Refuse a label among the inputs, which would be learnt from itself, and a column given twice."""
+        """Refuse a label among the inputs, which would predict itself, and a column given twice."""
         inputs = [
             (field, column)
             for field in ("text", "text_pair", "image", "features")
@@ -95,16 +95,16 @@ class ColumnsSpec(StrictSpec):
 
 
 def subset_name(source: SourceSpec) -> str | None:
-    """Return the attribute that says which part of the data a question is of, or None if the source has none."""
+    """Return the attribute that names the part of the data a question belongs to, or None if the source has none."""
     if isinstance(source, PreferenceSource):
         return "subset"
     return source.subset if isinstance(source, MultipleChoiceSource) else None
 
 
 def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
-    """Return what the source calls the columns `text` and `text_pair` of a raw table, as far as it has names for them.
+    """Return the source's names of the columns `text` and `text_pair` of a raw table, as far as it has names for them.
 
-    Of multiple choice, answers in several columns are called "answer".
+    For multiple choice, answers in several columns are called "answer".
     """
     if isinstance(source, MultipleChoiceSource):
         answers = as_tuple(source.answers or "answer")

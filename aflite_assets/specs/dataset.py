@@ -1,4 +1,6 @@
-"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are beside it, reading YAML is in `yaml`."""
+"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are in other files, and YAML is read in
+`yaml`.
+"""
 
 import re
 from pathlib import Path
@@ -24,10 +26,10 @@ from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 Seed = Annotated[int, Field(ge=0)]
 
 LONGEST_SET_NAME = 64
-"""Characters of a representation's name, and of the sets that are named after it."""
+"""Most characters in the name of a representation, and of the sets that are named after it."""
 
 LabelValue = int | str | None
-"""A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
+"""A label as written in the source; values are compared as text, so that 1 and "1" are equal."""
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ ClassValues = Annotated[
 ]
 
 
-"""Names of the classes in class order, each with the value or values that stand for it in the source."""
+"""Names of the classes in class order, each with the value or values that represent it in the source."""
 
 
 PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
@@ -69,9 +71,9 @@ PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class AnnotationsSpec(TableFormat):
-    """Single annotators' labels from files of their own, matched to the dataset's rows by named columns.
+    """Single annotators' labels from separate files, matched to the dataset's rows by named columns.
 
-    Several rows for one row of the dataset are several annotators. Rows that match nothing are left out.
+    Several rows for one row of the dataset are several annotators. Rows without a match are left out.
     """
 
     files: Files
@@ -93,7 +95,7 @@ Collected = Literal["constructed", "adversarially"]
 
 
 class ChallengeSpec(ChosenQuestions):
-    """An out-of-distribution test set with labels of its own."""
+    """An out-of-distribution test set with its own labels."""
 
     source: SourceSpec
     split: SplitName = Field("test", description="the split that is tested on")
@@ -146,7 +148,7 @@ class ChallengeSpec(ChosenQuestions):
 
 
 class DatasetSpec(StrictSpec):
-    """One dataset, from its source to the models it is judged by."""
+    """One dataset, from its source to the models that judge it."""
 
     name: Name
     title: str = Field("", max_length=200)
@@ -250,7 +252,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Answers of one question leave together unless the file says otherwise; a preset is written out."""
+        """Remove the answers of one question together unless the file says otherwise, and expand a preset."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)
@@ -325,7 +327,9 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Every filtered set's name with the representation that it is of: the filter's own, then those to compare."""
+        """Return every filtered set's name with its representation: the filter's own first, then those for
+        comparison.
+        """
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
@@ -408,7 +412,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the attributes that rows carry: those of `columns`, or what the source gives by itself."""
+        """Names of the attributes that rows have: those in `columns`, or those that the source itself provides."""
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())
         return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
 

@@ -1,4 +1,5 @@
-"""Text encodings that a dataset's YAML file may name: real ones only, by one name each, and which of them bytes fit.
+"""Text encodings that a dataset's YAML file may name: real ones only, each by one name, and a test of which ones bytes
+fit.
 
 Files of data are read in `data`.
 """
@@ -13,7 +14,7 @@ from pydantic import AfterValidator
 from aflite_assets.wording import did_you_mean, truncate
 
 UTF_8 = "utf-8"
-"""The default. A mark at the start of the file (BOM) is left out."""
+"""The default encoding. A byte order mark (BOM) at the start of the file is skipped."""
 
 ENCODINGS = (
     UTF_8,
@@ -27,10 +28,10 @@ ENCODINGS = (
     *("shift-jis", "cp932", "euc-jp", "iso2022-jp", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
     *("euc-kr", "cp949"),
 )
-"""Encodings in which people write tables, by Python's names with hyphens.
+"""Encodings that are used for tables, by Python's names with hyphens.
 
-Codecs of Python that are no text encodings (`rot13`, `zip`), that read escapes (`unicode_escape`) or that depend on the
-machine (`mbcs`) are left out.
+Not included are codecs of Python that are not text encodings (`rot13`, `zip`), that read escapes (`unicode_escape`) or
+that depend on the machine (`mbcs`).
 """
 
 _COMMON = "common ones are utf-8, utf-16, cp1252 (what Windows calls ANSI in western countries) and latin-1"
@@ -38,10 +39,10 @@ _LONGEST = 60
 
 
 def known_encoding(name: str) -> str:
-    """Return the name in `ENCODINGS` of an encoding that is written in any of its usual ways.
+    """Return the name in `ENCODINGS` of an encoding, given in any of its usual spellings.
 
     Raises:
-        ValueError: the name is none of a text encoding; the message has the nearest one.
+        ValueError: the name is not that of a text encoding; the message suggests the nearest one.
     """
     plain = normalize_encoding(name.strip().lower()[:_LONGEST]) if name.isascii() else ""
     module = aliases.get(plain.replace(".", "_"), plain).removesuffix("_sig")
@@ -53,7 +54,7 @@ def known_encoding(name: str) -> str:
 
 
 Encoding = Annotated[str, AfterValidator(known_encoding)]
-"""A text encoding by its name in `ENCODINGS`."""
+"""A text encoding, given by its name in `ENCODINGS`."""
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -61,7 +62,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Marks at the start of a file (BOM) and their encodings. That of UTF-32 begins with that of UTF-16."""
+"""Byte order marks (BOM) at the start of a file and their encodings. UTF-32's mark begins with UTF-16's."""
 
 ONE_BYTE = ("cp1252", "latin-1")
 _SEVERAL_BYTES = ("gb18030", "shift-jis", "euc-kr")
@@ -69,14 +70,15 @@ _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 
 
 def marked_encoding(start: bytes) -> str | None:
-    """Return the encoding whose mark (BOM) a file's first bytes are, UTF-8 aside."""
+    """Return the encoding, other than UTF-8, whose byte order mark (BOM) a file begins with."""
     return next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), None)
 
 
 def fitting_encodings(start: bytes) -> tuple[str, ...]:
-    """Return the encodings that a file's first bytes fit, the likeliest first; none for what seems to be no text.
+    """Return the encodings that a file's first bytes fit, the likeliest first; none if the bytes do not seem to be
+    text.
 
-    That an encoding fits does not make it the right one: most bytes are text in several.
+    An encoding that fits is not always the right one: most bytes are text in several encodings.
     """
     marked = marked_encoding(start)
     if marked is not None:
@@ -90,7 +92,7 @@ def fitting_encodings(start: bytes) -> tuple[str, ...]:
 
 
 def fits(start: bytes, encoding: str) -> bool:
-    """Whether bytes are text in an encoding, though the last letter may be cut off."""
+    """Return True if bytes are text in an encoding; the last letter may be cut off."""
     try:
         codecs.getincrementaldecoder(encoding)().decode(start)
     except UnicodeDecodeError:
@@ -99,9 +101,10 @@ def fits(start: bytes, encoding: str) -> bool:
 
 
 def _letters_if_wide(start: bytes, encoding: str) -> int:
-    """How many letters of ASCII bytes hold as UTF-16 or UTF-32 without a mark; 0 if they do not look like it.
+    """Return how many ASCII letters the bytes hold as UTF-16 or UTF-32 without a mark; 0 if they do not look like it.
 
-    Letters of ASCII have NULs beside them there, so line ends are as many as bytes of line ends, and none is a NUL.
+    In these encodings ASCII letters have NULs beside them, so there are as many line ends as line end bytes, and none
+    is a NUL.
     """
     text = start[: len(start) - len(start) % 4].decode(encoding, errors="replace") if start.count(0) else "\0"
     if "\0" in text or "\ufffd" in text or 2 * text.count("\n") < start.count(b"\n"):

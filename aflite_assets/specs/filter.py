@@ -1,4 +1,6 @@
-"""The model of `filter` in a dataset's YAML file: AFLite's settings, and what happens to rows beside the train rows."""
+"""The model of `filter` in a dataset's YAML file: AFLite's settings, and the treatment of rows other than train
+rows.
+"""
 
 from typing import Annotated, Literal, Self
 
@@ -7,30 +9,31 @@ from pydantic import Field, StrictFloat, StrictInt, model_validator
 from aflite_assets.specs.models.settings import Name, SplitName, StrictSpec
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
-"""A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
+"""A whole number is a count of rows; a number with a decimal point is a share (`1.0` is all rows, `1` is one row)."""
 
 
 EvaluationRows = Literal["pooled", "scored", "kept"]
 
 
-"""Treatment of rows of splits other than train.
+"""Treatment of rows in splits other than train.
 
-pooled: they are filtered as train rows are, so that train and test stay one distribution (ICML 2020, section 1).
-scored: nothing is trained on them, and they leave by the law by which train rows leave. kept: they are left alone.
+pooled: they are filtered as train rows are, so that train and test keep the same distribution (ICML 2020, section 1).
+scored: they are not trained on, and are removed by the same rule as train rows. kept: they are not filtered.
 """
 
 
 SuspectedErrors = Literal["keep", "quarantine"]
 
 
-"""Treatment of rows whose labels are suspected: they are filtered like any others, or taken out before that."""
+"""Treatment of rows whose labels are suspected: they are filtered like all others, or removed before filtering."""
 
 
 Ranking = Literal["predictability", "label_probability", "vocabulary"]
 
 
-"""By what the rows at or over the threshold make a slice: the highest predictability or probability
-of their label, or the fewest words lost."""
+"""The criterion by which rows at or over the threshold form a slice: the highest predictability, the highest
+probability of their label, or the fewest words lost.
+"""
 
 
 _PAPER = {"stop_at_chance": False, "copies": "apart", "groups": "ignore"}
@@ -38,12 +41,12 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return what a representation's filtered set by another ranking is called, beside that of the filter itself."""
+    """Return the name of a representation's filtered set by another ranking than the filter's own."""
     return f"{representation}_by_{rank}"
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter that one representation has of its own; what is not given is that of all."""
+    """Settings of the filter for a single representation; a field that is not given keeps the value for all."""
 
     target_size: Count | None = None
     train_size: Count | None = None
@@ -59,7 +62,9 @@ class FilterChanges(StrictSpec):
 
 
 class FilterSpec(StrictSpec):
-    """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
+    """AFLite's settings. The target is in train rows; other shares are of the pool, which is the set of rows that are
+    filtered.
+    """
 
     target_size: Count = Field(0.5, description="train rows to keep at least; a share is of those in the pool")
     train_size: Count | None = Field(None, description="default: as many as the warm-up rows, or a tenth of the pool")
@@ -145,7 +150,7 @@ class FilterSpec(StrictSpec):
 
     @property
     def quarantined_splits(self) -> frozenset[str]:
-        """The splits whose suspected rows are taken out."""
+        """The splits whose suspected rows are removed before filtering."""
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
@@ -161,7 +166,7 @@ class FilterSpec(StrictSpec):
         return self.copies == "together"
 
     def of_representation(self, name: str) -> Self:
-        """Return the filter of one representation, with the settings that it has of its own."""
+        """Return the filter's settings for one representation, including its own changes."""
         changes = self.representations.get(name)
         own = {} if changes is None else changes.model_dump(exclude_none=True)
         return self.model_copy(update={**own, "representations": {}})
@@ -169,7 +174,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Write out what a preset sets; settings that stand beside it stay."""
+        """Write out the settings of a preset; settings given in addition to it are kept."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}
@@ -239,7 +244,7 @@ class FilterSpec(StrictSpec):
             )
 
     def ranked_by(self, rank: Ranking) -> Self:
-        """Return the same filter by one ranking alone."""
+        """Return the same filter with only one ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
@@ -252,7 +257,7 @@ class FilterSpec(StrictSpec):
         return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
-        """Return what is done with the rows of one split other than train."""
+        """Return how the rows of one split other than train are treated."""
         return (
             self.evaluation_rows.get(split, "pooled")
             if isinstance(self.evaluation_rows, dict)

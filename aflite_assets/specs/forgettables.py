@@ -1,6 +1,6 @@
-"""Settings of forgettable rows and of minority statistics, as a dataset's YAML writes them (Yaghoobzadeh et al. 2021).
+"""Settings of forgettable rows and of minority statistics in a dataset's YAML file (Yaghoobzadeh et al. 2021).
 
-Training on such rows is said by `recipes`; what is forgotten is counted in `models.training.forgetting`.
+`recipes` describes training on such rows; `models.training.forgetting` counts what is forgotten.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 from aflite_assets.wording import did_you_mean
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
-"""The words whose share in the second text the paper's Table 3 gives."""
+"""Words whose share in the second text is in the paper's Table 3."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ForgettablesSpec(StrictSpec):
-    """A model that is forgotten with: the rows that it forgets, or never learns, in training (section 3)."""
+    """A weak model: the rows that it forgets, or never learns, in training are used (section 3)."""
 
     model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
         None, description="a weak model, trained on full for this alone"
@@ -54,13 +54,13 @@ class ForgettablesSpec(StrictSpec):
         return self
 
     def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds of the trainings; `seed` is the dataset's, `seeds` are the evaluators'."""
+        """Return the seeds of the trainings; `seed` is the dataset's, and `seeds` are the evaluators'."""
         if self.seeds is not None:
             return self.seeds
         return (seed,) if self.evaluator is None else seeds[:1]
 
     def settings(self, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
-        """Return what is trained."""
+        """Return the settings of the weak model that is trained."""
         if self.model is not None:
             return self.model
         assert self.evaluator is not None
@@ -70,7 +70,9 @@ class ForgettablesSpec(StrictSpec):
 
 
 class MinoritiesSpec(StrictSpec):
-    """Classes whose rows overlap or hold a negation more often than others', for the paper's Tables 2 and 3."""
+    """Classes whose rows have a high overlap or a negation more often than other rows, for the paper's Tables 2 and
+    3.
+    """
 
     positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
     negative: str = Field(description="the class that goes with words of negation, such as contradiction")
@@ -86,10 +88,10 @@ class MinoritiesSpec(StrictSpec):
 def check_forgettables(
     forgettables: Mapping[str, ForgettablesSpec], evaluators: Mapping[str, EvaluatorSpec], *, seeds: tuple[int, ...]
 ) -> None:
-    """Refuse evaluators that cannot be forgotten with.
+    """Refuse evaluators that cannot serve as weak models.
 
     Raises:
-        ValueError: an evaluator is unknown, has no epochs, or stops early; or a seed that it is not trained with.
+        ValueError: an evaluator is unknown, has no epochs, or stops early; or it is not trained with a given seed.
     """
     for name, settings in forgettables.items():
         if settings.evaluator is not None:

@@ -1,12 +1,12 @@
-"""Settings outside the filter that `filter: {preset: paper}` stands for; those of the filter are in filter.py."""
+"""Settings outside the filter that `filter: {preset: paper}` implies; the filter's own are in filter.py."""
 
 
 def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
-    """Return a dataset's file with what the papers do outside the filter; a setting that the file gives stays.
+    """Return a dataset's YAML values with the papers' settings outside the filter; a setting given in the file is kept.
 
-    The warm-up rows and the random control of forgettable rows are then drawn whatever their class, the full train set
-    has the warm-up rows, and a sample grows while accuracy rises. Parts of the file that are no mappings are left for
-    validation to refuse.
+    Then the warm-up rows and the random control of forgettable rows are drawn regardless of class, the full train set
+    includes the warm-up rows, and a sample grows while accuracy rises. Parts of the file that are not mappings are left
+    for validation to refuse.
     """
     settings = values.get("filter")
     if not isinstance(settings, dict) or settings.get("preset") != "paper":

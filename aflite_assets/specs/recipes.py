@@ -1,4 +1,4 @@
-"""Evaluators of several stages: what each stage trains with, and which recipes are refused. Training is in `models`."""
+"""Evaluators of several stages: the settings of each stage, and which recipes are refused. Training is in `models`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from aflite_assets.wording import did_you_mean
 
 @dataclass(frozen=True)
 class ForgettableRows:
-    """Which set of a weak model's a stage trains on: the names of the model and of the set.
+    """The set of a weak model that a stage trains on: the names of the model and of the set.
 
-    `as_many_as`: the other weak model whose rows give the set its size, or None.
+    `as_many_as`: the other weak model that determines the size of the set, or None.
     """
 
     weak_model: str
@@ -22,9 +22,10 @@ class ForgettableRows:
 
 @dataclass(frozen=True)
 class RecipeStage:
-    """One later stage: what it trains on, and the settings that it trains with.
+    """One later stage: the rows it trains on, and its settings.
 
-    `rows` names the rows for people; of a challenge set it is its name. `forgettable` is None for a challenge set.
+    `rows` names the rows for users; for a challenge set, it is the set's name. `forgettable` is None for a challenge
+    set.
     """
 
     rows: str
@@ -42,17 +43,17 @@ class Recipe:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The challenge sets trained on, each once, in the stages' order."""
+        """The challenge sets that the recipe trains on, each once, in the stages' order."""
         return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.forgettable is None))
 
     @property
     def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """The sets of weak models trained on; where there are any, the recipe begins with full alone."""
+        """The sets of weak models that the recipe trains on; if there are any, it starts from full only."""
         return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
-    """Return the evaluators of several stages by name; the spec has checked that they fit together."""
+    """Return the evaluators of several stages by name; the spec has already checked their consistency."""
     recipes = {}
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
@@ -77,7 +78,7 @@ def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
 
 
 def set_name(take: str, share: float | None = None, *, as_many_as: str | None = None) -> str:
-    """Return the name of a set of a weak model: forgettable, forgettable_as_many_as_<model>, random, never_learnt,
+    """Return the name of a weak model's set: forgettable, forgettable_as_many_as_<model>, random, never_learnt,
     highest_loss, highest_loss_10 (%).
     """
     if as_many_as is not None:
@@ -86,9 +87,9 @@ def set_name(take: str, share: float | None = None, *, as_many_as: str | None = 
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
-    """Return the start's settings with what the stage says otherwise; a stage trains all its epochs.
+    """Return the start's settings with the stage's changes; a stage always trains all its epochs.
 
-    The start stops by rows of the dataset, which say nothing of another set's.
+    Early stopping of the start uses rows of the dataset, which are uninformative about another set.
     """
     changes = stage.model_dump(include={"epochs", "batch_size", "learning_rate"}, exclude_none=True)
     return start.model_copy(update={"early_stopping": None, **changes})
@@ -101,11 +102,11 @@ def check_recipes(
 ) -> None:
     """Refuse recipes that cannot be followed.
 
-    `fine_tune` is the split to train on of every challenge set, or None; `highest_loss` the shares that each weak
-    model's sets are made for.
+    `fine_tune`: the split to train on of every challenge set, or None; `highest_loss`: the shares for which each weak
+    model's sets are made.
 
     Raises:
-        ValueError: a start or rows that are unknown or cannot serve, or a batch that its parts do not divide.
+        ValueError: a start or rows are unknown or unsuitable, or a batch cannot be divided into its parts.
     """
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):

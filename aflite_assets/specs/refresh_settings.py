@@ -1,4 +1,6 @@
-"""The field `refresh` of a dataset's YAML file: whether and when changes are acted on. No part of any key."""
+"""The field `refresh` of a dataset's YAML file: whether and when a refresh acts on changes. It is not part of any
+key.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -11,11 +13,11 @@ from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.wording import did_you_mean
 
 _RANDOM = re.compile(r"\b[rR]\b")
-"""croniter's sign for a random time, drawn anew at each call."""
+"""croniter's sign for a random time, which is drawn again at each call."""
 
 
 class RefreshSpec(StrictSpec):
-    """When a refresh acts on what changed."""
+    """The times at which a refresh acts on changes."""
 
     start: bool = Field(
         False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
@@ -40,7 +42,9 @@ class RefreshSpec(StrictSpec):
         return self
 
     def last_time(self, now: datetime) -> datetime | None:
-        """Return the last time at or before `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        """Return the last time at or before `now` (with a time zone) that matches `cron`, in UTC; None without
+        `cron`.
+        """
         if self.cron is None:
             return None
         from croniter import croniter
@@ -52,7 +56,7 @@ class RefreshSpec(StrictSpec):
         return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
-        """Return the first time after `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        """Return the first time after `now` (with a time zone) that matches `cron`, in UTC; None without `cron`."""
         if self.cron is None:
             return None
         from croniter import croniter

@@ -1,4 +1,6 @@
-"""From YAML files to dataset specs: the folders of `AFLITE_DATASETS`, and the bundled ones on demand. Opens no data."""
+"""Loading of YAML files as dataset specs: from the folders of `AFLITE_DATASETS`, and bundled ones on request. No data
+are opened here.
+"""
 
 import os
 import re
@@ -19,9 +21,9 @@ from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
-"""The folder of the datasets that come with the project. They are found by name, and listed on demand."""
+"""The folder of the datasets that come with the project. They are found by name, and listed on request."""
 LIST_BUNDLED = "AFLITE_BUNDLED"
-"""The environment variable that lists the bundled datasets too (1), or not (0, the default)."""
+"""The environment variable that decides whether bundled datasets are also listed: 1, or 0 (the default)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _LONGEST = 4000
@@ -29,9 +31,9 @@ _LONGEST = 4000
 
 @dataclass(frozen=True)
 class Registry:
-    """The listed datasets by name, their files, and why other files were refused, by path.
+    """The listed datasets by name, their files, and the errors of refused files by path.
 
-    A bundled dataset is found by its name whether it is listed or not.
+    A bundled dataset is found by its name, listed or not.
     """
 
     specs: Mapping[str, DatasetSpec]
@@ -54,9 +56,9 @@ class Registry:
         )
 
     def without_file(self, names: Iterable[str]) -> list[str]:
-        """Return those of the names that have no file, sorted, so that what is left of them may be removed.
+        """Return the names that have no file, sorted, so that their remains may be removed.
 
-        None has lost its file for sure while no folder is named, or one of the folders cannot be read.
+        Return none if no folder is set or a folder cannot be read, because the file may then still exist.
         """
         folders = spec_folders()
         if not folders or any(folder in self.failures for folder in folders):
@@ -68,7 +70,7 @@ def spec_folders() -> list[Path]:
     """Return the folders of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one if `AFLITE_BUNDLED` is 1.
 
     Raises:
-        InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
+        InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
     """
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
     listed = os.environ.get(LIST_BUNDLED, "").strip()
@@ -81,11 +83,11 @@ def spec_folders() -> list[Path]:
 def load_registry(*, made: Iterable[str] = ()) -> Registry:
     """Read every `*.yaml` and `*.yml` of the spec folders; a broken file does not affect the others.
 
-    A name that two files give is a failure of the second, which names both. Bundled datasets whose names are among
+    If two files give the same name, the second one fails, and the error names both. Bundled datasets whose names are in
     `made`, the datasets with results, are listed too.
 
     Raises:
-        InvalidInputError: `AFLITE_BUNDLED` is something else than 0 or 1.
+        InvalidInputError: `AFLITE_BUNDLED` is neither 0 nor 1.
     """
     failures: dict[Path, str] = {}
     wanted: dict[Path, Iterable[Path]] = {}
@@ -101,12 +103,12 @@ def load_registry(*, made: Iterable[str] = ()) -> Registry:
 
 
 def bundled_registry() -> Registry:
-    """Read the datasets that come with the project, whatever is listed."""
+    """Read the datasets that come with the project, regardless of which are listed."""
     return _read(_spec_files(BUNDLED), {})
 
 
 def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
-    """Return the registry of these files, to whose `failures` those that are refused are added."""
+    """Return the registry of these files; refused files are added to its `failures`."""
     specs: dict[str, DatasetSpec] = {}
     files: dict[str, Path] = {}
     for path in paths:
@@ -125,12 +127,12 @@ def _read(paths: Iterable[Path], failures: dict[Path, str]) -> Registry:
 
 
 def load_spec(path: Path) -> DatasetSpec:
-    """Return the dataset that one YAML file describes; relative paths in it are taken from the file's folder.
+    """Return the dataset that a YAML file describes; relative paths in it are relative to the file's folder.
 
-    Variables (`${NAME}`) are those of the process.
+    Variables (`${NAME}`) are taken from the process's environment.
 
     Raises:
-        SpecError: the file cannot be read, is not a YAML mapping, or says something the model refuses. A secret's
+        SpecError: the file cannot be read, is not a YAML mapping, or has content that the model refuses. A secret's
             value is never in the message.
     """
     try:
@@ -164,10 +166,10 @@ def _load(path: Path) -> DatasetSpec:
 
 
 def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> DatasetSpec:
-    """Return a spec from plain values; paths in it are taken as they are, and a token is a `pydantic.SecretStr`.
+    """Return a spec from plain values; paths are used unchanged, and a token is a `pydantic.SecretStr`.
 
     Raises:
-        SpecError: names every refused field with its value, and for an unknown key or kind the nearest known one.
+        SpecError: names every refused field with its value and, for an unknown key or kind, the most similar known one.
     """
     problems = check_values(content, DatasetSpec)
     messages = list(problems.values())
@@ -183,7 +185,7 @@ def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> Dataset
 
 
 def _joined(messages: Sequence[str], where: str) -> str:
-    """Return a line per message, as many as a person would read; how many are left out stands at the end."""
+    """Return one line per message, limited to what a person would read; the last line counts the rest."""
     lines = [f"{where}: {message}" for message in messages]
     lengths = accumulate(len(line) + 1 for line in lines)
     shown = max(1, sum(length <= _LONGEST for length in lengths))

@@ -1,4 +1,4 @@
-"""The field `report` of a dataset's YAML file: what only the report shows."""
+"""The field `report` of a dataset's YAML file: settings that only the report uses."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):
-    """The comparison of filtered with its control that sentences state first; it decides no more than the others."""
+    """The comparison of filtered with its control that sentences state first; it has no more weight than the others."""
 
     evaluator: Name
     test_set: Name = Field(
@@ -17,7 +17,7 @@ class PrimarySpec(StrictSpec):
 
 
 class ReportSpec(StrictSpec):
-    """Settings that only the report shows."""
+    """Settings that only the report uses."""
 
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"

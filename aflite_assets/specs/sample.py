@@ -1,6 +1,7 @@
-"""Settings of samples: the one that is filtered in place of all train rows, and the questions that a test set keeps.
+"""Settings of samples: the sample that is filtered instead of all train rows, and the questions that a test set keeps.
 
-The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; what is chosen is in `analysis.inputs`.
+The sample is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; the choice is made in
+`analysis.inputs`.
 """
 
 from typing import Annotated, Literal, Self
@@ -15,11 +16,11 @@ StopRule = Literal["flat", "falls"]
 
 
 AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
-"""A measure of an answer, as in the rules that pick an answer without reading the question."""
+"""A measure of an answer for rules that pick an answer without reading the question."""
 
 
 class ChosenQuestions(StrictSpec):
-    """Which questions or pairs of a test set are kept, by what their answers look like."""
+    """The questions or pairs that a test set keeps, by the form of their answers."""
 
     balanced_by: tuple[AnswerMeasure, ...] = Field(
         (),
@@ -40,10 +41,10 @@ class ChosenQuestions(StrictSpec):
         return self
 
     def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Refuse a choice among rows of the dataset's own `split` that the filter chooses among too.
+        """Refuse a choice among rows of the dataset's own `split` if the filter also chooses among them.
 
         Raises:
-            ValueError: it does.
+            ValueError: the filter chooses among them.
         """
         if not (self.balanced_by or self.against):
             return
@@ -57,7 +58,7 @@ class ChosenQuestions(StrictSpec):
 
 
 class SampleSpec(StrictSpec):
-    """A random sample of the train rows, grown until a model trained on it gets no better (Algorithm 1)."""
+    """A random sample of the train rows, grown until a model trained on it stops improving (Algorithm 1)."""
 
     start: int = Field(5_000, ge=2, description="rows of the first sample")
     step: int = Field(5_000, ge=1, description="rows that are added each time")
@@ -74,7 +75,7 @@ class SampleSpec(StrictSpec):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Rows of every sample that may be tried, ascending."""
+        """Numbers of rows of every sample that may be tried, ascending."""
         return tuple(range(self.start, self.most + 1, self.step))
 
     @model_validator(mode="after")
@@ -103,10 +104,10 @@ class SampleSpec(StrictSpec):
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Refuse sizes of the filter that no sample can meet, however many of its rows the warm-up leaves.
+    """Refuse filter sizes that no sample can meet, however many of its rows the warm-up leaves.
 
     Raises:
-        ValueError: a number of rows that the largest sample does not have, or that its target size does not allow.
+        ValueError: a number of rows is larger than the largest sample, or than its target size allows.
     """
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:

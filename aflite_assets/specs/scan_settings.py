@@ -1,4 +1,6 @@
-"""The field `scan` of a dataset's YAML file: whether a run goes on with a dataset that has an artefact. In no key."""
+"""The field `scan` of a dataset's YAML file: whether a run continues with a dataset that has an artefact. It is part of
+no key.
+"""
 
 from typing import Literal
 
@@ -8,7 +10,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 
 
 class ScanSpec(StrictSpec):
-    """Record of what a run does after the scan for cues."""
+    """Behaviour of a run after the scan for cues."""
 
     stop: Literal["never", "artefact"] = Field(
         "never",

@@ -1,4 +1,4 @@
-"""The field `source` of a dataset's YAML file: files, hub, generated data. Reading them is in `data`."""
+"""The field `source` of a dataset's YAML file: files, hub, generated data. Sources are read in `data`."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,13 +12,13 @@ DIGIT_SIZE = 8
 """Side of scikit-learn's images of digits, in pixels."""
 
 MARK_SIZE = 3
-"""Side of the square that a mark on an image of a digit takes, in pixels."""
+"""Side, in pixels, of the square that a mark on an image of a digit takes."""
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class TableFormat(StrictSpec):
-    """How files of rows and columns are written."""
+    """The format of files of rows and columns."""
 
     format: Literal["parquet", "csv", "tsv", "jsonl"]
     delimiter: str | None = Field(
@@ -72,15 +72,15 @@ class TableSource(TableFormat):
     splits: dict[SplitName, Files] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Every file that the source consists of."""
+        """Return every file of the source."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
 class HubSource(StrictSpec):
-    """A dataset of the Hugging Face hub; code that comes with it is never run.
+    """A dataset of the Hugging Face hub; code in it is never run.
 
-    A split names one or more of the hub's own splits, or files of the repository (anything with a dot in it, patterns
-    included). The result's key holds the commit that the revision stands for.
+    A split names one or more of the hub's own splits, or files of the repository (any name with a dot, including
+    patterns). The result's key holds the commit of the revision.
     """
 
     format: Literal["hub"]
@@ -113,21 +113,21 @@ class HubSource(StrictSpec):
         return self
 
     def files(self) -> list[Path]:
-        """None: the rows come from the hub's cache."""
+        """Return no files, because the rows come from the hub's cache."""
         return []
 
 
 RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
-"""Where the rows of questions and preferences come from."""
+"""The sources that rows of questions and preferences can come from."""
 
 
 class MultipleChoiceSource(StrictSpec):
-    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
+    """Questions with answers to choose from; each row becomes a question with one answer, right or wrong.
 
-    With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
-    none. With one column of texts a row is an answer, and rows with the same `id` are a question. In place of `answers`
-    and `right`, `correct` and `incorrect` name columns of right and of wrong answers, texts or lists. A field of a
-    column of mappings is named with a dot, as in `choices.text`.
+    With several columns of `answers`, or one column of lists, a row of the table is a question; empty answers are
+    ignored. With one column of texts, a row is an answer, and rows with the same `id` form a question. Instead of
+    `answers` and `right`, `correct` and `incorrect` may name columns of right and of wrong answers, as texts or lists.
+    A field of a column of mappings is named with a dot, as in `choices.text`.
     """
 
     format: Literal["multiple_choice"]
@@ -183,33 +183,33 @@ class MultipleChoiceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none."""
+        """The columns that are kept as attributes if the spec names none."""
         return () if self.subset is None else (self.subset,)
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits that the source gives."""
+        """The splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
-        """Every file that the source consists of."""
+        """Return every file of the source."""
         return self.table.files()
 
 
 Layout = Literal["texts", "messages", "transcripts"]
-"""How the answers of preferences are written: as texts, as lists of role and content, or with Human: and Assistant:."""
+"""The layout of answers in preferences: texts, lists of role and content, or transcripts with Human: and Assistant:."""
 
 Several = Literal["question", "pairs"]
-"""How a row with several chosen or rejected answers is read."""
+"""The way to read a row with several chosen or rejected answers."""
 
 PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
-"""Attributes of the rows that preferences become, as far as the source has such columns."""
+"""Attributes of the rows made from preferences, as far as the source has such columns."""
 
 
 class PreferenceSource(StrictSpec):
-    """Answers of which one is preferred to others, which become rows of a prompt and one answer, right or wrong.
+    """Answers of which one is preferred to others; each row becomes a prompt with one answer, right or wrong.
 
-    Columns and layout that are not named follow from the names of the table's columns and from their values.
+    Columns and layout that are not named are derived from the names of the table's columns and from their values.
     """
 
     format: Literal["preference"]
@@ -241,37 +241,37 @@ class PreferenceSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none, as far as the source has them."""
+        """The columns that are kept as attributes if the spec names none, as far as the source has them."""
         return PREFERENCE_ATTRIBUTES
 
     @property
     def splits(self) -> dict[str, Files]:
-        """The splits that the source gives."""
+        """The splits of the source."""
         return self.table.splits
 
     def files(self) -> list[Path]:
-        """Every file that the source consists of."""
+        """Return every file of the source."""
         return self.table.files()
 
 
 ChoiceSource = MultipleChoiceSource | PreferenceSource
-"""Sources whose rows are answers of questions, right or wrong."""
+"""Sources whose rows are answers to questions, right or wrong."""
 
 CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
 def hub_of(source: BaseModel) -> HubSource | None:
-    """Return the dataset of the hub that a source reads, itself or as its `table`; None if it reads none."""
+    """Return the hub dataset that a source reads, directly or as its `table`; None if it reads none."""
     table = source.table if isinstance(source, ChoiceSource) else source
     return table if isinstance(table, HubSource) else None
 
 
 class LabelledFolder(StrictSpec):
-    """A flat folder of images and the file that says their labels.
+    """A flat folder of images and the file with their labels.
 
-    The file has a line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
-    spaces; boxes after the label are ignored (as in ImageNet's lists), and so is a first line that names no image. Or
-    every line is one label and nothing else, in the order of the images' names.
+    The file has one line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
+    spaces. Boxes after the label are ignored (as in ImageNet's lists), and so is a first line that names no image.
+    Alternatively, every line is only a label, in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)
@@ -283,7 +283,7 @@ class LabelledFolder(StrictSpec):
 
 
 class ImageFolderSource(StrictSpec):
-    """A folder per split with a folder of images per class, or a flat folder of images with a label file."""
+    """One folder per split: with a folder of images per class, or flat with a label file."""
 
     format: Literal["image_folder"]
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
@@ -298,7 +298,7 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split: features rows x width, labels and groups one number per row."""
+    """The `.npy` files of one split: features are rows x width; labels and groups have one number per row."""
 
     features: str
     labels: str
@@ -319,7 +319,7 @@ class FeatureSource(StrictSpec):
         return self
 
     def files(self) -> list[Path]:
-        """Every file that the source consists of."""
+        """Return every file of the source."""
         names = [(split.features, split.labels, split.groups) for split in self.splits.values()]
         return [Path(name) for split in names for name in split if name is not None]
 
@@ -327,9 +327,10 @@ class FeatureSource(StrictSpec):
 class CirclesSource(StrictSpec):
     """Two concentric circles with planted artifacts, drawn from a seed (ICML 2020, section 3).
 
-    The class is the circle. Beside the two coordinates every row has `bias_width` features: on biased rows drawn
-    around `+bias_mean` or `-bias_mean` by the row's given label, on the others around zero. On a share of the biased
-    rows of the splits in `flipped_splits` the given label is flipped, and the bias features follow the given label.
+    The class is the circle. In addition to the two coordinates, every row has `bias_width` features. On biased rows
+    they are drawn around `+bias_mean` or `-bias_mean` depending on the given label; on other rows they are drawn around
+    zero. In the splits `flipped_splits`, the given label of a share of the biased rows is flipped, and the bias
+    features follow the given label.
     """
 
     format: Literal["circles"]
@@ -351,16 +352,16 @@ class CirclesSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none."""
+        """The columns that are kept as attributes if the spec names none."""
         return ("biased", "flipped")
 
     def files(self) -> list[Path]:
-        """None: the rows are drawn."""
+        """Return no files, because the rows are drawn."""
         return []
 
 
 class DegradedSpec(StrictSpec):
-    """How images of digits are made harder to read: moved, then blurred, then covered in part, then noisy."""
+    """Degradation of images of digits: they are moved, then blurred, then partly covered, then noisy."""
 
     shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
@@ -373,7 +374,7 @@ class DegradedSpec(StrictSpec):
 
 
 class MarksSpec(StrictSpec):
-    """A planted artifact: bright pixels in the upper left corner that name a class, mostly the image's own."""
+    """A planted artifact: bright pixels in the upper left corner that name a class, in most cases the image's own."""
 
     share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
     wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
@@ -382,8 +383,8 @@ class MarksSpec(StrictSpec):
 class DigitsSource(StrictSpec):
     """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
 
-    They may be made harder to read and carry a mark. The draws of split, degradation and marks are apart from one
-    another: the same image with other marks has the same split, and the same pixels beside its mark.
+    They may be made harder to read and carry a mark. Split, degradation and marks are drawn independently: the same
+    image with other marks is in the same split and has the same pixels except for its mark.
     """
 
     format: Literal["digits"]
@@ -411,24 +412,24 @@ class DigitsSource(StrictSpec):
 
     @property
     def splits(self) -> dict[str, None]:
-        """The splits that the source gives."""
+        """The splits of the source."""
         return {"train": None, "test": None}
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none."""
+        """The columns that are kept as attributes if the spec names none."""
         return () if self.marks is None else ("mark", "mark_names")
 
     def files(self) -> list[Path]:
-        """None: the images come with scikit-learn."""
+        """Return no files, because the images come with scikit-learn."""
         return []
 
 
 class TemplateNliSource(StrictSpec):
     """Sentence pairs from a small grammar, with planted artifacts on a stated share of the train rows.
 
-    The relation of a pair follows from its words. On a planted row one cue of the three known from NLI datasets is
-    added: a negation word in contradictions, a word of the hypothesis alone that goes with the label, or a hypothesis
+    The words of a pair determine its relation. A planted row gets one of the three cues known from NLI datasets: a
+    negation word in contradictions, a word of the hypothesis alone that is associated with the label, or a hypothesis
     made of the premise's words in entailments (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019).
     """
 
@@ -442,11 +443,11 @@ class TemplateNliSource(StrictSpec):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The columns that are carried along where the spec names none."""
+        """The columns that are kept as attributes if the spec names none."""
         return ("cue",)
 
     def files(self) -> list[Path]:
-        """None: the rows are drawn."""
+        """Return no files, because the rows are drawn."""
         return []
 
 
@@ -465,5 +466,5 @@ SourceSpec = Annotated[
 
 
 def as_tuple(names: Files) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
+    """Return one name or several as a tuple."""
     return (names,) if isinstance(names, str) else names

@@ -1,4 +1,4 @@
-"""The outcomes of a result's checks: computed once, kept beside the result, and read by assets and report alike."""
+"""Outcomes of a result's checks: computed once, stored with the result, and read by assets and the report."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from aflite_assets.stages.stage import Stage, StageSettings
 _PACKAGE = Path(__file__).parents[1]
 _COMPUTING = ("algorithm", "analysis", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "text.py")
 _SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
-"""The code that checks are computed by; outcomes that another version kept are not read."""
+"""The code that computes checks; outcomes stored by another version of it are not read."""
 
 
 def stage_checks(
@@ -26,16 +26,16 @@ def stage_checks(
 ) -> tuple[CheckOutcome, ...]:
     """Return the outcomes of the checks of a stage's published result.
 
-    They are computed anew only if the code, the settings or a result that they depend on has changed.
+    They are recomputed only if the code, the settings or a result that they depend on has changed.
 
     Args:
         stage: the stage that made `result`.
-        result: any published result, also one that was made before its outcomes were kept.
-        settings: the dataset's file, or settings with the fields that the checks read.
+        result: any published result, including one made before outcomes were stored.
+        settings: the dataset's YAML file, or settings with the fields that the checks read.
         results: at least those that the checks read, by stage.
 
     Raises:
-        DataError: a result does not fit the others.
+        DataError: a result does not match the others.
     """
     checks = stage.checks
     if not checks.asks:

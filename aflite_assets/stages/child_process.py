@@ -1,9 +1,9 @@
-"""Stages made in a process of their own, which gives memory back and keeps torch and MLflow out of the caller's.
+"""Stages made in a child process, which returns memory and keeps torch and MLflow out of the calling process.
 
-A run has one such process, since loading the libraries takes longer than most small stages.
+A run has one such process, because loading the libraries takes longer than most small stages.
 
-What is said on the way (log lines, iterations) and what comes out (a result, or an error of its own type) goes through
-a pipe. What a stage is: `pipeline`.
+Progress (log lines, iterations) and the outcome (a result, or an error of its own type) go through a pipe. Stages are
+listed in `pipeline`.
 """
 
 import gc
@@ -29,12 +29,12 @@ from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, P
 from aflite_assets.tracking import NullTracker, Tracker
 
 MOST_MEMORY = 3 * 2**29
-"""Bytes that a process may keep between two stages; with every library loaded it has two thirds of that."""
+"""Bytes that a process may hold between two stages; with every library loaded, it uses two thirds of this."""
 
 
 @dataclass(frozen=True)
 class StageJob:
-    """All that `run_stage` is given, but its progress."""
+    """The arguments of `run_stage`, except its progress."""
 
     name: str
     spec: DatasetSpec
@@ -48,7 +48,7 @@ class StageJob:
         return f"{self.name} of {self.spec.name!r}"
 
     def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> StoredResult:
-        """`run_stage` here; `on_making` is given the key's digest."""
+        """Call `run_stage` in this process; `on_making` receives the key's digest."""
         return run_stage(
             self.name,
             self.spec,
@@ -63,17 +63,18 @@ class StageJob:
 
 
 class ChildTraceback(Exception):
-    """Where in the child an error was raised, as text: the cause of the error that is raised here."""
+    """The traceback of an error in the child, as text; it is set as the cause of the error that is raised here."""
 
     def __str__(self) -> str:
         return f"in the process of the stage:\n{self.args[0]}"
 
 
 class StageWorker:
-    """A process that makes stages one after another, so that libraries are loaded once; a context manager that ends it.
+    """A process that makes stages one after another, so that libraries are loaded once; as a context manager, it ends
+    the process.
 
-    It begins when a stage is first given to it, and is gone after one that failed, used a card or a cluster, or left it
-    with over `MOST_MEMORY`: the next stage then begins a new one.
+    The process starts with the first stage. It ends after a stage that failed, used a card or a cluster, or left over
+    `MOST_MEMORY` in use; the next stage then starts a new process.
     """
 
     def __init__(self) -> None:
@@ -96,7 +97,9 @@ class StageWorker:
         seconds: float | None,
         on_making: Callable[[str], None],
     ) -> StoredResult:
-        """`make_in_child`, which says what is raised. An `environment` needs a process of its own."""
+        """Make a stage as `make_in_child` does, which lists the errors. A stage with an `environment` needs its own
+        process.
+        """
         if environment:
             self.end()
         self._child = child = self._child or ChildProcess(f"{__name__}:serve", environment)
@@ -113,7 +116,7 @@ class StageWorker:
         return obtained
 
     def end(self, *, interrupt: bool = False) -> None:
-        """End the process, if there is one; `interrupt`: in the middle of a stage, which may tidy up."""
+        """End the process, if there is one; `interrupt`: stop it in the middle of a stage, which may clean up."""
         child, self._child = self._child, None
         if child is not None:
             child.end(interrupt=interrupt)
@@ -138,18 +141,18 @@ def make_in_child(
     seconds: float | None = None,
     on_making: Callable[[str], None] = lambda key: None,
 ) -> StoredResult:
-    """`run_stage` in a child process, which ends when this one does, and where it fails with the call.
+    """Call `run_stage` in a child process, which ends when this one does; an error in the child ends it too.
 
-    `worker`: the process that may have made stages before, and may make others; default: one that ends with the call.
-    `environment`: variables that the child has beside this process's. `seconds`: how long it may take. `on_making` is
-    called here, with the key's digest, when the stage begins to be made; the child ends if it raises.
+    `worker`: a process that may already have made stages and may make more; by default, a process that ends with the
+    call. `environment`: variables that the child has in addition to this process's. `seconds`: time limit. `on_making`
+    is called here, with the key's digest, when the child starts to make the stage; the child ends if it raises.
 
     Raises:
         WorkerLostError: the child was killed or ended by itself.
         MemoryRanOutError: memory did not suffice.
-        TimeLimitError: it took longer than `seconds`.
-        AfliteError: whatever the stage refuses.
-        OSError, RuntimeError: any other error; those of libraries as a RuntimeError with their type and text.
+        TimeLimitError: the stage took longer than `seconds`.
+        AfliteError: any error of this project that the stage raises.
+        OSError, RuntimeError: any other error; errors of libraries become a RuntimeError with their type and text.
     """
     if worker is not None:
         return worker.make(job, progress=progress, environment=environment, seconds=seconds, on_making=on_making)
@@ -164,7 +167,7 @@ def _listen(
     seconds: float | None,
     on_making: Callable[[str], None],
 ) -> tuple[StoredResult, int]:
-    """Return what the child obtained, and the bytes of memory that it holds afterwards."""
+    """Return the child's result, and the bytes of memory that it holds afterwards."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()
@@ -190,7 +193,7 @@ def _listen(
 
 
 def serve(connection: Connection) -> None:
-    """Be the child's side: make the stages that come, tell what happens, and end when none comes any more."""
+    """Run the child's side: make the stages that arrive, report progress, and end when no more arrive."""
     parent = _Parent(connection)
     while True:
         try:
@@ -214,7 +217,7 @@ def _make(job: StageJob, parent: "_Parent") -> None:
 
 @dataclass(frozen=True)
 class _Parent:
-    """Who is told; several threads may do so."""
+    """The receiver of reports in the parent process; several threads may send at once."""
 
     connection: Connection
     lock: Lock = field(default_factory=Lock)

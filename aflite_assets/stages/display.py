@@ -1,6 +1,6 @@
-"""Displays of a result that take time to compute: small pictures and checks, made once and kept beside it.
+"""Displays of a result that take time to compute: small pictures and checks, made once and stored with it.
 
-The drawing is in `reports`, the checks are those of the stage; the report's own figures are files of its result.
+`reports` draws the pictures, and the stage defines the checks; the report's own figures are files of its result.
 """
 
 import base64
@@ -25,11 +25,11 @@ _HERE = (Path(__file__), Path(report_inputs.__file__))
 
 
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
-    """Return the pictures of a result by name, PNGs under 50 kB: none for assets without any.
+    """Return the small pictures of a result by name, as PNGs under 50 kB; empty for assets without pictures.
 
-    Of `train_sample` "sample_curve" where a sample was asked for; of `warmup_split` "learning_curve" where encoders
-    chose the warm-up rows; of `filtered_sets` "curve_<name>" and "scores_<name>" per representation; of `bias_evidence`
-    "similarity_<name>_<class number>".
+    `train_sample` has "sample_curve" if a sample was requested, and `warmup_split` has "learning_curve" if encoders
+    chose the warm-up rows. `filtered_sets` has "curve_<name>" and "scores_<name>" per representation, and
+    `bias_evidence` has "similarity_<name>_<class number>".
     """
     if result.asset not in _DRAWN:
         return {}
@@ -48,11 +48,11 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
 
 
 def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> tuple[CheckOutcome, ...]:
-    """Return the outcomes of the checks of a dataset's result, which is a current one of `store`.
+    """Return the outcomes of the checks of a dataset's result, which must be a current one of `store`.
 
     Raises:
         StoreError: a result that the checks read is missing.
-        DataError: a result does not fit the others.
+        DataError: a result does not match the others.
     """
     stage = STAGES[result.asset]
     results = {name: store.current(name, spec.name) for name in stage.checks.inputs}
@@ -60,7 +60,7 @@ def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
 
 def prepare_shown(result: PublishedResult, spec: DatasetSpec, store: ResultStore) -> None:
-    """Make all of this for a result now, where the libraries that it takes are loaded."""
+    """Compute all displays of a result now, while the libraries they need are loaded."""
     result_checks(result, spec, store)
     small_pictures(result)
 

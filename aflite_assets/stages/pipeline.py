@@ -1,4 +1,4 @@
-"""The stages in order, and how one is run: found by its key, or made and published.
+"""The stages in order, and how one is run: its result is found by its key, or made and published.
 
 Each stage is defined in the module of its name: its settings, the results that it reads, and its work.
 """
@@ -56,7 +56,7 @@ STAGES: Mapping[str, Stage] = {
         BENCHMARK_REPORT,
     )
 }
-"""Every stage by its name, in an order in which they can be run."""
+"""Every stage by its name, in an order in which they can run."""
 
 ON_CARDS = frozenset(
     {
@@ -70,18 +70,19 @@ ON_CARDS = frozenset(
         BIAS_EVIDENCE.name,
     }
 )
-"""Stages that train models, run them or fit classifiers, and do so on a card where there is one."""
+"""Stages that train or run models or fit classifiers, on a card if there is one."""
 
 SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
-"""Stages whose work goes to the workers of a cluster, where there is one."""
+"""Stages that use the workers of a cluster, if there is one."""
 
 
 def stage_key(
     stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
 ) -> ResultKey:
-    """Return what a stage's result depends on: code version, the fields it reads with the files they name, its inputs.
+    """Return the key that a stage's result depends on: code version, the fields it reads with the content of their
+    files, and its inputs.
 
-    `contents`: what was already looked at of the files; default: they are looked at now.
+    `contents`: file contents hashed earlier; by default, they are hashed now.
     """
     reads = stage.settings.read_of(spec)
     hashes = content_hashes(spec, reads) if contents is None else contents.of(reads)
@@ -90,25 +91,26 @@ def stage_key(
 
 
 def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
-    """Return the inputs' data versions; a result that holds nothing, since the file asks for nothing, is no input."""
+    """Return the inputs' data versions; an empty result, which the YAML file does not request, is not an input."""
     return {name: result.data_version for name, result in inputs.items() if not result.summary.get("nothing_asked")}
 
 
 def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
-    """Return True if a stage is made only after a scan that found no artefact, as the dataset's file asks."""
+    """Return True if the dataset's YAML file requires, before this stage, a scan that found no artefact."""
     stops = spec.scan.stop == "artefact"
     return stops and name in ON_CARDS and not STAGES[name].settings.asks_nothing(spec)
 
 
 def require_no_artefact(name: str, spec: DatasetSpec, make: Callable[[str], PublishedResult]) -> None:
-    """Refuse a stage that would use a card, if the dataset's file asks for that and the scan found an artefact.
+    """Refuse a stage that would use a card, if the scan found an artefact and the dataset's YAML file makes that a
+    condition.
 
-    `make`: returns the result of a stage, found or made. The scan is made on the way if it is not there, since these
-    stages do not read it, and Dagster may begin them before it.
+    `make`: a function that finds or makes the result of a stage and returns it. A missing scan is made here, because
+    these stages do not read it and Dagster may begin them before it.
 
     Raises:
         ArtefactFoundError: the scan found one.
-        AfliteError: whatever challenge sets or the scan refuse.
+        AfliteError: any error of challenge sets or the scan.
     """
     if waits_for_scan(name, spec):
         make(CHALLENGE_SETS.name)
@@ -127,19 +129,18 @@ def run_stage(
     cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
-    """Return the result of one stage for one dataset: found by its key, or made, tracked and published.
+    """Return the result of one stage for one dataset: it is found by its key, or made, tracked and published.
 
-    A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
-    `cells`: those of the grid of evaluators that are trained now. `cluster`: where stages that can be spread do their
-    work; none of it changes a result.
-    `on_making` is called before the stage runs, with the key that it is made for.
-    The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
+    A result that lacks failed cells is not reused: the stage runs again and makes what is missing. `cells`: the cells
+    of the grid of evaluators to train now. `cluster`: where stages that can be distributed do their work; it does not
+    change a result. `on_making` is called before the stage runs, with the key of the result. The manifest's provenance
+    has `seconds`, the duration, and `files`, a record of each source file.
 
     Raises:
-        StoreError: an input was never materialised (one that would hold nothing is made on the way), or is damaged; a
-            damaged one is set aside and made again when its stage is run.
-        DataError: a file changed after its hash went into the key and before the stage had read it.
-        AfliteError: whatever the stage refuses.
+        StoreError: an input was never materialised (an empty one is made here) or is damaged; a damaged one is set
+            aside and made again when its stage runs.
+        DataError: a file changed between the computation of the key and the stage's reading of it.
+        AfliteError: any error of the stage.
     """
     call = _call(name, spec, store)
 
@@ -175,10 +176,10 @@ def run_stage(
 
 
 def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
-    """Nodes read and write a stage's files, which on an object store lie on this machine alone.
+    """Check that other nodes can read and write a stage's files; with an object store, these are on this machine alone.
 
     Raises:
-        InvalidInputError: a cluster of other machines, and results in an object store.
+        InvalidInputError: the cluster has other machines, and results are in an object store.
     """
     if cluster.is_ray and cluster.address != "local" and store.keeps_copies:
         raise InvalidInputError(
@@ -189,12 +190,11 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
-    """Return the result of one stage for one dataset if it was made before, current from now on; None if it is to be
-    made.
+    """Return the existing result of one stage for one dataset, now its current one; None if it has to be made.
 
     Raises:
         StoreError: an input was never materialised.
-        AfliteError: a file or model that the spec names cannot be had.
+        AfliteError: a file or model that the spec names is not available.
     """
     key = _call(name, spec, store).key
     if store.find(name, spec.name, key) is None:
@@ -206,7 +206,7 @@ def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredRes
 
 
 class _ToBeMadeError(Exception):
-    """A result that was there is not there any more."""
+    """A result that existed does not exist any more."""
 
 
 def _leave(draft: Draft) -> Mapping[str, object]:
@@ -224,15 +224,15 @@ def run_pipeline(
     what: str = "run_pipeline",
     wait: float = -1,
 ) -> dict[str, StoredResult]:
-    """Every stage of one dataset in order: what the assets do, as a plain function.
+    """Run every stage of one dataset in order, as the assets do, in a plain function.
 
-    One run of a dataset at a time, whatever started it; `wait`: seconds to wait for another, under 0 without end. What
-    it used is kept as a refresh, described by `what`.
+    A dataset has one run at a time, whatever started it; `wait`: seconds to wait for another run, without limit if
+    negative. The results used are recorded as a refresh, described by `what`.
 
     Raises:
         DatasetBusyError: another run did not end in time.
-        StoreError: what a stage read was made current by another machine after this run had made or found its own.
-        AfliteError: whatever a stage refuses.
+        StoreError: another machine replaced a stage's input after this run had made or found it.
+        AfliteError: any error of a stage.
     """
     with store.dataset_lock(spec.name, what=what, wait=wait):
         results: dict[str, StoredResult] = {}
@@ -247,7 +247,7 @@ def run_pipeline(
 
 
 def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) -> None:
-    """Refuse a result that was made from others than this run's: locks hold on one machine only."""
+    """Refuse a result made from other inputs than this run's, because locks hold on one machine only."""
     wanted = input_versions({asset: results[asset].result for asset in STAGES[name].input_names})
     found = results[name].result.manifest["made_from"]["inputs"]
     others = sorted(asset for asset in {*wanted, *found} if wanted.get(asset) != found.get(asset))
@@ -260,9 +260,9 @@ def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) ->
 
 
 def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], what: str) -> Refresh | None:
-    """Keep what a dataset's current results are made of, if every stage has one and each was made from those before it.
+    """Record the current results of a dataset, if every stage has one and each was made from those before it.
 
-    `made`: the stages that were made just now. `what`: what made them.
+    `made`: the stages that were made just now. `what`: what started the run.
 
     Raises:
         StoreError: the record cannot be written.
@@ -279,7 +279,7 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
 
 
 def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]:
-    """Return the numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
+    """Return the numbers of a nested summary by dotted names; other values, such as lists and texts, are left out."""
     flat: dict[str, float] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
@@ -291,9 +291,9 @@ def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]
 
 @dataclass(frozen=True)
 class _Call:
-    """One stage for one dataset now: what it reads, and the key of the result that it would find or make.
+    """One stage for one dataset now: its inputs, and the key of the result that it would find or make.
 
-    `wanted` is the key before results that lack what failed are counted.
+    `wanted` is the key before attempts for results that lack failed parts are counted.
     """
 
     stage: Stage
@@ -311,8 +311,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 
 
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
-    """Return the current result; one that holds nothing is made on the way, so that a new stage costs older stores no
-    run.
+    """Return the current result; an empty result is made here, so that a new stage does not require a run of older
+    stores.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result
@@ -320,7 +320,7 @@ def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
-    """Return the key itself, or after results of it that lack what failed the key of another attempt, not yet
+    """Return the key itself or, if its results lack failed parts, the key of the next attempt, which is not yet
     published.
     """
     attempt = 0
@@ -350,7 +350,7 @@ def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -
 
 
 def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
-    """Only now: data versions are hashes of what was published."""
+    """Log data versions after publishing, because they are hashes of the published files."""
     versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
     tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
 

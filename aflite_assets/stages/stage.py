@@ -1,4 +1,4 @@
-"""Definition of a stage: what it reads of a dataset's file and of other stages, and how it makes its result.
+"""Definition of a stage: its inputs from a dataset's YAML file and from other stages, and how it makes its result.
 
 Each stage is defined in a module of its name; their order is in `pipeline`.
 """
@@ -21,10 +21,10 @@ from aflite_assets.tracking import TrackedRun
 
 @dataclass(frozen=True)
 class IterationReport:
-    """One published iteration of the filter, as the UI plots it.
+    """One published iteration of the filter, in the form that the UI plots.
 
-    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*`: rows
-    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration
+    `rows_in`, `removed`: rows of the pool; `train_rows_in`, `train_removed`: the train rows among them. `scored_*`:
+    rows that are only scored. `cutoff` is the lowest score removed, or None if nothing was removed; the last iteration
     removes nothing.
     """
 
@@ -41,7 +41,7 @@ class IterationReport:
 
     @classmethod
     def of(cls, representation: str, row: Mapping[str, object]) -> Self:
-        """From a row of the published iterations, of which it has the columns that it names."""
+        """Make the report from a row of the published iterations, which has the named columns."""
         make: Callable[..., Self] = cls
         columns = (field.name for field in fields(cls) if field.name != "representation")
         return make(representation, **{column: row[column] for column in columns})
@@ -49,7 +49,7 @@ class IterationReport:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a running stage tells its log lines, its finished iterations, and how many parts are done of how many."""
+    """The receiver of a running stage's log lines, finished iterations, and numbers of finished and of all parts."""
 
     log: Callable[[str], None]
     on_iteration: Callable[[IterationReport], None]
@@ -61,14 +61,14 @@ def _ignore(_: object) -> None:
 
 
 no_progress = Progress(log=_ignore, on_iteration=_ignore)
-"""Log lines and iterations go nowhere."""
+"""A receiver that discards log lines and iterations."""
 
 
 @dataclass(frozen=True)
 class CellFilter:
-    """Which cells of the grid of evaluators to train now; an empty field means all.
+    """The cells of the grid of evaluators to train now; an empty field means all.
 
-    What was trained before is found all the same.
+    Results of earlier trainings are used in any case.
     """
 
     evaluators: tuple[str, ...] = ()
@@ -82,9 +82,9 @@ ALL_CELLS = CellFilter()
 
 @dataclass(frozen=True)
 class StageContext:
-    """Record of what a running stage works with, none of which changes its result.
+    """The resources of a running stage, none of which changes its result.
 
-    `cells` changes how much of a grid is made now.
+    `cells` changes only how much of a grid is made now.
     """
 
     tracker: TrackedRun
@@ -95,9 +95,9 @@ class StageContext:
 
 
 class StageSettings(BaseModel):
-    """The fields of a dataset's file that one stage reads; its result's key is made of them.
+    """The fields of a dataset's YAML file that one stage reads; its result's key is computed from them.
 
-    A subclass declares them with the annotations that they have in `DatasetSpec`.
+    A subclass declares them with the same annotations as in `DatasetSpec`.
     """
 
     # Never validated, so no validator is built: definitions load all stages.
@@ -105,7 +105,7 @@ class StageSettings(BaseModel):
 
     @classmethod
     def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
-        """Return the values of a dataset's file, which was checked when it was read, or of settings that have these
+        """Take the values from a dataset's YAML file, which was checked when it was read, or from settings with these
         fields.
         """
         values = {name: getattr(spec, name) for name in cls.model_fields}
@@ -118,27 +118,29 @@ class StageSettings(BaseModel):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the fields of one dataset's file that its result depends on; fewer where it asks for nothing."""
+        """Return the fields of a dataset's YAML file that the stage's result depends on; fewer if the file does not use
+        the stage.
+        """
         return tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Whether a dataset's file asks nothing of the stage, so that its result holds nothing."""
+        """Whether a dataset's YAML file does not use the stage, so that its result is empty."""
         return False
 
 
 @dataclass(frozen=True)
 class StageInputs:
-    """The results that one stage reads: a subclass has a field for each, named as the stage that makes it."""
+    """The results that one stage reads: a subclass has one field for each, named like the stage that makes it."""
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the stages whose results these are."""
+        """Return the stages that make these results."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
     def of(cls, results: Mapping[str, PublishedResult]) -> Self:
-        """Those of the results that the stage reads."""
+        """Select the results that the stage reads."""
         make: Callable[..., Self] = cls
         return make(**{name: results[name] for name in cls.names()})
 
@@ -149,7 +151,7 @@ class StageInputs:
 
 
 def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Say that every result of most stages is of use."""
+    """Refuse no result; most stages use this default."""
 
 
 # Covariant, so that the pipeline may hold stages of any settings and inputs: it makes both by `of` alone.
@@ -158,7 +160,7 @@ Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covaria
 
 
 def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
-    """Most stages have no checks."""
+    """Yield no outcome; most stages have no checks."""
     return ()
 
 
@@ -166,8 +168,9 @@ def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
 class StageChecks(Generic[Settings_co]):
     """Checks of a stage's published result, which `stages.checks` runs once for each result.
 
-    `asks`: by name of a check what holds if it passes; those in `blocking` block. `run` returns the outcomes from the
-    result, the `inputs` of the stage that the checks read, by name, and the `settings` that they read.
+    `asks`: by the name of a check, the statement that holds if it passes; the checks in `blocking` block. `run` returns
+    the outcomes, given the result, the stage `inputs` that the checks read (by name), and the `settings` that they
+    read.
     """
 
     asks: Mapping[str, str] = field(default_factory=dict)
@@ -181,9 +184,10 @@ class StageChecks(Generic[Settings_co]):
 class Stage(Generic[Settings_co, Inputs_co]):
     """One stage of the pipeline.
 
-    `run` fills the draft and returns the numbers that describe it. `code_version` is raised when it gives another
-    answer. `refuse` is asked before a result is made, with the whole file: it raises where nothing could follow from
-    the result. What it looks at is in no key, for the result would be the same. `checks` are of its published result.
+    `run` fills the draft and returns the numbers that describe the result. `code_version` is raised when `run` gives a
+    different result. `refuse` is called with the whole file before a result is made; it raises an error if nothing
+    could use the result. The values it reads are in no key, because they do not change the result. `checks` are run on
+    its published result.
     """
 
     name: str
@@ -196,16 +200,16 @@ class Stage(Generic[Settings_co, Inputs_co]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The fields of a dataset's file that it reads."""
+        """The fields of a dataset's YAML file that the stage reads."""
         return tuple(self.settings.model_fields)
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """The stages whose results it reads."""
+        """The stages whose results this stage reads."""
         return self.inputs.names()
 
     def make(
         self, spec: DatasetSpec, results: Mapping[str, PublishedResult], draft: Draft, context: StageContext
     ) -> Mapping[str, object]:
-        """Run it for one dataset."""
+        """Run the stage for one dataset."""
         return self.run(self.settings.of(spec), self.inputs.of(results), draft, context)

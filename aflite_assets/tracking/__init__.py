@@ -1,4 +1,4 @@
-"""Experiment tracking with MLflow: what a stage logs while it runs. No algorithm, no results, no Dagster."""
+"""Experiment tracking with MLflow: what a stage logs while it runs. It has no algorithm, no results and no Dagster."""
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker
 from aflite_assets.tracking.protocol import NullTracker, RunReference, TrackedRun, Tracker

@@ -31,11 +31,12 @@ class RefreshRun:
 
     @contextmanager
     def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Yield the tag that puts a stage's run below this one, and follow the status of its stages.
+        """Yield the tag that makes a stage's run a child of this one, and follow the status of its stages.
 
-        The run is created for the first stage that is made. It is RUNNING while a stage is; then FAILED or KILLED if
-        a stage is, else FINISHED. A stage that an earlier refresh began moves here. The earlier refresh's run is
-        deleted if nothing is left below it. `stage_identity`: the identity of the stage's run; `tags`: of this run.
+        The run is created for the first stage that is made. It is RUNNING while a stage is. Afterwards it is FAILED or
+        KILLED if a stage is, else FINISHED. A stage that an earlier refresh began is moved to this run. The earlier
+        refresh's run is deleted if it has no children left. `stage_identity`: the identity of the stage's run; `tags`:
+        tags of this run.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -84,7 +85,7 @@ class RefreshRun:
 
 
 def _status_of(stages: "list[Run]") -> str | None:
-    """Return the status of a refresh from those of its stages, or None if one of them is still running."""
+    """Return the status of a refresh from the statuses of its stages, or None if one of them is still running."""
     statuses = {stage.info.status for stage in stages}
     if "RUNNING" in statuses:
         return None
@@ -92,7 +93,7 @@ def _status_of(stages: "list[Run]") -> str | None:
 
 
 def empty_refreshes(runs: "list[Run]", deleted: set[str], *, before: datetime) -> "list[Run]":
-    """Return the refreshes' runs that began before a time and have no run below them but those in `deleted`."""
+    """Return the refreshes' runs that began before a time and have no children except those in `deleted`."""
     parents = {run.data.tags.get(PARENT_TAG) for run in runs if run.info.run_id not in deleted}
     return [
         run

@@ -1,7 +1,7 @@
-"""One MLflow run: opening it or continuing it, logging to it, ending it. Everything goes through MlflowClient.
+"""One MLflow run: opening or continuing it, logging to it, and ending it. All calls go through MlflowClient.
 
-The fluent interface is left alone: its active run and experiment are global, and children and datasets
-land in the wrong experiment unless they are set in the right order.
+The fluent interface is not used: its active run and experiment are global, and child runs and datasets get into the
+wrong experiment unless they are set in the right order.
 """
 
 import json
@@ -30,12 +30,12 @@ CHANGED_PARAMETER_TAG = "aflite.changed_parameter"
 PARENT_TAG = "mlflow.parentRunId"
 DATASET_CONTEXT_TAG = "mlflow.data.context"
 TABLES_TAG = "mlflow.loggedArtifacts"
-"""Where MLflow looks for the tables of a run, in its pages and in `mlflow.load_table`."""
+"""The tag in which MLflow looks for the tables of a run, in its pages and in `mlflow.load_table`."""
 
 
 @dataclass(frozen=True)
 class MlflowRun:
-    """A run in MLflow; the methods are those of `TrackedRun` and raise TrackingError when MLflow says no."""
+    """A run in MLflow; its methods are those of `TrackedRun` and raise TrackingError if MLflow refuses."""
 
     session: MlflowSession
     experiment_id: str
@@ -43,14 +43,14 @@ class MlflowRun:
 
     @property
     def reference(self) -> RunReference:
-        """Where the run is kept."""
+        """The place where the run is stored."""
         return RunReference(self.session.shown_uri, self.experiment_id, self.run_id)
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Keep settings, flattened with dots, values cut at 6000 characters.
+        """Log settings, flattened with dots, with values cut at 6000 characters.
 
-        MLflow never changes a parameter: where a retried run brings another value, the first one stays and
-        the new one is kept as the tag `aflite.changed_parameter.<name>`.
+        MLflow never changes a parameter: if a retried run has another value, the first one stays, and the new one is
+        stored as the tag `aflite.changed_parameter.<name>`.
         """
         from mlflow.entities import Param, RunTag
 
@@ -69,15 +69,15 @@ class MlflowRun:
                 self.session.client.log_batch(self.run_id, tags=tags, synchronous=True)
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Keep numbers at `step` (0 when None).
+        """Log numbers at `step` (0 if None).
 
-        NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat
-        them as numbers, and a number that does not exist is better missing.
+        NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat them as numbers,
+        so a missing value is better.
         """
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Keep each name's values at `first_step` and the steps after it, in as few requests as MLflow takes."""
+        """Log each name's values at `first_step` and the following steps, in as few requests as MLflow allows."""
         self._log_points(
             (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
         )
@@ -97,10 +97,10 @@ class MlflowRun:
                 self.session.client.log_batch(self.run_id, metrics=batch, synchronous=True)
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Keep which version of a dataset the run read.
+        """Log which version of a dataset the run read.
 
-        MLflow takes digests of 36 characters: `digest` is cut there and kept whole in the dataset's source. A run holds
-        a dataset version once: of two contexts the first stays.
+        MLflow accepts digests of 36 characters: `digest` is cut there, and its full text is stored in the dataset's
+        source. A run stores a dataset version once: if it is logged for two contexts, the first one stays.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -115,10 +115,10 @@ class MlflowRun:
             self.session.client.log_inputs(self.run_id, datasets=[entry])
 
     def log_artifact(self, path: Path) -> None:
-        """Keep a copy of a file, or of a folder with all it holds; a later copy of the name replaces it.
+        """Store a copy of a file, or of a folder with its content; a later copy of the same name replaces it.
 
         Raises:
-            InvalidInputError: there is nothing at `path`.
+            InvalidInputError: `path` does not exist.
         """
         if not path.exists():
             raise InvalidInputError(f"no file or folder at {path}; write it before it is logged to MLflow")
@@ -126,9 +126,9 @@ class MlflowRun:
             self.session.client.log_artifact(self.run_id, str(path))
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Keep a table as `tables/<name>.json`, in the form that `mlflow.load_table` and MLflow's pages read.
+        """Store a table as `tables/<name>.json`, in the form that `mlflow.load_table` and MLflow's pages read.
 
-        Not by MLflow's own `log_table`, which appends to a table that an earlier try of the run has logged.
+        MLflow's own `log_table` is not used, because it appends to a table that an earlier attempt of the run logged.
         """
         file = f"tables/{values.accepted_part(name)}.json"
         with self.session.errors():
@@ -143,7 +143,7 @@ class MlflowRun:
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> Iterator["MlflowRun"]:
-        """Yield a run within this one, shown as `title` (default: the name), with its name as the tag `aflite.name`.
+        """Yield a child run, shown as `title` (default: the name), with its name as the tag `aflite.name`.
 
         The same name under the same parent continues the same child.
         """
@@ -157,10 +157,11 @@ class MlflowRun:
 def open_run(
     session: MlflowSession, experiment_id: str, name: str, *, identity: str, tags: Mapping[str, str]
 ) -> Iterator[MlflowRun]:
-    """Yield the run that carries `identity`, RUNNING while the block runs.
+    """Yield the run with the tag `identity`, which is RUNNING during the block.
 
-    It ends FINISHED; FAILED after an exception, KILLED after an interruption (KeyboardInterrupt, SystemExit),
-    both with the error's text as the tag `aflite.error`. The exception always goes on to the caller.
+    It ends as FINISHED, as FAILED after an exception, or as KILLED after an interruption (KeyboardInterrupt,
+    SystemExit); the last two have the error's text as the tag `aflite.error`. The exception is always passed on to the
+    caller.
     """
     with session.errors(), session.locked():
         run_id = begun_run(session, experiment_id, name, identity, tags)
@@ -174,7 +175,9 @@ def open_run(
 
 
 def begun_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
-    """Return the id of the run that carries `identity`, now RUNNING with these tags; call within `session.locked()`."""
+    """Return the id of the run with the tag `identity`, now RUNNING with these tags; call it within
+    `session.locked()`.
+    """
     run_id = _continued_run(session, experiment_id, identity, tags)
     return run_id or _new_run(session, experiment_id, name, identity, tags)
 
@@ -187,9 +190,9 @@ def label_run(
     tags: Mapping[str, str],
     children: Mapping[str, Mapping[str, str]],
 ) -> None:
-    """Set tags on the run that carries `identity`, and on those of its children that `children` names.
+    """Set tags on the run with the tag `identity`, and on those of its children that `children` names.
 
-    Nothing happens where there is no such run: its experiment was emptied since.
+    Do nothing if there is no such run, because its experiment was emptied since.
     """
     with session.errors():
         runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)

@@ -1,4 +1,6 @@
-"""One MLflow database or server: opening it safely, naming what goes wrong, its schema's version. No runs here."""
+"""One MLflow database or server: opening it safely, explaining errors, and its schema's version. Runs are not handled
+here.
+"""
 
 import errno
 import http.client
@@ -32,7 +34,7 @@ HEALTH_TIMEOUT_SECONDS = 10
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether a full disk caused an error; SQLite says so in words only, and MLflow hands them on."""
+    """Return True if a full disk caused an error; SQLite reports it only in words, which MLflow passes on."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -43,9 +45,9 @@ def _is_full(error: BaseException | None) -> bool:
 
 
 def _make_whole(database: Path) -> None:
-    """Make an SQLite database beside its place and move it there when it is whole.
+    """Make an SQLite database under another name and move it into place when it is complete.
 
-    MLflow's migrations do not go on in a database that a full disk or a kill left half-made.
+    MLflow's migrations cannot continue in a database that a full disk or a kill left incomplete.
     """
     from mlflow import MlflowClient
 
@@ -56,21 +58,21 @@ def _make_whole(database: Path) -> None:
 
 
 class _Censor(logging.Filter):
-    """Takes what is secret in an address out of log records, or all their text if `clean` gives None."""
+    """A filter that removes an address's secrets from log records, or their whole text if `clean` returns None."""
 
     def __init__(self, clean: Callable[[str], str | None]) -> None:
         super().__init__()
         self._clean = clean
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's text; every record is logged."""
+        """Replace the record's text; every record is still logged."""
         record.msg, record.args = "%s", (self._clean(record.getMessage()) or "this line is not shown",)
         return True
 
 
 @dataclass(frozen=True)
 class MlflowSession:
-    """A tracking address and the lock file that processes on this machine share when they first meet it.
+    """A tracking address, and the lock file that processes on this machine use when they first connect.
 
     `is_own`: whether the address was made from a folder's name, so that all of it may be shown.
     """
@@ -81,7 +83,7 @@ class MlflowSession:
 
     @property
     def is_server(self) -> bool:
-        """Whether the address is a tracking server's, and not a database's."""
+        """Whether the address is that of a tracking server, not of a database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
@@ -91,7 +93,7 @@ class MlflowSession:
 
     @property
     def argument(self) -> str:
-        """The address as a command's argument: the variable that holds it if it may not be shown whole."""
+        """The address as a command's argument; if it may not be shown in full, the variable that holds it."""
         return shlex.quote(self.uri) if self._is_whole else '"$MLFLOW_TRACKING_URI"'
 
     @property
@@ -103,7 +105,7 @@ class MlflowSession:
 
     @cached_property
     def client(self) -> "MlflowClient":
-        """The client, connected.
+        """The connected client.
 
         Raises:
             TrackingError: the address cannot be reached, is refused by MLflow or needs a missing driver.
@@ -123,23 +125,25 @@ class MlflowSession:
 
     @property
     def _file(self) -> Path | None:
-        """The file of an SQLite database that is given by its path alone, None of any other."""
+        """The file of an SQLite database that is given by its path alone; None for any other address."""
         named = self.uri.startswith("sqlite:///") and "?" not in self.uri
         return Path(self.uri.removeprefix("sqlite:///")) if named else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One process of this machine at a time: MLflow's migrations crash when several build one database."""
+        """Let one process of this machine in at a time, because MLflow's migrations crash if several build one
+        database.
+        """
         self.lock_path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self.lock_path, timeout=LOCK_TIMEOUT_SECONDS, is_singleton=True):
             yield
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn every way in which MLflow says no into one TrackingError that names the address.
+        """Convert every error of MLflow to a TrackingError that names the address.
 
-        Nothing that is secret in the address is in the message. If there is something, the error has no cause either,
-        since a traceback would show the texts of the libraries' own errors.
+        The message contains no secret of the address. If the address has a secret, the error has no cause either,
+        because a traceback would show the texts of the libraries' own errors.
         """
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -158,7 +162,9 @@ class MlflowSession:
 
     @contextmanager
     def _quiet_logs(self) -> Iterator[None]:
-        """MLflow logs the error of every try to connect, with what a driver quotes of the address."""
+        """Censor MLflow's logs, because it logs the error of every attempt to connect, with a driver's quotes of the
+        address.
+        """
         logger, censor = logging.getLogger("mlflow.store.db.utils"), _Censor(self._without_secrets)
         logger.addFilter(censor)
         try:
@@ -193,7 +199,7 @@ class MlflowSession:
 
 
 def pending_migration(session: MlflowSession) -> str | None:
-    """Say what to do before this database can be used; None where nothing is, there is no database yet, or it is a
+    """Return what to do before this database can be used; None if nothing, if there is no database yet, or for a
     server.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow: which experiment a run belongs to, and which runs can be deleted."""
+"""The tracker that writes to MLflow: it decides which experiment a run belongs to, and which runs can be deleted."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,29 +24,31 @@ DATA_VERSION_TAG = "dagster/data_version"
 
 KIND_TAG = "mlflow.experimentKind"
 _KIND = "custom_model_development"
-"""The kind of experiment that trains models. MLflow 3.17 opens a page on runs by `workflowType` in its address."""
+"""The kind of experiment for training models. With it as `workflowType` in the address, MLflow 3.17 opens a page on
+runs.
+"""
 
 _SHORT = 8
-"""Digits of a key in a run's name; the tag `aflite.key` has all."""
+"""Number of a key's digits in a run's name; the tag `aflite.key` has all of them."""
 
 _PAGE = 1000
 
 
 @dataclass(frozen=True)
 class MlflowTracker:
-    """Keeps every asset's run in MLflow, one experiment `aflite/<partition>` per dataset.
+    """A tracker that stores every asset's run in MLflow, in one experiment `aflite/<partition>` per dataset.
 
-    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that
-    SQLAlchemy knows); None keeps the runs in `<home>/mlflow/mlflow.db`. Files logged beside a database go
-    to `<home>/mlflow/artifacts`; a server decides itself. `tags` go to every run. Making a tracker touches nothing.
-    `refresh` names a refresh: the runs of its stages are below one run per dataset. With None they stand alone.
+    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that SQLAlchemy knows).
+    With None, the runs are in `<home>/mlflow/mlflow.db`. Files logged with a database go to `<home>/mlflow/artifacts`;
+    a server decides itself. `tags` are set on every run. Making a tracker has no side effects. `refresh` names a
+    refresh: the runs of its stages are children of one run per dataset. With None they have no parent.
 
-    Tags named `dagster/...` say what Dagster's metadata say, in its words: asset_key, partition, data_version and,
-    where a Dagster run makes the result, run_id and run_url.
+    Tags named `dagster/...` repeat Dagster's metadata under its names: asset_key, partition, data_version and, if a
+    Dagster run makes the result, run_id and run_url.
 
     Raises:
-        TrackingError: `uri` is an SQLite database without an absolute path, an address that cannot be read without
-            doubt, or a server's with a query. No message repeats a user, a password or a query.
+        TrackingError: `uri` is an SQLite database without an absolute path, an ambiguous address, or a server's address
+            with a query. No message contains a user, a password or a query.
     """
 
     uri: str | None = field(repr=False)
@@ -60,7 +62,7 @@ class MlflowTracker:
 
     @cached_property
     def session(self) -> MlflowSession:
-        """The contact that all runs of this tracker share."""
+        """The connection that all runs of this tracker share."""
         uri = self.uri or f"sqlite:///{self._folder / 'mlflow.db'}"
         return MlflowSession(uri, self._folder / "mlflow.lock", is_own=not self.uri)
 
@@ -68,9 +70,9 @@ class MlflowTracker:
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
         """Yield the run of one asset, partition and result key, named `<asset> <key> <day it began, UTC> <partition>`.
 
-        The name begins with what differs within an experiment, because MLflow's lists cut names. A second call, also
-        from another process, continues the first one's run: a retry after a failure shows as one run. It ends FINISHED,
-        FAILED or KILLED; see `mlflow_run.open_run`.
+        The name begins with the parts that differ within an experiment, because MLflow's lists cut names. A second
+        call, even from another process, continues the first call's run, so a retry after a failure appears as one run.
+        It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -92,7 +94,8 @@ class MlflowTracker:
             yield run
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Tag the result's run with its data version, and the nested runs with those of the parts of their names.
+        """Tag the result's run with its data version, and the nested runs with the data versions of the parts of the
+        same names.
 
         Raises:
             TrackingError: the database or server cannot be used.
@@ -108,7 +111,9 @@ class MlflowTracker:
     def _refresh_run(
         self, experiment_id: str, partition: str, identity: str
     ) -> AbstractContextManager[Mapping[str, str]]:
-        """Return the tags that put the stage's run of this identity below its refresh; none if there is no refresh."""
+        """Return the tags that make the stage's run of this identity a child of its refresh's run; empty without a
+        refresh.
+        """
         if self.refresh is None:
             return nullcontext({})
         return RefreshRun(self.session, experiment_id, partition, self.refresh).above(identity, tags=self.tags)
@@ -167,12 +172,12 @@ def _check_uri(uri: str) -> None:
 def delete_runs_without_result(
     tracker: MlflowTracker, exists: Callable[[str, str, str], bool], *, before: datetime
 ) -> int:
-    """Delete the runs of stages that ended before a time and whose result is gone, with the runs within them.
+    """Delete the runs of stages that ended before a time and whose result no longer exists, with their children.
 
-    The run of a refresh is deleted if it began before that time and none of its stages' runs is left.
+    The run of a refresh is deleted if it began before that time and has no stage's run left.
 
-    `exists(asset, partition, key)` says whether a result is still kept. Runs that this project did not make are left
-    alone. Deleted runs can be restored until `mlflow gc` takes them. Returns how many were deleted.
+    `exists(asset, partition, key)` returns whether a result still exists. Runs that this project did not make are not
+    touched. Deleted runs can be restored until `mlflow gc` removes them. Returns the number of deleted runs.
 
     Raises:
         TrackingError: the database or server cannot be used.

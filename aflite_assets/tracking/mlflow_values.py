@@ -1,4 +1,4 @@
-"""Names and values in the form MLflow accepts. Imports no MLflow and writes nothing.
+"""Names and values in the form that MLflow accepts. MLflow is not imported, and nothing is written.
 
 The limits are those of `mlflow.utils.validation` in MLflow 3.17.
 """
@@ -28,16 +28,18 @@ Item = TypeVar("Item")
 
 
 def accepted_text(value: object, *, longest: int) -> str:
-    """`value` as text that any database stores: no null characters, no lone surrogates, at most `longest`."""
+    """Return `value` as text that any database can store: no null characters, no lone surrogates, at most `longest`
+    characters.
+    """
     text = str(value).replace("\x00", "\N{REPLACEMENT CHARACTER}")
     return text.encode("utf-8", "replace").decode("utf-8")[:longest]
 
 
 def accepted_name(name: str) -> str:
-    """`name` as MLflow takes it for parameters, metrics and tags.
+    """Return `name` in the form that MLflow accepts for parameters, metrics and tags.
 
-    A name that MLflow would refuse gets its characters replaced by "_" and the start of its hash appended,
-    so that two such names stay two.
+    In a name that MLflow would refuse, characters are replaced by "_" and the start of its hash is appended, so that
+    two such names stay distinct.
     """
     cleaned = _REFUSED_CHARACTER.sub("_", name)
     if cleaned.startswith(("/", ".")) or posixpath.normpath(cleaned) != cleaned:
@@ -48,11 +50,11 @@ def accepted_name(name: str) -> str:
 
 
 def accepted_part(text: str) -> str:
-    """`text` as one piece of a name made of several, and as the name of a file: at most `LONGEST_PART` characters.
+    """Return `text` as one part of a compound name, or as the name of a file: at most `LONGEST_PART` characters.
 
-    Letters, digits, "_", "-" and spaces stay, but for spaces at an end. A text with others, or a longer one, is
-    cleaned, cut, and gets the start of its hash appended, so that two texts stay two and a name keeps what stands after
-    the piece.
+    Letters, digits, "_", "-" and spaces are kept, except spaces at an end. A text with other characters, or a longer
+    one, is cleaned, cut, and extended by the start of its hash, so that two texts stay distinct and the rest of the
+    compound name is not cut off.
     """
     cleaned = _REFUSED_IN_PART.sub("_", text).strip()
     if cleaned == text and 0 < len(text) <= LONGEST_PART:
@@ -61,7 +63,7 @@ def accepted_part(text: str) -> str:
 
 
 def digest_of(*parts: str) -> str:
-    """SHA-256 in hexadecimal of a sequence of texts; ("ab", "c") and ("a", "bc") differ."""
+    """Return the SHA-256, in hexadecimal, of a sequence of texts; ("ab", "c") and ("a", "bc") give different values."""
     hashed = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass")
@@ -91,6 +93,6 @@ def _plain(value: object) -> object:
 
 
 def in_batches(items: Sequence[Item], *, size: int) -> Iterator[Sequence[Item]]:
-    """Consecutive slices of at most `size` items."""
+    """Yield consecutive slices of at most `size` items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

@@ -1,4 +1,4 @@
-"""The interfaces of trackers and their runs, the record that names a run, and a tracker that keeps nothing."""
+"""The interfaces of trackers and their runs, the record that identifies a run, and a tracker that stores nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +15,7 @@ _TRAINING = "?workflowType=machine_learning"
 
 @dataclass(frozen=True)
 class RunReference:
-    """Where a run can be found again; users, passwords and queries are left out of `tracking_uri`."""
+    """The place of a run; users, passwords and queries are left out of `tracking_uri`."""
 
     tracking_uri: str
     experiment_id: str
@@ -23,116 +23,118 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address that shows the run: the one that is set, else a server's own; None for a database alone.
+        """The address that shows the run: the configured one, else a server's own; None for a database without one.
 
-        A setting comes first: a browser may not reach a server by the name that containers have for it.
+        A configured address comes first, because a browser may not reach a server by the name that containers use.
         """
         own = self.tracking_uri.rstrip("/") if self.tracking_uri.startswith(("http://", "https://")) else None
         return base_address(MLFLOW) or own
 
     @property
     def url(self) -> str | None:
-        """The run's page, or None where no server is known that shows it."""
+        """The run's page, or None if no server is known that shows it."""
         return f"{self.server}/{self.fragment}" if self.server else None
 
     @property
     def fragment(self) -> str:
-        """Return what follows the server's address to the run's page.
+        """Return the part of the address of the run's page after the server's address.
 
-        Without the last part MLflow opens in its mode for language models, which shows no run of an experiment.
+        Without the last part, MLflow opens in its mode for language models, which shows no run of an experiment.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
     @property
     def experiment_fragment(self) -> str:
-        """Return what follows the server's address to the page of all runs of the dataset."""
+        """Return the part of the address of the page of all the dataset's runs after the server's address."""
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
 class TrackedRun(Protocol):
-    """One run while it is open. Every method raises TrackingError when the tracker does not answer."""
+    """One run while it is open. Every method raises TrackingError if the tracker does not respond."""
 
     @property
     def reference(self) -> RunReference | None:
-        """Where the run is kept, or None when nothing is kept."""
+        """The place where the run is stored, or None if nothing is stored."""
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Keep settings; nested mappings are flattened with dots, long values cut."""
+        """Log settings; nested mappings are flattened with dots, and long values cut."""
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Keep numbers, at `step` (0 when None); values that are NaN or infinite are skipped."""
+        """Log numbers at `step` (0 if None); NaN and infinite values are skipped."""
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Log each name's values at consecutive steps; values that are NaN or infinite are skipped."""
+        """Log each name's values at consecutive steps; NaN and infinite values are skipped."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Keep which version of a dataset the run read, and for what (`context`, such as "training")."""
+        """Log which version of a dataset the run read, and for what (`context`, such as "training")."""
 
     def log_artifact(self, path: Path) -> None:
-        """Keep a copy of a file, or of a folder with all it holds."""
+        """Store a copy of a file, or of a folder with its content."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Keep a table whole, under `name`; a later one of the name replaces it. NaN and infinity become null."""
+        """Store a whole table under `name`; a later one with that name replaces it. NaN and infinity become null."""
 
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> AbstractContextManager["TrackedRun"]:
-        """Begin a run within this one, shown as `title` (default: the name); the same name continues the same child."""
+        """Begin a child run, shown as `title` (default: the name); the same name continues the same child."""
 
 
 class Tracker(Protocol):
-    """Something that keeps runs."""
+    """A store of runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
-        """Return the run of one asset, partition and result key; a second call continues the first one's run."""
+        """Return the run of one asset, partition and result key; a second call continues the first call's run."""
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Note on the run which data version came out, and on its children that of the parts named like them."""
+        """Tag the run with the result's data version, and its children with the data versions of the parts of the same
+        names.
+        """
 
 
 @dataclass(frozen=True)
 class NullRun:
-    """A run of which nothing is kept: every method accepts its arguments and does nothing."""
+    """A run that stores nothing: every method accepts its arguments and does nothing."""
 
     @property
     def reference(self) -> None:
-        """None: there is nothing to refer to."""
+        """None, because nothing is stored."""
         return None
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def log_artifact(self, path: Path) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def log_table(self, name: str, table: pa.Table) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     @contextmanager
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
     ) -> Iterator["NullRun"]:
-        """Another run of which nothing is kept."""
+        """Yield another run that stores nothing."""
         yield NullRun()
 
 
 @dataclass(frozen=True)
 class NullTracker:
-    """Keeps no runs; exceptions pass through untouched."""
+    """A tracker that stores no runs; exceptions pass through unchanged."""
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:
-        """Yield a run of which nothing is kept."""
+        """Yield a run that stores nothing."""
         yield NullRun()
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Keep nothing."""
+        """Do nothing."""

@@ -1,4 +1,6 @@
-"""The numbers of a table of statistics as metrics, under names that stay from run to run. Nothing is logged here."""
+"""The numbers of a table of statistics as metrics, under names that do not change from run to run. Nothing is logged
+here.
+"""
 
 import math
 from collections.abc import Mapping
@@ -11,26 +13,29 @@ import pyarrow.compute as pc
 from aflite_assets.tracking.mlflow_values import METRICS_PER_BATCH, accepted_part, digest_of
 
 MOST_METRICS = METRICS_PER_BATCH
-"""Numbers of a table that are a metric each: what MLflow takes in one request. A larger table has summaries instead."""
+"""Most numbers of a table that each become a metric: the most that MLflow accepts in one request. A larger table has
+summaries instead.
+"""
 
 _NULL = "none"
 
 
 def table_name(title: str) -> str:
-    """Return a table's name, from its title: "Words over the line" gives words_over_the_line."""
+    """Return a table's name from its title: "Words over the line" gives words_over_the_line."""
     return accepted_part(title.lower().replace(" ", "_"))
 
 
 def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
-    """Every number of a table, as `<table>/<row>.<column>`; NaN, infinite and null values are left out.
+    """Return every number of a table as `<table>/<row>.<column>`; NaN, infinite and null values are left out.
 
-    A row is named by its first columns as long as they hold text (by the first column if that holds whole numbers), and
-    by as many of the next ones, of text, truth values or whole numbers, as it takes until no two rows have one name;
-    where these do not do, by its number instead, counted from 0. The values stand in the name, joined by dots, each at
-    most 60 characters of A-z, 0-9, "_", "-" and spaces (see `accepted_part`; null is "none"), and are no metrics
+    A row is named by its first columns as long as they hold text (by the first column if that holds whole numbers).
+    Further columns of text, truth values or whole numbers are added until no two rows share a name. If these columns do
+    not suffice, the row is named by its number, counted from 0. The values in the name are joined by dots; each has at
+    most 60 characters of A-z, 0-9, "_", "-" and spaces (see `accepted_part`; null is "none"). They are not metrics
     themselves, nor are texts and truth values.
 
-    Of a table with more than `MOST_METRICS` numbers the metrics are `<table>/over rows.<least, mean or most>.<column>`.
+    For a table with more than `MOST_METRICS` numbers, the metrics are `<table>/over rows.<least, mean or
+    most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]
@@ -51,7 +56,7 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
 
 
 def _row_names(table: pa.Table) -> tuple[list[str], list[str]]:
-    """Return the columns that name a row, and a name per row, all different."""
+    """Return the columns that name a row, and a unique name per row."""
     kinds = {field.name: field.type for field in table.schema}
     names = list(kinds)
     texts = list(takewhile(lambda name: _is_text(kinds[name]), names))

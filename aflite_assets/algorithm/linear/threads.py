@@ -1,9 +1,9 @@
-"""The engine's own threads, and torch kept to one. What they work on is decided elsewhere.
+"""The engine's own threads, and a limit of one thread for torch. Other modules decide what the threads work on.
 
-torch shares an operation among OpenMP threads that wait for each other at its end, and they wait by spinning. As soon
-as another process wants a core, one of them waits for that core and the others burn theirs: operations of microseconds
-take milliseconds. So torch works in one thread here, and what is worth several is cut up by the engine, whose threads
-sleep while they wait.
+torch divides an operation among OpenMP threads that wait for each other at its end, and they wait by spinning. As soon
+as another process wants a core, one thread waits for that core while the others spin: operations of microseconds take
+milliseconds. So torch works in one thread here. The engine divides larger work among its own threads, which sleep while
+they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,18 +23,20 @@ _DEFAULT_CHANGED = Lock()
 
 @dataclass(frozen=True)
 class Threads:
-    """Work in `count` parts at a time: one in the calling thread, the others in threads of `executor`."""
+    """Threads that work on `count` parts at a time: one part in the calling thread, the others in threads of
+    `executor`.
+    """
 
     executor: Executor
     count: int
 
     @classmethod
     def started(cls, count: int) -> "Threads":
-        """Return new threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
+        """Start new threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
         return cls(ThreadPoolExecutor(count, initializer=_set_torch_threads, initargs=(1,)), count)
 
     def share(self, kernel: Callable[[np.ndarray], None], work: np.ndarray) -> None:
-        """Run a kernel on as many parts of `work` as there are threads, the first part in the calling thread."""
+        """Run a kernel on as many parts of `work` as there are threads; the first part runs in the calling thread."""
         first, *parts = np.array_split(work, min(self.count, max(1, len(work))))
         others = [self.executor.submit(kernel, part) for part in parts]
         kernel(first)
@@ -42,7 +44,7 @@ class Threads:
             other.result()
 
     def product(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """`left @ right`, two matrices on the CPU; the same bits whatever the number of threads."""
+        """Return `left @ right` for two matrices on the CPU, with the same bits for any number of threads."""
         whole = left.new_empty(len(left), right.shape[1])
         blocks = -(-len(left) // _PRODUCT_BLOCKS)
         parts = zip(left.split(blocks), whole.split(blocks), strict=True)
@@ -52,10 +54,10 @@ class Threads:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Keep torch to one thread for the calling thread's work; its number before is restored afterwards.
+    """Limit torch to one thread for the calling thread's work; the previous number is restored afterwards.
 
-    Several threads may be inside at a time, each more than once. Other threads, also those that start meanwhile, keep
-    their numbers. Not for a block that calls `torch.set_num_threads` itself.
+    Several threads may use this context at a time, and each may nest it. Other threads keep their numbers, including
+    threads that start meanwhile. The block must not call `torch.set_num_threads` itself.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():
@@ -69,11 +71,11 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def _set_torch_threads(count: int) -> int:
-    """Set the number of torch's threads for work of the calling thread alone; returns the number before.
+    """Set the number of torch's threads for the calling thread's work alone; return the previous number.
 
-    OpenMP and MKL keep a number for every thread. torch keeps a default besides, which a thread takes over when it
-    first asks or computes, and `torch.set_num_threads` sets that default too. So a helper thread that has taken it over
-    puts it back. A foreign thread that first asks within those microseconds takes over `count`.
+    OpenMP and MKL keep a number for every thread. torch also keeps a default, which a thread adopts when it first
+    queries the number or computes; `torch.set_num_threads` sets that default too. So a helper thread that has adopted
+    the default restores it. A foreign thread whose first query falls into those microseconds adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

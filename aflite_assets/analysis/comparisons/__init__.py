@@ -1,1 +1,3 @@
-"""Differences between trainings on the same test rows, with intervals and verdicts. Rules on them: `rules`."""
+"""Differences between trainings on the same test rows, with intervals and verdicts. The rules that use them are in
+`rules`.
+"""

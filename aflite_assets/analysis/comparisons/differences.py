@@ -1,4 +1,4 @@
-"""All differences of a report: which trainings are compared, and which of them decide whether filtering helps."""
+"""All differences of a report: the pairs of trainings compared, and which of them decide whether filtering helps."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +26,14 @@ Comparison = Literal["control", "transfer", "second phase", "ranking", "sample",
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Part):
-    """Accuracy of one side minus that of the other, in points, with its 95 % interval and its verdict.
+    """Accuracy of one side minus that of the other side, in points, with its 95 % interval and its verdict.
 
-    docs/analysis.md describes the comparisons and columns. The first side is a `Place`; the other differs from it in
-    `against` and the columns `against_*`, which are None if they are the same. `seeds`, `seeds_against`: finished
-    trainings. Without a result on either side all numbers are None. `groups` to `counts_training`: as in
-    `CrossedInterval`; `side` to `simultaneous_low`: as in `Verdict`. `label_mean`: on a challenge set the difference as
-    mean over gold labels. `beyond_natural`: by how much a deciding one exceeds that on natural rows.
+    docs/analysis.md describes the comparisons and columns. The first side is a `Place`; the other side differs from it
+    in `against` and the columns `against_*`, which are None if they are equal. `seeds`, `seeds_against`: number of
+    finished trainings on each side. If either side has no result, all numbers are None. `groups` to `counts_training`
+    are explained in `CrossedInterval`, `side` to `simultaneous_low` in `Verdict`. `label_mean`: on a challenge set, the
+    difference averaged over gold labels. `beyond_natural`: by how much a deciding difference exceeds the one on natural
+    rows.
     """
 
     comparison: Comparison
@@ -73,7 +74,7 @@ class Difference(Part):
 
     @property
     def deciding(self) -> bool:
-        """Whether it is one of those that decide whether filtering helps."""
+        """Whether the difference is one of those that decide whether filtering helps."""
         return self.family == "deciding"
 
     @property
@@ -91,13 +92,13 @@ DIFFERENCES = TidyTable("differences", Difference)
 
 
 def rows_of(test_set: TestSet, part: Subset | None = None) -> dict[str, Any]:
-    """Return the columns that name a part of a test set, or the whole."""
+    """Return the columns that name a part of a test set, or the whole set."""
     columns = {} if part is None else {"column": part.column, "category": part.category, "label": part.label}
     return {"test_set": test_set.name, "tested_on": "all" if test_set.challenge else "full", **columns}
 
 
 def family_of(part: Subset) -> Family:
-    """Return what a difference on these rows is judged with if it is not deciding."""
+    """Return the family that a difference on these rows is judged with if it is not deciding."""
     return "whole sets" if part.whole else "parts of sets"
 
 
@@ -106,8 +107,9 @@ def claim_on(
 ) -> Claim:
     """Compare the trainings of two sides on a part of a test set.
 
-    There is no interval without a training of both sides and a row. Only challenge sets of rows have a mean over gold
-    labels (of `FEWEST_ROWS` rows): natural sets are drawn as the train rows are, and questions have no labels.
+    There is no interval unless both sides have a training and the part has a row. Only challenge sets of rows have a
+    mean over gold labels (of at least `FEWEST_ROWS` rows): natural sets are drawn like the train rows, and questions
+    have no labels.
     """
     rows, family, chosen = int(part.mask.sum()), "deciding" if deciding else family_of(part), part.mask
     if not first or not second or not rows:
@@ -123,7 +125,7 @@ def claim_on(
 def judged(
     data: BenchmarkData, compared: Iterable[tuple[Difference, Claim]], *, show_label_means: bool = False
 ) -> tuple[Difference, ...]:
-    """Return the differences with the numbers of their claims and their verdicts, which are given together."""
+    """Return the differences with the numbers of their claims and their verdicts; both lists are in the same order."""
     pairs, found = list(compared), []
     verdicts = judge([claim for _, claim in pairs], smallest_effect=data.smallest_effect)
     for (one, claim), verdict in zip(pairs, verdicts, strict=True):
@@ -142,7 +144,7 @@ Lack = Literal[
 
 
 def differences(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield every difference that a report states; those of one kind are judged together (`verdicts.judge`)."""
+    """Yield every difference that a report states; differences of one kind are judged together (`verdicts.judge`)."""
     yield from paired_differences(data)
     yield from _transfer(data)
     for compared in (_second_phases, _rankings, _sample_costs):
@@ -152,10 +154,10 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
 
 @lru_cache(maxsize=1)
 def deciding_lack(data: BenchmarkData) -> Lack | None:
-    """Return why no comparison can decide whether filtering helps, or None if there is at least one that can.
+    """Return why no comparison can decide whether filtering helps, or None if at least one can.
 
-    Deciding are the whole challenge sets that were not collected adversarially, for evaluators that learnt something
-    and are of another make than the filter's model: all that is known before filtered rows are looked at.
+    Deciding comparisons use whole challenge sets that were not collected adversarially, and evaluators that learnt
+    something and are of another model family than the filter. All this is known before any result of filtered rows.
     """
     challenges = [one for one in data.test_sets if one.challenge]
     if not challenges:
@@ -171,18 +173,20 @@ def deciding_lack(data: BenchmarkData) -> Lack | None:
 
 
 def may_decide(data: BenchmarkData, evaluator: str, representation: str) -> bool:
-    """Return True if the evaluator learnt something and is of another make than this filter's model."""
+    """Return True if the evaluator learnt something and is of another model family than this filter."""
     found = judging(data)
     return evaluator in found.judges and representation not in found.made_of.get(evaluator, ())
 
 
 @lru_cache(maxsize=1)
 def paired_differences(data: BenchmarkData) -> tuple[Difference, ...]:
-    """Compare filtered, and what it had left earlier, with its control, for every evaluator on every test set.
+    """Compare filtered, and the sets it had left after earlier iterations, with its control, for every evaluator and
+    test set.
 
-    On natural test sets the full and the filtered rows count; challenge sets count whole and by `compared_parts`. Two
-    are compared on whole sets and without a verdict: filtered with random, which has other shares of classes, and
-    weighted with full and the control. Verdicts are given over all representations together (`verdicts.judge`).
+    Natural test sets are compared on their full and on their filtered rows, challenge sets as a whole and by
+    `compared_parts`. Two comparisons are on whole sets and get no verdict: filtered with random, which has other class
+    shares, and weighted with full and with the control. Verdicts are given jointly over all representations
+    (`verdicts.judge`).
     """
     found = (one for name in data.representations for one in _paired(data, name))
     return judged(data, found, show_label_means=True)
@@ -216,7 +220,9 @@ def _paired(data: BenchmarkData, representation: str) -> Iterator[tuple[Differen
 
 
 def _pairs(names: Sequence[str]) -> dict[tuple[str, str], Bar | None]:
-    """Map the compared train sets to the reason why they support no verdict; None for one with its control."""
+    """Map the compared train sets to the reason why they support no verdict, which is None for a set compared with its
+    control.
+    """
     pairs: dict[tuple[str, str], Bar | None] = {
         (name, against): None if against == control_of(name, names) else "not the control"
         for name, against in compared_pairs(names)
@@ -235,7 +241,7 @@ def _tested(whole: Place, test_set: TestSet, *, by_part: bool) -> Iterator[tuple
 
 
 def _transfer(data: BenchmarkData) -> Iterator[Difference]:
-    """Compare evaluators fine-tuned on challenge sets, and what they start from, on the sets of their stages."""
+    """Compare evaluators fine-tuned on challenge sets with the models they start from, on the sets of their stages."""
     tests = {one.name: one for one in data.test_sets if one.challenge}
     tuned = [
         (name, one.start, tests[each]) for name, one in data.fine_tuned.items() for each in one.sets if each in tests
@@ -252,11 +258,11 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare every second phase with its start, and with random rows if such a phase was trained.
+    """Compare every second phase with its start, and with a phase on random rows if one was trained.
 
-    A phase on rows cut to the number of another model's is compared with the phase on those, too. Differences to random
-    rows are judged, because a second phase on any rows changes a model. The first phase on forgettable rows is judged
-    by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
+    A phase on rows cut to the size of another model's set is also compared with the phase on that set. Differences from
+    random rows are judged, because a second phase on any rows changes a model. The phase on forgettable rows of the
+    first weak model is judged by itself on the first challenge set. Source: Yaghoobzadeh et al., EACL 2021.
     """
     forgettables = data.forgettables
     controls = {name: forgettables.control_of(name) for name in forgettables.phases}
@@ -278,7 +284,9 @@ def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Pair trainings by their seeds, which share the first phase; None without two finished ones."""
+    """Pair trainings by their seeds, which share the first phase; return None if there are fewer than two finished
+    pairs.
+    """
     first, second = (
         {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
         for side in (cells, others)
@@ -321,7 +329,7 @@ def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:
-    """Yield the differences of two means that are both in the table of scores."""
+    """Yield the differences between two means that are both in the table of scores."""
     scores = score_table(data)
     for first, second in _compared_places(data):
         if first in scores and second in scores:
@@ -336,7 +344,9 @@ def _means(data: BenchmarkData) -> Iterator[Difference]:
 
 
 def _compared_places(data: BenchmarkData) -> Iterator[tuple[Place, Place]]:
-    """Yield full rows with filtered ones, full with filtered, each on its own rows, and pairs on challenge sets."""
+    """Yield the pairs on natural sets (on full rows, on filtered rows, and full rows with filtered ones) and on
+    challenge sets.
+    """
     for place in score_table(data):
         if place.tested_on == "filtered" and place.top == 1:
             yield place._replace(tested_on="full"), place

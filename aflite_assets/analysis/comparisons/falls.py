@@ -19,16 +19,16 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
-"""Changes by the train set that they come to; the change to random_matched is "class sizes"."""
+"""Names of changes by the train set that they lead to; the change to random_matched is "class sizes"."""
 
 
 @dataclass(frozen=True)
 class FallTerm:
-    """One term of a fall: the accuracy at its `start` or `end`, in [0, 1], or a `change` with its joint interval.
+    """One term of a fall: the accuracy at its `start` or `end`, in [0, 1], or a `change` with a simultaneous interval.
 
-    `difference`, `low`, `high`: by how many points the accuracy falls with the change; a rise is under 0, and all are
-    None if a result is missing. The intervals of one fall hold at 95 % together (Bonferroni). `after`: the train set
-    that the change comes to. The changes add up to the difference of start and end.
+    `difference`, `low`, `high`: the points that the accuracy falls with the change; a rise is negative, and all three
+    are None if a result is missing. The intervals of one fall hold jointly at 95 % (Bonferroni). `after`: the train set
+    that the change leads to. The changes sum to the difference between start and end.
     """
 
     representation: str
@@ -45,29 +45,33 @@ class FallTerm:
 
 FALLS = TidyTable("falls", FallTerm)
 Fall = tuple[FallTerm, ...]
-"""The terms of one evaluator on one test set, from full on all rows to filtered on the rows that it is tested on."""
+"""The terms of one evaluator on one test set, from full on all rows to filtered on its own filtered test rows."""
 
 
 def fall_terms(data: BenchmarkData) -> Iterator[FallTerm]:
-    """Yield the terms of every fall: the start, the changes, the end; natural test sets before challenge sets."""
+    """Yield the terms of every fall: the start, the changes and the end; natural test sets come before challenge
+    sets.
+    """
     found = ((*falls(data, name), *challenge_steps(data, name)) for name in data.representations)
     return chain.from_iterable(chain.from_iterable(found))
 
 
 def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return a fall per evaluator, on the filtered natural test set "test", else "validation", else the first.
+    """Return one fall per evaluator, on the filtered natural test set "test", else "validation", else the first one.
 
-    The path: the model trained on full, tested on all rows and on the filtered rows alone (the choice of test rows);
-    then, on the filtered rows, trained on random (fewer train rows), on random_matched (class sizes), and on filtered
-    (which train rows). Empty if no natural test set was filtered.
+    The path begins with the model trained on full, tested on all rows and then on the filtered rows alone (the choice
+    of test rows). On the filtered rows it goes on with training on random (fewer train rows), on random_matched (class
+    sizes), and on filtered (which train rows). Return an empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 
 
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
-    """Return a fall per evaluator on all rows of the first challenge set, on the same path without the choice of rows.
+    """Return one fall per evaluator on all rows of the first challenge set, on the path of `falls` without the choice
+    of test rows.
 
-    Empty without a challenge set. There filtering shows what it is for: models that leaned on a shortcut fail.
+    Return an empty list if there is no challenge set. Challenge sets show the purpose of filtering: models that rely on
+    a shortcut fail on them.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 
@@ -105,7 +109,9 @@ def _mean(trained: list[np.ndarray]) -> float | None:
 
 
 ALIKE = 0.99
-"""Share of the rows of two paired sets from which an evaluator that is right on both, or wrong, cannot tell them."""
+"""Two paired sets count as alike for an evaluator if at least this share of their rows is right on both or wrong on
+both.
+"""
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ class ChallengeFall:
 
     @property
     def named(self) -> bool:
-        """Whether the fall is sure and large enough to be named."""
+        """Whether the fall is significant and large enough to be named."""
         return self.fall >= LEAST_NAMED and self.low > 0
 
 
@@ -136,14 +142,17 @@ CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",)
 
 
 def fair_sets(data: BenchmarkData) -> list[TestSet]:
-    """Return the challenge sets that were not collected adversarially, where models fail because others did."""
+    """Return the challenge sets that were not collected adversarially; adversarial sets hold rows on which other models
+    failed.
+    """
     return [one for one in data.test_sets if one.challenge and one.collected != "adversarially"]
 
 
 def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
-    """Return the falls of the evaluators that can judge, those of one evaluator together and the largest first.
+    """Return the falls of the evaluators that can judge, grouped by evaluator, the largest first.
 
-    Questions, which have no gold labels to weigh, are left out, and sets that are too small for a verdict.
+    Sets of questions, which have no gold labels to weight, are left out, and so are sets that are too small for a
+    verdict.
     """
     natural = headline_set(data.test_sets)
     if natural is None or not _is_enough(natural):
@@ -180,17 +189,17 @@ def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second:
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]
-"""Per training the rows of a test set that it got right, the gold labels, and the groups."""
+"""Correct answers of each training on the rows of a test set, with the gold labels and the groups."""
 
 
 def fall_interval(natural: Asked, challenge: Asked) -> CrossedInterval:
-    """Return the accuracy on natural rows less that on challenge rows, both in the mean over gold labels, in points."""
+    """Return the accuracy on natural rows minus that on challenge rows, both averaged over gold labels, in points."""
     sides = [_weighed(*each[:2]) for each in (natural, challenge)]
     nothing = [[np.zeros(len(rows)) for rows in side] for side in sides]
     return intervals.contrast_interval(sides, nothing, (natural[2], challenge[2]))
 
 
 def _weighed(right: Sequence[np.ndarray], labels: np.ndarray) -> list[np.ndarray]:
-    """Multiply right answers so that their mean over rows is the mean over gold labels."""
+    """Weight correct answers so that their mean over rows equals the mean over gold labels."""
     weights = label_weights(labels)
     return [one * weights for one in right]

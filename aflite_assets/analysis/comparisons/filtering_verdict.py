@@ -1,4 +1,6 @@
-"""The verdict on one filtering as a record that JSON holds without loss, from the evidence in a report's records."""
+"""The verdict on one filtering, from the evidence in a report's records, as a record that JSON can hold without
+loss.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,21 +27,21 @@ from aflite_assets.analysis.tidy import record_of
 from aflite_assets.scan.cues import ALL_TOGETHER, UNSEEN, ScanFacts
 
 _GIVES_AWAY = 0.9
-"""A cue may be a shortcut if at least this share of its rows is of one class."""
+"""A cue may be a shortcut if at least this share of its rows has one class."""
 
 _SEEN = 0.05
-"""Points: means over rows and over gold labels that differ by less are printed alike."""
+"""Difference in points below which the mean over rows and the mean over gold labels are printed alike."""
 
 _LEAST_MOVE = 0.05
-"""A class whose share of the train rows changes by less is not named."""
+"""A class whose share of the train rows changes by less than this is not named."""
 
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """Accuracy trained on filtered minus that trained on `against`, of one evaluator on a whole test set.
+    """Difference between training on filtered and on `against`, for the accuracy of one evaluator on a whole test set.
 
-    `lacking`: what there is too little of to state the difference, or None. `by_label`: whether it is a mean over gold
-    labels that differs from the mean over rows.
+    `lacking`: what is missing for stating the difference, or None. `by_label`: whether the difference is a mean over
+    gold labels that differs from the mean over rows.
     """
 
     evaluator: str
@@ -52,11 +54,13 @@ class StatedDifference:
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """The evaluator of the comparison stated first, trained on filtered against full; each field is judged by itself.
+    """Training on filtered against training on full, for the evaluator of the first comparison; each field is judged by
+    itself.
 
-    `side`: the verdict on that comparison's test set. `best`: the challenge set on which filtered beats its control and
-    most surely full, with its points. `worse`: the other challenge sets on which full is better, with the points.
-    `random_as_good`: those of the first and `best` on which filtered is not shown to beat plain random rows.
+    `side`: the verdict on the test set of the first comparison. `best`: the challenge set on which filtered beats its
+    control and beats full most significantly, with its points. `worse`: the other challenge sets on which full is
+    better, each with its points. `random_as_good`: the sets, of the first one and `best`, on which filtered is not
+    shown to beat plain random rows.
     """
 
     side: Side | None
@@ -67,13 +71,13 @@ class AgainstAllRows:
 
 @dataclass(frozen=True)
 class FilteringVerdict:
-    """The verdict on the dataset as filtered with one representation, and the numbers beside it.
+    """The verdict on the dataset as filtered with one representation, with the numbers that support it.
 
     `moved_class`: the class whose share of the train rows changed most, with the shares before and after, in [0, 1];
-    None if none changed by 5 points. `giveaway`: the most frequent cue of removed rows nearly all of whose rows are of
-    one class. `on_natural`: filtered against full on the natural test set of headlines. `on_first`, `on_first_full`:
-    filtered against its control and against full on the challenge set of the first deciding comparison. They are None
-    without a result, and `against_all_rows` without a deciding comparison.
+    None if none changed by 5 points. `giveaway`: the most frequent cue of the removed rows whose rows are nearly all of
+    one class. `on_natural`: filtered against full on the natural test set that the headlines use. `on_first`,
+    `on_first_full`: filtered against its control and against full on the challenge set of the first deciding
+    comparison. Both are None without a result; `against_all_rows` is None without a deciding comparison.
     """
 
     representation: str
@@ -87,7 +91,7 @@ class FilteringVerdict:
 
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
-    """Return the verdict on every filtering, the most informative one first and the others in their order."""
+    """Return the verdict on every filtering, the most informative one first and the others in their usual order."""
     found = [_filtering_verdict(data, one) for one in data.filtered]
     strongest = min(found, key=lambda one: get_args(rules.Code).index(one.verdict.code), default=None)
     return tuple(sorted(found, key=lambda one: one is not strongest))
@@ -123,20 +127,20 @@ def _moved_class(filtered: FilteredSet, label_names: Sequence[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class _Trained:
-    """One evaluator, trained on filtered and on other train sets of one filtering, compared on whole test sets."""
+    """One evaluator, trained on filtered and on other train sets of one filtering, and compared on whole test sets."""
 
     data: BenchmarkData
     representation: str
     evaluator: str
 
     def sides(self, against: str, test_set: TestSet) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return which rows each training on filtered, and each on `against`, got right."""
+        """Return which rows each training on filtered got right, and which rows each training on `against`."""
         names, where = ("filtered", against), (self.representation, test_set)
         first, second = (trained_right(self.data, self.evaluator, name, *where) for name in names)
         return first, second
 
     def stated(self, against: str, test: TestSet | None) -> StatedDifference | None:
-        """Compare on one test set; None without a training of both, or a row."""
+        """Compare on one test set; None if either side has no training, or the set no row."""
         if test is None or not len(test.row_ids) or not all(sides := self.sides(against, test)):
             return None
         claim, lacks = claim_on(*sides, test, whole_set(test)), lacking(*sides, test.groups)
@@ -146,7 +150,7 @@ class _Trained:
         return StatedDifference(self.evaluator, against, test.name, claim.estimate, lacks, by_label)
 
     def judged(self, against: str, *test_sets: str) -> list[tuple[str, CrossedInterval, Side | None]]:
-        """Compare on these test sets, judged together; those without a result are left out."""
+        """Compare on these test sets, judged together; sets without a result are left out."""
         tests = [one for one in self.data.test_sets if one.name in test_sets]
         claims = [claim_on(*self.sides(against, test), test, whole_set(test)) for test in tests]
         verdicts = judge(claims, smallest_effect=self.data.smallest_effect)
@@ -173,9 +177,9 @@ def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> A
 
 
 def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVerdict:
-    """Return the verdict on the dataset as filtered once (`rules.dataset_verdict`).
+    """Return the verdict on the dataset as filtered by one representation (`rules.dataset_verdict`).
 
-    Of the deciding comparisons that of `report.primary` comes first, then the surest ones.
+    Among the deciding comparisons, the one of `report.primary` comes first, then the most significant ones.
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
@@ -186,9 +190,10 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
 
 
 def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
-    """Return the names of the artefacts that tell the label and stand in the row itself, the strongest first.
+    """Return the names of the artefacts that predict the label and are in the row itself, the strongest first.
 
-    Without one, `ALL_TOGETHER` if all of them together do. Artefacts that go with a stronger cue are left out.
+    If there is none, return `ALL_TOGETHER` if all artefacts together predict the label. Artefacts that a stronger cue
+    explains are left out.
     """
     if scan is None:
         return ()
@@ -197,7 +202,7 @@ def artefacts_seen(scan: ScanFacts | None) -> tuple[str, ...]:
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
-    """Return how far the pool's first bias is over that of shuffled labels; None in results of earlier versions."""
+    """Return the pool's first bias minus the bias of shuffled labels; None in results of earlier versions."""
     if filtered.chance is None or filtered.first_scores is None:
         return None
     pool = filtered.rows.filter(pa.array(filtered.pool))

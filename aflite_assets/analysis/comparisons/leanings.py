@@ -1,4 +1,4 @@
-"""The table of properties on which models may lean: tests of every candidate, and whether it is a shortcut."""
+"""The table of properties that models may rely on: tests of every candidate, and whether it is a shortcut."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,9 @@ LEANINGS = TidyTable("leanings", PropertyLeaning, derived=("leans", "shortcut"))
 
 
 def property_leanings(data: BenchmarkData) -> tuple[PropertyLeaning, ...]:
-    """Return the tests of every candidate: shortcuts first, then what models lean on, each kind the surest first."""
+    """Return the tests of every candidate: shortcuts first, then properties that models rely on; within a kind, the
+    most significant first.
+    """
     found = [_tested(data, one) for one in data.leanings]
     adjusted = iter(holm([p for one in found if (p := one.p_value) is not None]))
     broken = [_broken_ties(data, one) for one in data.leanings]
@@ -43,7 +45,9 @@ def _with_tie(one: PropertyLeaning, tie: BrokenTie, broken_p: float) -> Property
 
 
 def best_skill(data: BenchmarkData) -> Skill | None:
-    """Return the skill of the best evaluator that can judge on the first natural test set; None without one."""
+    """Return the skill of the best evaluator that can judge on the first natural test set; None if there is no such
+    evaluator.
+    """
     natural = headline_set(data.test_sets)
     if natural is None or natural.unit != "row" or not len(natural.labels):
         return None
@@ -65,7 +69,9 @@ def best_skill(data: BenchmarkData) -> Skill | None:
 
 
 def _tested(data: BenchmarkData, of: LeaningInputs) -> PropertyLeaning:
-    """Test on the first natural test set, and if carriers are few there on challenge sets of the same classes too."""
+    """Test on the first natural test set; if few rows carry the property, also on challenge sets of the same
+    classes.
+    """
     natural, found = _natural_set(data, of), Leaning(0)
     if natural is None or not len(natural.labels):
         return record_of(PropertyLeaning, of.of, of, carriers=0, p_value=None, why="no test set")
@@ -94,10 +100,11 @@ def _natural_set(data: BenchmarkData, of: LeaningInputs) -> TestSet | None:
 
 
 def _on_constructed(data: BenchmarkData, of: LeaningInputs, natural: TestSet) -> list[tuple[float, str, str, float]]:
-    """Return p-values of leaning on constructed challenge sets that break the tie, with evaluator, set and points.
+    """Return p-values of reliance on the property on constructed challenge sets that break the tie, with evaluator, set
+    and points.
 
-    Whoever made such a set took the property out or turned it round, as an edit of the rows would. Every evaluator that
-    can judge is asked, as one may do without a property, or not see it, on which others lean.
+    The maker of such a set removed or reversed the property, as an edit of the rows would. Every evaluator that can
+    judge is tested, because one may ignore or not see a property that others rely on.
     """
     sets = {one.name: one for one in _of_own_classes(data, of) if one.collected == "constructed"}
     here, found = (natural.labels, of.pointed[natural.name], natural.groups), []
@@ -130,7 +137,7 @@ def _predicted(of: LeaningInputs, name: LeaningSet, tests: Sequence[TestSet]) ->
 
 
 def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
-    """Return groups of rows of several sets, each with groups of its own; None if no set has any."""
+    """Return the groups of the rows of several sets, which share no group; None if no set has groups."""
     if all(one.groups is None for one in tests):
         return None
     codes, start = [], 0
@@ -142,7 +149,9 @@ def _groups(tests: Sequence[TestSet]) -> np.ndarray | None:
 
 
 def _broken_ties(data: BenchmarkData, of: LeaningInputs) -> list[BrokenTie]:
-    """Return what each challenge set says of the tie; adversarial sets say nothing, since models fail there anyway."""
+    """Return what each challenge set shows about the tie; adversarial sets show nothing, because models fail on them
+    anyway.
+    """
     natural = _natural_set(data, of)
     if natural is None:
         return []

@@ -1,7 +1,8 @@
-"""The gain on a challenge set beyond that on natural rows of the same class and difficulty; intervals, no verdicts.
+"""Gains on a challenge set beyond the gain on natural rows of the same class and difficulty; intervals, no verdicts.
 
-A challenge set that was chosen by a model's errors holds hard rows. On hard rows every other model is better than the
-one that got them wrong, so a gain there says nothing about shortcuts unless natural rows that are as hard lack it.
+A challenge set whose rows were chosen by a model's errors holds hard rows. On hard rows every other model is better
+than the model that got them wrong. So a gain there says nothing about shortcuts, unless it is missing on natural rows
+that are as hard.
 """
 
 from collections.abc import Sequence
@@ -15,26 +16,27 @@ from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
 from aflite_assets.analysis.scores.subsets import headline_set
 
 BINS = 10
-"""Bins of difficulty per class, with equal numbers of challenge rows."""
+"""Bins of difficulty per class; each holds the same number of challenge rows."""
 
 FEWEST_IN_STRATUM = 5
-"""Natural rows that a class and bin of difficulty need to be compared."""
+"""Fewest natural rows with which a stratum (a class and bin of difficulty) is compared."""
 
 LEAST_OVERLAP = 0.8
-"""Share of the challenge set, each gold label weighing the same, whose strata must have such natural rows."""
+"""Least share of the challenge set in strata with enough natural rows; each gold label weighs the same."""
 
 
 def natural_contrast(data: BenchmarkData, place: Place, against: str, here: TestSet) -> CrossedInterval | None:
-    """Return how far `place` exceeds `against` by more on the challenge set `here` than on natural rows, or None.
+    """Return by how much the gain of `place` over `against` is larger on the challenge set `here` than on natural rows,
+    or None.
 
-    Natural rows are those of the headlines' test set, outside the filter's pool if there are any, because challenge
-    sets are outside it. A challenge set that was constructed is compared with all of them. Any other is compared with
-    those of the same strata: gold class by the mean margin of the trainings on full (`accuracy.gold_margins`), weighted
-    as the challenge set is. Rows that one model got wrong are hard in a way that another model's margin does not show,
-    so strata are made by each evaluator with margins in turn, and the contrast with the lowest lower end counts.
-    Margins are among the classes of each set: if the challenge set merges classes, natural rows look harder than they
-    are there. None if there is no natural set, a side is not trained, the evaluator itself has no margins, or strata
-    with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
+    Natural rows are those of the headlines' test set. Rows outside the filter's pool are used if there are any, because
+    challenge sets are outside it. A constructed challenge set is compared with all natural rows. Any other challenge
+    set is compared within strata of gold class and mean margin of the trainings on full (`accuracy.gold_margins`),
+    weighted by the challenge set. Rows that one model got wrong are hard in a way that another model's margin does not
+    show. So strata are made with the margins of each evaluator in turn, and the contrast with the lowest lower end
+    counts. Margins are taken among the classes of each set. If the challenge set merges classes, natural rows seem
+    harder than they would be with its classes. Return None if there is no natural set, a side is not trained, the
+    evaluator itself has no margins, or strata with natural rows hold less than `LEAST_OVERLAP` of the challenge set.
     """
     there = headline_set(test for test in data.test_sets if not test.pooled) or headline_set(data.test_sets)
     if there is None or min(_groups(here), _groups(there)) < 2:
@@ -60,7 +62,7 @@ def natural_contrast(data: BenchmarkData, place: Place, against: str, here: Test
 def weighed_contrast(
     sides: Sequence[Sequence[Trainings]], weights: tuple[np.ndarray, np.ndarray], tests: tuple[TestSet, TestSet]
 ) -> CrossedInterval:
-    """Return `contrast_interval` with weighted rows; members of `sides` and `weights` are on the two `tests`."""
+    """Return `contrast_interval` with weighted rows; `sides` and `weights` have one entry per test set of `tests`."""
     first, second = ([[right * w for right in each] for each, w in zip(side, weights, strict=True)] for side in sides)
     return contrast_interval(first, second, [one.groups for one in tests])
 
@@ -68,7 +70,7 @@ def weighed_contrast(
 def _mean_margins(
     data: BenchmarkData, evaluator: str, tests: tuple[TestSet, TestSet]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Mean over the trainings on full of each row's margin on either set; None without probabilities."""
+    """Return the margin of each row on both sets, averaged over the trainings on full; None without probabilities."""
     full = data.cells_of(evaluator, "full", None)
     margins = [[one for cell in full if isinstance(one := gold_margins(cell, test), np.ndarray)] for test in tests]
     return (np.mean(margins[0], axis=0), np.mean(margins[1], axis=0)) if all(margins) else None
@@ -77,12 +79,13 @@ def _mean_margins(
 def stratum_weights(
     here_labels: np.ndarray, here_difficulty: np.ndarray, there_labels: np.ndarray, there_difficulty: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return weights of challenge and of natural rows, float64 with mean 1, so that both have the same strata.
+    """Return float64 weights of challenge and of natural rows, with mean 1, that give both the same strata.
 
-    Strata are classes by `BINS` bins of difficulty, whose edges are quantiles of the challenge rows of the class. Each
-    class of the challenge set weighs the same, and natural rows of a stratum share the weight of its challenge rows.
-    Rows of strata with under `FEWEST_IN_STRATUM` natural rows weigh 0. Labels are int64, -1 for natural rows whose
-    class the challenge set lacks. None if those strata hold over 1 - `LEAST_OVERLAP` of the weight.
+    A stratum is a class and one of `BINS` bins of difficulty; bin edges are quantiles of the challenge rows of the
+    class. Each class of the challenge set weighs the same, and the natural rows of a stratum share the weight of its
+    challenge rows. Rows of strata with fewer than `FEWEST_IN_STRATUM` natural rows get weight 0. Labels are int64; -1
+    marks natural rows whose class the challenge set lacks. Return None if those strata hold more than 1 -
+    `LEAST_OVERLAP` of the weight.
     """
     here, there = np.zeros(len(here_labels)), np.zeros(len(there_labels))
     classes = np.unique(here_labels)

@@ -1,4 +1,4 @@
-"""Two results of `analysis` beside each other: numbers that moved, rows that changed sides, settings and data."""
+"""Comparison of two results of `analysis`: numbers that moved, rows that changed sides, settings and data."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,10 +23,10 @@ Kind = Literal["setting", "data", "software"]
 
 @dataclass(frozen=True)
 class Version:
-    """One result of `analysis`: how messages call it, its folder, and what it was made with.
+    """One result of `analysis`: its name in messages, its folder, and what it was made with.
 
-    `settings`, `data` and `software` are values by their names; nested mappings are compared field by field. `scan`:
-    what its scan for cues found, if there was one.
+    `settings`, `data` and `software` map names to values; nested mappings are compared field by field. `scan`: the cues
+    that its scan found, or None without a scan.
     """
 
     name: str
@@ -39,9 +39,10 @@ class Version:
 
 @dataclass(frozen=True)
 class MovedCue:
-    """A cue that one result has and the other lacks, or whose balanced accuracies, in [0, 1], have intervals apart.
+    """A cue that only one result has, or that has non-overlapping intervals of balanced accuracy, in [0, 1], in the two
+    results.
 
-    `old` and `new` are None where it was not found.
+    `old` or `new` is None if that result lacks the cue.
     """
 
     name: str
@@ -60,10 +61,11 @@ class MovedCue:
 
 @dataclass(frozen=True)
 class MovedNumber:
-    """One mean accuracy over the seeds in both results, in [0, 1], and the difference new minus old in points.
+    """One mean accuracy over the seeds in both results, in [0, 1], and the difference (new minus old) in points.
 
-    `rows`: test rows compared; if `paired`, those that both results have. `low`, `high`: the 95 % interval. `side`:
-    "above" or "below" if it moved beyond its interval, judged among all numbers of the comparison (Holm 1979).
+    `rows`: number of test rows compared; if `paired`, rows that both results have. `low`, `high`: the 95 % interval.
+    `side`: "above" or "below" if the number moved beyond its interval, judged among all numbers of the comparison (Holm
+    1979).
     """
 
     evaluator: str
@@ -83,7 +85,7 @@ class MovedNumber:
 
 @dataclass(frozen=True)
 class MovedRow:
-    """One row that one result keeps and the other removes; `old` and `new`: kept, removed or not filtered.
+    """One row that one result keeps and the other removes; `old` and `new` are "kept", "removed" or "not filtered".
 
     `text`: the row's first text, None if it has none.
     """
@@ -99,7 +101,7 @@ class MovedRow:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of one filtering in both results: those that both have, that changed sides, and that only one has."""
+    """Numbers of rows of one filtering: those in both results, those that changed sides, and those in only one."""
 
     representation: str
     shared: int
@@ -111,7 +113,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Changed:
-    """One setting, fact of the data or version of software that differs, in words."""
+    """One setting, fact of the data or software version that differs between two results, in words."""
 
     kind: Kind
     name: str
@@ -121,7 +123,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """Two results: their names, every number that both have, rows by filtering, and what differs besides.
+    """Two results: their names, every number that both have, rows by filtering, and all other differences.
 
     `single`: how many numbers only one of the results has.
     """
@@ -142,7 +144,7 @@ class VersionComparison:
 
     @property
     def says_something(self) -> bool:
-        """Whether anything but software differs."""
+        """Whether anything except the software differs."""
         return bool(self.moved or self.rows or self.cues or any(one.kind != "software" for one in self.changed))
 
 
@@ -155,7 +157,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """The trainings of one place: what each got right per test row, with the rows' ids and groups."""
+    """The trainings of one place: which test rows each got right, with the rows' ids and groups."""
 
     right: list[np.ndarray]
     ids: list[str]
@@ -166,11 +168,11 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
     """Compare two results of `analysis` by their published files.
 
     Accuracies on whole test sets are compared on the rows that both results have, by their ids in the source. If these
-    are under half of a test set, both sides count as samples of their own. `smallest_effect`: in points; a difference
-    under it is not called one.
+    are under half of a test set, both sides are treated as independent samples. `smallest_effect`: in points; a smaller
+    difference is not reported as one.
 
     Raises:
-        DataError: a result lacks a file that is compared.
+        DataError: a result lacks a file that the comparison needs.
     """
     for one in (old, new):
         missing = [name for name in (ROWS_FILE, TEST_ROWS_FILE, PREDICTIONS_FILE) if not (one.folder / name).is_file()]
@@ -207,7 +209,7 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
 
 
 def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedCue]:
-    """Compare the cues that no stronger one explains, by property and class."""
+    """Compare the cues that no stronger cue explains, by property and class."""
     if old is None or new is None:
         return
     before, after = ({(one.name, one.label): one for one in each.cues} for each in (old, new))
@@ -221,7 +223,7 @@ def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedC
 
 
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:
-    """Return what is judged of one place, whether it is on the same rows, and both mean accuracies on these."""
+    """Return the claim about one place, whether both sides have the same rows, and both mean accuracies on these."""
     known = {name: place for place, name in enumerate(old.ids)}
     there = np.array([place for place, name in enumerate(new.ids) if name in known], dtype=np.int64)
     here = np.array([known[new.ids[place]] for place in there], dtype=np.int64)
@@ -240,7 +242,9 @@ def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, floa
 
 
 def _tested(folder: Path) -> dict[_Place, _Tested]:
-    """Return every finished training by its place; a test set is left out of trainings without all its rows."""
+    """Return every finished training by its place; a training that lacks rows of a test set is left out for that
+    set.
+    """
     tests = pq.read_table(folder / TEST_ROWS_FILE, columns=["test_row", "test_set", "row_id", "source_id", "group"])
     names = np.array(tests["test_set"].to_pylist(), object)
     ids = _ids(tests)
@@ -260,7 +264,7 @@ def _tested(folder: Path) -> dict[_Place, _Tested]:
 
 
 def _trainings(folder: Path, tests: pa.Table) -> Iterator[tuple[tuple[str, str | None, str], np.ndarray]]:
-    """Yield evaluator, representation and train set of each training with what it got right, NaN if not tested."""
+    """Yield the evaluator, representation and train set of each training with its correct rows, NaN if not tested."""
     predictions = pq.read_table(folder / PREDICTIONS_FILE)
     place = pc.index_in(predictions["test_row"], value_set=tests["test_row"].combine_chunks()).to_numpy()
     correct = predictions["correct"].to_numpy()
@@ -279,7 +283,7 @@ def _trainings(folder: Path, tests: pa.Table) -> Iterator[tuple[tuple[str, str |
 
 
 def _ids(table: pa.Table) -> list[str]:
-    """Return the ids of rows in their source; a further row of the same id has the number of its repeat."""
+    """Return the rows' ids in their source; a repeated id gets the number of its repeat."""
     repeats: Counter[str] = Counter()
     ids = []
     for source_id, row_id in zip(table["source_id"].to_pylist(), table["row_id"].to_pylist(), strict=True):
@@ -323,7 +327,7 @@ def _statuses(folder: Path) -> dict[str, dict[str, tuple[str, str, str | None, s
 
 
 def _changed(kind: Kind, old: Mapping[str, object], new: Mapping[str, object], above: str = "") -> Iterator[Changed]:
-    """Yield what differs; what only one side has is one difference, however much is below it."""
+    """Yield the differences; a field that only one side has is one difference, however many fields are nested in it."""
     for name in dict.fromkeys([*old, *new]):
         here, there = old.get(name), new.get(name)
         if isinstance(here, Mapping) and isinstance(there, Mapping):

@@ -1,1 +1,3 @@
-"""Records of what an analysis reads: test sets, trained cells, filtered sets; checked when made. No statistics."""
+"""Records of the inputs of an analysis: test sets, trained cells and filtered sets, which are checked when made. No
+statistics are computed here.
+"""

@@ -1,4 +1,4 @@
-"""Evidence about removed rows as records: cues, a planted shortcut, similarities; `diagnostics` computes them."""
+"""Records of evidence about removed rows: cues, a planted shortcut and similarities, which `diagnostics` computes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,21 +14,22 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.p_values import holm
 
 LEAST_SHARE = 0.01
-"""A cue is named if at least this share of the removed rows has it."""
+"""A cue is named if at least this share of the removed rows carries it."""
 
 OF_ITS_QUESTION = "of its question"
-"""End of the value of a length that is an answer's rank among the answers of its question."""
+"""Suffix in the value of a length if the length is an answer's rank among the answers of its question."""
 
 
 @dataclass(frozen=True)
 class Cue:
-    """A tested cue, and how often removed rows and random rows of the same classes have it.
+    """A tested cue: how often removed rows carry it, and how often random rows of the same classes do.
 
-    `kind`: attribute, partial input (one text of a pair gives the label away), word, length (of texts), or column (of
-    features). `label_name`: the class that it goes with most, `class_share` the share of its rows that have it,
-    `class_shares` those of all classes in the dataset's order. The other shares are of the removed rows, counting those
-    of classes that it goes with. All lie in [0, 1]; `adjusted_p` is Holm's over all cues. `same_rows_as`: the more
-    telling word in nearly the same rows; `alike`: the words that name this one so. `elsewhere`: challenge sets' shares.
+    `kind`: attribute, partial input (one text of a pair predicts the label), word, length (of texts), or column (of
+    features). `label_name`: the class that the cue is most associated with; `class_share`: the share of its rows that
+    carry the cue; `class_shares`: the shares of all classes in the dataset's order. The other shares are of the removed
+    rows of the classes that the cue is associated with. All shares lie in [0, 1]; `adjusted_p` is adjusted by Holm's
+    method over all cues. `same_rows_as`: the more informative word that occurs in nearly the same rows; `alike`: the
+    words whose `same_rows_as` is this one. `elsewhere`: the cue's shares in challenge sets.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -49,18 +50,20 @@ class Cue:
 
     @property
     def share_kept(self) -> float:
-        """Share of its rows that filtering kept."""
+        """Share of the cue's rows that filtering kept."""
         return 1 - self.removed_rows / self.rows
 
     @property
     def shown(self) -> bool:
-        """Whether its rows were removed more often than by chance, and `LEAST_SHARE` of the removed rows have it."""
+        """Whether the cue's rows were removed more often than by chance and are at least `LEAST_SHARE` of the removed
+        rows.
+        """
         return self.share_removed >= LEAST_SHARE and self.adjusted_p <= 1 - CONFIDENCE
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilteringCue(Cue):
-    """A cue of the rows that one filtering removed."""
+    """A cue in the rows that one filtering removed."""
 
     representation: str
 
@@ -69,7 +72,7 @@ CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
-    """Return the published cues in their order, adjusted for how many were tested."""
+    """Return the published cues in their order, with p-values adjusted for the number of tests."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
     alike: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
@@ -84,10 +87,10 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Return the cues to name, in their order: of words in the same rows only one, and only one length.
+    """Return the cues to name, in their order: only one of several words in the same rows, and only one length.
 
-    Lengths nearly agree with one another. The one kept is an answer's rank in its question if there is one, else the
-    first.
+    Lengths nearly agree with one another, so one is enough. The length kept is an answer's rank in its question if
+    there is one, else the first.
     """
     words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
     cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
@@ -100,7 +103,9 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 @dataclass(frozen=True)
 class PlantedRemoval:
-    """Train rows that entered the filter, the planted ones (`attribute` has one of `values`), and what was removed."""
+    """Counts of train rows that entered the filter and that it removed, for all rows and for planted rows (`attribute`
+    has one of `values`).
+    """
 
     representation: str
     attribute: str
@@ -112,22 +117,22 @@ class PlantedRemoval:
 
     @property
     def precision(self) -> float | None:
-        """Share of planted rows among those removed."""
+        """Share of planted rows among the removed rows."""
         return self.removed_planted_rows / self.removed_rows if self.removed_rows else None
 
     @property
     def precision_by_chance(self) -> float | None:
-        """Share of planted rows among all, as rows removed at random would have."""
+        """Share of planted rows among all rows, which is the precision of random removal."""
         return self.planted_rows / self.rows if self.rows else None
 
     @property
     def recall(self) -> float | None:
-        """Share of removed rows among those planted."""
+        """Share of removed rows among the planted rows."""
         return self.removed_planted_rows / self.planted_rows if self.planted_rows else None
 
     @property
     def recall_by_chance(self) -> float | None:
-        """Share of removed rows among all."""
+        """Share of removed rows among all rows, which is the recall of random removal."""
         return self.removed_rows / self.rows if self.rows else None
 
 
@@ -138,7 +143,9 @@ PLANTED = TidyTable(
 
 @dataclass(frozen=True)
 class MeanSimilarity:
-    """Mean cosine similarity over all pairs of `used_rows` of one class's `rows`, kept, removed or random (`side`)."""
+    """Mean cosine similarity over all pairs of `used_rows` drawn from one class's `rows` that were kept, removed or
+    random (`side`).
+    """
 
     representation: str
     label: int
@@ -154,14 +161,16 @@ SIMILARITIES = TidyTable("similarities", MeanSimilarity)
 
 @dataclass(frozen=True, eq=False)
 class SimilarityBlock(MeanSimilarity):
-    """Also the rows shown and their `similarities` (shown x shown, float32 in [-1, 1]), in the order of `row_ids`."""
+    """A mean similarity with the shown rows and their `similarities` (shown x shown, float32 in [-1, 1]), in the order
+    of `row_ids`.
+    """
 
     row_ids: Sequence[int]
     similarities: np.ndarray
 
 
 ClassBlocks = tuple[SimilarityBlock, ...]
-"""One class's sides: kept, removed, random."""
+"""The sides of one class: kept, removed and random."""
 
 
 def class_similarities(representation: str, table: pa.Table) -> tuple[ClassBlocks, ...]:

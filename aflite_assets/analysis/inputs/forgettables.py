@@ -1,4 +1,4 @@
-"""Rows that weak models forget, as a report knows them: weak models, their agreement, minorities, second phases."""
+"""Rows that weak models forget, as a report uses them: weak models, their agreement, minorities and second phases."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class WeakModelFacts:
-    """One weak model's numbers, of its first seed; as JSON in the summary of `forgettable_sets`.
+    """One weak model's numbers from its first seed; stored as JSON in the summary of `forgettable_sets`.
 
-    `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
-    by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
-    `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
-    `margins`, per such split that is large enough: `largest_class`, and the interval (`low`, `high`) of the accuracy
-    over it, in points; empty for an evaluator's own training.
+    `rows`: presented in training; among them `forgettable`, `never_learnt`, and `taken` (after balancing). `events`:
+    number of rows by forgetting events, and of rows never learnt. `by_class`: number of rows, forgettable rows and
+    taken rows by class. Shares in [0, 1]: `largest_class` of the rows, `train_accuracy` at presentation, and `accuracy`
+    on splits that were not trained on. `margins` has an entry per such split that is large enough: `largest_class`, and
+    the interval (`low`, `high`) of the accuracy minus it, in points. It is empty for an evaluator's own training.
     """
 
     rows: int
@@ -37,9 +37,9 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two trainings forget the same rows: counts, and the Jaccard index with its mean for random sets.
+    """Agreement of two trainings on which rows they forget: counts, the Jaccard index, and its mean for random sets.
 
-    The random sets have the same sizes; both are None if no row is forgettable.
+    The random sets have the same sizes; both indices are None if no row is forgettable.
     """
 
     first: str
@@ -53,10 +53,10 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class LearntRows:
-    """How train rows were learnt in one training of a weak model.
+    """The course of learning of train rows in one training of a weak model.
 
-    `counts`: a line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
-    `sets`: row ids (int64, ascending) by name of the sets, except random ones, that were drawn from this training.
+    `counts`: one line per row with row_id, forgetting_events, right (0: never learnt) and presentations, all int64.
+    `sets`: row ids (int64, ascending) of the sets drawn from this training, by name, without random ones.
     """
 
     weak_model: str
@@ -67,11 +67,11 @@ class LearntRows:
 
 @dataclass(frozen=True)
 class SecondPhase:
-    """An evaluator that goes on from `start`, trained on full, with rows of weak models.
+    """An evaluator that starts from `start`, which was trained on full, and continues with rows of weak models.
 
-    `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows;
-    `training`: how each stage trains, in words, empty if that is not known. `as_many_as`: the other weak model whose
-    rows give that stage's their number, or None.
+    `rows`: what each stage trains on, in words. `weak_model` and `set_name`: of the first stage on a weak model's rows.
+    `training`: how each stage trains, in words; empty if unknown. `as_many_as`: the other weak model whose number of
+    rows that stage uses, or None.
     """
 
     start: str
@@ -83,15 +83,16 @@ class SecondPhase:
 
     @property
     def sized_by(self) -> str:
-        """The weak model with as many rows."""
+        """The weak model whose number of rows the phase uses."""
         return self.as_many_as or self.weak_model
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accuracy in [0, 1], mean over `seeds`, if a row counts as `class_name` with a probability over a threshold.
+    """Accuracy in [0, 1], averaged over `seeds`, if rows whose probability of `class_name` exceeds a threshold get that
+    class.
 
-    `chosen`: the threshold of highest accuracy, of several the one nearest to a half.
+    `chosen`: the threshold of highest accuracy; among equal ones, the one nearest to 0.5.
     """
 
     evaluator: str
@@ -106,7 +107,7 @@ class Threshold:
 def threshold_curve(
     evaluator: str, test_set: str, class_name: str, thresholds: np.ndarray, accuracy: np.ndarray, seeds: int
 ) -> Iterator[Threshold]:
-    """Yield a record per threshold; `thresholds` and `accuracy` (mean over `seeds`): float64 in [0, 1]."""
+    """Yield one record per threshold; `thresholds` and `accuracy` (mean over `seeds`) are float64 in [0, 1]."""
     highest = thresholds[accuracy == accuracy.max()]
     best = highest[np.abs(highest - 0.5).argmin()]
     for one, mean in zip(thresholds.tolist(), accuracy.tolist(), strict=True):

@@ -1,7 +1,8 @@
-"""Learning curves and where they stop rising: of encoders for the warm-up rows, of a model for a growing sample.
+"""Learning curves and where they stop rising: of encoders over the warm-up rows, and of a model over a growing sample.
 
-The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) and do not
-say how; the rule is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
+The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) without
+saying how; the rule here is this project's. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm
+1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,9 @@ from aflite_assets.specs.sample import StopRule
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """How many of the same held-back rows one representation's encoder got right, by the rows it was trained on.
+    """Held-back rows that one representation's encoder predicted right, by the number of rows it was trained on.
 
-    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each; `largest_class`:
+    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each size; `largest_class`:
     held-back rows of the most frequent class, which guessing gets right.
     """
 
@@ -29,12 +30,12 @@ class LearningCurve:
 
     @property
     def elbow(self) -> int:
-        """The smallest sample whose accuracy the best one does not clearly surpass.
+        """The smallest sample whose accuracy is not clearly below the best one.
 
-        More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
-        non-decreasing values next to them (isotonic regression). The elbow is the first size at which this value
-        reaches the lower end of Wilson's 95 % interval around the last, highest one. Source: the rule of one standard
-        error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval for it.
+        More rows make an encoder worse only by chance of training. So accuracies are first replaced by the nearest
+        non-decreasing values (isotonic regression). The elbow is the first size whose smoothed value reaches the lower
+        end of Wilson's 95 % interval around the last and highest value. Source: the rule of one standard error (Breiman
+        et al. 1984, Classification and Regression Trees, section 3.4.3), with Wilson's interval instead.
         """
         from scipy.optimize import isotonic_regression
 
@@ -45,9 +46,9 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class SampleCurve:
-    """A `LearningCurve` of one model for a growing sample: `right` has a number per size and training.
+    """A learning curve of one model for a growing sample: `right` has a number per size and training.
 
-    `stop`: the rule that ends growth. Sizes were tried in their order.
+    `stop`: the rule that ends the growth. Sizes were tried in their order.
     """
 
     rows: tuple[int, ...]
@@ -64,9 +65,10 @@ class SampleCurve:
 
     @property
     def chosen(self) -> int:
-        """The size that is enough: the last before accuracy stopped increasing, or the largest if it never did.
+        """The size that is enough: the last one before accuracy stopped increasing, or the largest if it never did.
 
-        "flat" is the rule of `LearningCurve.elbow`; "falls", of Algorithm 1, stops at the first size that is no better.
+        "flat" is the rule of `LearningCurve.elbow`; "falls", from Algorithm 1, stops at the first size that is no
+        better than the one before.
         """
         if self.stop == "flat":
             return self.means.elbow
@@ -76,24 +78,26 @@ class SampleCurve:
 
     @property
     def ended(self) -> bool:
-        """Whether no larger sample need be tried: `NO_BETTER` larger ones than the chosen one were no better."""
+        """Whether no larger sample needs to be tried, because `NO_BETTER` larger ones were no better than the chosen
+        one.
+        """
         return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
 
 NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
+"""Number of samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
-    """Return the largest elbow: one warm-up split serves all representations, each with the rows that it needs."""
+    """Return the largest elbow, because one warm-up split serves all representations and must be enough for each."""
     return max(curve.elbow for curve in curves)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the curve's elbow, and chosen.
+    """One size of a learning curve: accuracy with Wilson's bounds, whether it is the elbow, and whether it was chosen.
 
-    Accuracies and `most_frequent_class`, which guessing gets right, lie in [0, 1].
+    All accuracies and `most_frequent_class`, the accuracy of guessing, lie in [0, 1].
     """
 
     representation: str
@@ -110,7 +114,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SamplePoint:
-    """One size of the sample, as a `CurvePoint` of means over `repeats` trainings, with their extreme accuracies."""
+    """One size of the sample, as in `CurvePoint`: means over `repeats` trainings, with the lowest and highest
+    accuracy.
+    """
 
     rows: int
     held_back_rows: int
@@ -131,12 +137,12 @@ SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
 
 
 def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
-    """Return a point per representation and size."""
+    """Return one point per representation and size."""
     return tuple(point for curve in curves for point in _points(curve, curve.right, chosen_rows(curves)))
 
 
 def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
-    """Return a point per size; none without a curve."""
+    """Return one point per size, or an empty list without a curve."""
     if curve is None:
         return ()
     means, found = [sum(each) / len(each) for each in curve.right], []
@@ -147,7 +153,7 @@ def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
 
 
 def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
-    """Yield a point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
+    """Yield one point per size, with the accuracy of `right` rows, which may be a mean over trainings."""
     elbow, held_back = curve.elbow, curve.held_back_rows
     for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
         shares = (accuracy, *wilson_interval(accuracy, held_back), curve.largest_class / held_back)
@@ -158,9 +164,9 @@ Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
 def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return why the size that one curve gives cannot be trusted, or None if the curve rises and then stops.
+    """Return why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops.
 
-    The size is the elbow of a curve for the warm-up, which may be the smallest one, or the chosen one of a sample.
+    The size is the elbow of a warm-up curve, which may be the smallest size, or the chosen size of a sample.
     """
     first, last = points[0], points[-1]
     if max(point.interval_low for point in points) <= first.most_frequent_class:

@@ -1,4 +1,4 @@
-"""Input records of an analysis: trainings, test and filtered sets, and all that one report shows; no statistics."""
+"""Input records of an analysis: trainings, test sets, filtered sets, and all inputs of one report; no statistics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]
 
 DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness", "row_id", "kept")
-"""The first five as in the tables that Swayamdipta et al. 2020 write."""
+"""The first five columns are named as in the tables that Swayamdipta et al. 2020 write."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """One evaluator trained on one train set with one seed; `reason`: why it is not done, if that is known.
+    """One evaluator trained on one train set with one seed; `reason`: why the training is not done, if known.
 
     `representation` names the filtering that the train set belongs to; None for `full` and forgettable rows.
     """
@@ -47,32 +47,34 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Cell(Training):
-    """A training and what it predicted; two cells of the same training are equal.
+    """A training and its predictions; two cells of the same training are equal.
 
-    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class number of the
-    dataset; for test sets with `adds_probabilities` and top-k accuracy also `probabilities`, list<float32> over the
-    dataset's classes, null if the evaluator gives none, or `gold_rank` in their place (`accuracy.with_ranks`). Of
-    questions it has a row each (`questions.question_predictions`).
+    `predictions` (of a done cell) has the columns `test_set` (string), `row_id` (int64) and `predicted` (int64, a class
+    number of the dataset). Test sets with `adds_probabilities` and top-k accuracy also need `probabilities`
+    (list<float32> over the dataset's classes, null if the evaluator gives none) or, instead, `gold_rank`
+    (`accuracy.with_ranks`). A test set of questions has one row per question (`questions.question_predictions`).
     """
 
     predictions: pa.Table | None = None
 
     @cached_property
     def correct(self) -> dict[object, Any]:
-        """Results of `accuracy.correct_rows` so far, by test set."""
+        """Results of `accuracy.correct_rows` computed so far, by test set."""
         return {}
 
 
 @dataclass(frozen=True)
 class FineTuned:
-    """An evaluator trained as `start` is and then on rows of the challenge sets `sets` in turn."""
+    """An evaluator trained like `start` and then fine-tuned on rows of the challenge sets `sets`, one after the
+    other.
+    """
 
     start: str
     sets: tuple[str, ...]
 
     @property
     def meaning(self) -> str:
-        """The evaluator in words."""
+        """The evaluator, described in words."""
         return f"{self.start}, trained on the train set first and then fine-tuned on {', then '.join(self.sets)}"
 
 
@@ -80,20 +82,20 @@ class FineTuned:
 class TestSet:
     """Rows that evaluators are tested on: a split of the dataset (natural) or a challenge set.
 
-    `row_ids`, `labels`: int64, one per row; labels number the set's own `label_names`.
-    `kept[representation]`: bool mask of the rows of a natural set that survived filtering; `own_kept[representation,
-    train set]`: of those left by the rule that made another train set (a single pass, an earlier size).
-    `categories[column]`: a text per row (None or empty for none) that splits a challenge set.
-    `class_map[c]`: int64, the set's class for the dataset's class `c`, -1 for none; None if both have the same classes.
-    `collapse`: what is mapped. "label": the predicted class, which is wrong if it counts as none. "probability": the
-    probabilities, added up over the classes that count as one; the largest sum is the prediction.
-    `notes`: caveats to read beside the numbers. `groups`: int64, one per row; rows of the same number belong together
-    (one premise, one template); None if every row is its own group. `pooled`: whether the rows entered the filter's
-    pool with the train rows, so that a difference on them is no evidence of help or harm.
-    `unit`: what is right or wrong and what intervals count. A question of multiple choice is given as the row of its
-    right answer (`questions.question_set`), and `chance` in [0, 1] is then the mean accuracy of guessing, else None.
-    `collected`: how a challenge set's rows came about, as the dataset's file declares; None if it does not.
-    `questions`: int64, one per row, if rows are answers of questions and a group holds several questions; else None.
+    `row_ids`, `labels`: int64, one per row; labels number the set's own `label_names`. `kept[representation]`: bool
+    mask of the rows of a natural set that survived filtering. `own_kept[representation, train set]`: bool mask of the
+    rows left by the rule that made another train set (a single pass, an earlier size). `categories[column]`: one text
+    per row (None or empty for no category) that splits a challenge set. `class_map[c]`: int64, the set's class for the
+    dataset's class `c`, -1 for none; None if both have the same classes. `collapse` decides which values `class_map` is
+    applied to. With "label" it is the predicted class, which is wrong if it is mapped to none. With "probability" it is
+    the probabilities: they are summed over classes that are mapped to the same class, and the largest sum is the
+    prediction. `notes`: caveats to read beside the numbers. `groups`: int64, one per row; rows of the same number
+    belong together (one premise, one template); None if every row is its own group. `pooled`: True if the rows entered
+    the filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: the unit
+    that is right or wrong and that intervals count. A multiple-choice question is represented by the row of its right
+    answer (`questions.question_set`). `chance`, in [0, 1], is then the mean accuracy of guessing; otherwise it is None.
+    `collected`: how the challenge set's rows were collected, as declared in the dataset's file; None if undeclared.
+    `questions`: int64, one per row, if rows are answers to questions and a group holds several questions; else None.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -118,12 +120,12 @@ class TestSet:
 
     @property
     def question_codes(self) -> np.ndarray | None:
-        """Number of the question that each row answers, int64: that of its group if `questions` is None."""
+        """Number of the question that each row answers, int64; the group's number if `questions` is None."""
         return self.groups if self.questions is None else self.questions
 
     @property
     def adds_probabilities(self) -> bool:
-        """Whether predictions come from probabilities because classes of the dataset are merged or count as none."""
+        """Whether predictions come from probabilities because classes of the dataset are merged or mapped to none."""
         if self.class_map is None or self.collapse == "label":
             return False
         return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
@@ -133,12 +135,13 @@ class TestSet:
 class FilteredSet:
     """The outcome of filtering with one representation.
 
-    `iterations`: iteration int64; rows_in the pool, of which train_rows_in; scored_rows_in; removed, train_removed,
-    scored_removed; cutoff (nullable); representation_bias in [0, 1]; rows_never_held_out.
-    `rows`, every row of the pool and of the scored splits: row_id, split, label, kept, removed_in_iteration (nullable),
-    predictability and label_probability (in [0, 1], nullable). `runs`: how often the filter ran, each with its own
-    draws; `kept_jaccard`: how similar the train rows are that several runs kept (mean and least over pairs, by_chance,
-    in [0, 1]). `chance`: scores with permuted labels; `first_scores`: row_id and predictability in the first iteration.
+    `iterations` has the columns iteration (int64), rows_in (the pool), train_rows_in (its train rows), scored_rows_in,
+    removed, train_removed, scored_removed, cutoff (nullable), representation_bias (in [0, 1]) and rows_never_held_out.
+    `rows` holds every row of the pool and of the scored splits, with row_id, split, label, kept, removed_in_iteration
+    (nullable), predictability and label_probability (in [0, 1], nullable). `runs`: how often the filter ran, each time
+    with its own random draws. `kept_jaccard`: similarity of the train rows that several runs kept (mean and least over
+    pairs, and by_chance, in [0, 1]). `chance`: scores with permuted labels; `first_scores`: row_id and predictability
+    in the first iteration.
     """
 
     representation: str
@@ -154,7 +157,7 @@ class FilteredSet:
 
     @property
     def train(self) -> pa.Table:
-        """The `rows` of train."""
+        """The `rows` of the train split."""
         return self.rows.filter(pc.field("split") == "train")
 
     def policy(self, split: str) -> str:
@@ -164,18 +167,18 @@ class FilteredSet:
 
     @property
     def filtered_splits(self) -> tuple[str, ...]:
-        """The splits other than train whose rows were pooled or scored."""
+        """The splits other than train that were pooled or scored."""
         splits = self.rows["split"].unique().to_pylist()
         return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
 
     @property
     def entered(self) -> np.ndarray:
-        """Mask of the `rows` of train and of `filtered_splits`, bool."""
+        """Bool mask of the `rows` that belong to train or to `filtered_splits`."""
         return self._in_train_or(self.filtered_splits)
 
     @property
     def pool(self) -> np.ndarray:
-        """Mask of the `rows` that were filtered as train rows are: those, and rows of pooled splits; bool."""
+        """Bool mask of the `rows` that were filtered as train rows are: train rows and rows of pooled splits."""
         return self._in_train_or([split for split in self.filtered_splits if self.policy(split) == "pooled"])
 
     def _in_train_or(self, splits: Sequence[str]) -> np.ndarray:
@@ -184,7 +187,9 @@ class FilteredSet:
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Train rows that entered an iteration with a predictability from `low` up to `high`, and those it removed."""
+    """Numbers of train rows that entered an iteration with a predictability from `low` up to `high`, and that it
+    removed.
+    """
 
     representation: str
     iteration: int
@@ -196,7 +201,7 @@ class ScoreBin:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceTable:
-    """A table of statistics to show as it is, with a caption of one or two sentences."""
+    """A table of statistics that is shown unchanged, with a caption of one or two sentences."""
 
     title: str
     caption: str
@@ -205,10 +210,12 @@ class EvidenceTable:
 
 @dataclass(frozen=True, eq=False)
 class DataMap:
-    """The data map of an evaluator trained on all train rows, with the rows that one representation's filter kept.
+    """The data map of an evaluator trained on all train rows, with a column for the rows that one representation's
+    filter kept.
 
-    `table` has `DATA_MAP_COLUMNS`: guid is the source's id, index the row's place in the table, `kept` null for rows
-    that never entered the filter. `seeds`: trainings averaged over, `epochs` of each; 0 if it is `given` with the data.
+    `table` has `DATA_MAP_COLUMNS`: guid is the source's id and index the row's place in the table; `kept` is null for
+    rows that never entered the filter. `seeds`: number of trainings averaged over; `epochs`: epochs of each training.
+    `seeds` is 0 if the map is `given` with the data.
     """
 
     evaluator: str
@@ -221,11 +228,12 @@ class DataMap:
 
 @dataclass(frozen=True)
 class RankingOverlap:
-    """How similar the train rows are that two rankings kept; `representation` and `against` name the two filterings.
+    """Overlap of the train rows that two rankings kept; `representation` and `against` name the two filterings.
 
-    `train_set`: filtered or filtered_<name>. Of the `rows` train rows that both filtered, `first_rows` and
-    `second_rows` are left by each and `shared` by both. `jaccard` in [0, 1]: `shared` over the rows that either left;
-    `jaccard_by_chance`: its mean over two random sets of these sizes. Both are None if neither left a row.
+    `train_set`: filtered or filtered_<name>. Both filtered the same `rows` train rows: `first_rows` and `second_rows`
+    are the numbers that each kept, and `shared` is the number that both kept. `jaccard` in [0, 1]: `shared` divided by
+    the rows that at least one kept; `jaccard_by_chance`: its mean over two random sets of these sizes. Both are None if
+    neither kept a row.
     """
 
     representation: str
@@ -244,7 +252,9 @@ RANKING_OVERLAP = TidyTable("ranking_overlap", RankingOverlap)
 
 @dataclass(frozen=True)
 class RankingPair:
-    """A filtered set and one of the same representation with another ranking, by their names; `rankings` of both."""
+    """Names of two filtered sets of the same representation that differ in their ranking, with the `rankings` of
+    both.
+    """
 
     representation: str
     against: str
@@ -253,7 +263,9 @@ class RankingPair:
 
 
 LeaningSet = Literal["tied", "independent"]
-"""Random rows, which keep the tie, or as many of each class in which the property goes with no class."""
+"""Random rows, which keep the tie, or as many rows of each class among which the property is not associated with any
+class.
+"""
 
 DRAWN = pa.schema([("candidate", pa.int64()), ("name", pa.string()), ("training", pa.int64()), ("row_id", pa.int64())])
 POINTED = pa.schema(
@@ -263,11 +275,12 @@ POINTED = pa.schema(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A property that goes with the label on train rows.
+    """A property that is associated with the label on train rows.
 
-    `kind`, `name` and `word` name it. `reason`: why it is no part of the task, if that is known: declared in the file,
-    or an artefact by nature. `values` are those that point to a class, `points_to` these classes and `rows` the train
-    rows with each. `overlap`, in [0, 1]: the share of the train rows that can be kept so that it goes with no class.
+    `kind`, `name` and `word` identify it. `reason`: why it is no part of the task, if known: declared in the file, or
+    an artefact by nature. `values` are the property's values that point to a class, `points_to` these classes, and
+    `rows` the number of train rows with each value. `overlap`, in [0, 1]: the share of the train rows that can be kept
+    so that the property is not associated with any class.
     """
 
     candidate: int
@@ -287,11 +300,11 @@ CANDIDATES = TidyTable("candidates", Candidate)
 
 @dataclass(frozen=True, eq=False)
 class LeaningInputs:
-    """Record of what is known of a candidate.
+    """A candidate with the predictions and values that tests of it need.
 
-    `pointed`: per test set the class, of the dataset's, that each row's value points to (int64, -1 for none), in the
-    order of the set; sets that lack the property are left out. `predicted`: by train set and test set the predictions
-    of each training of `evaluator`, int64, of finished trainings. `too_few_rows`: whether no train sets were drawn.
+    `pointed`: per test set, the dataset's class that each row's value points to (int64, -1 for none), in the set's row
+    order; sets that lack the property are left out. `predicted`: by train set and test set, the predictions of each
+    finished training of `evaluator`, int64. `too_few_rows`: True if no train sets were drawn because rows were too few.
     """
 
     of: Candidate
@@ -302,20 +315,21 @@ class LeaningInputs:
 
     @property
     def trained(self) -> bool:
-        """Whether both train sets have two trainings or more."""
+        """Whether both train sets have at least two trainings."""
         sets = ([each for (own, _), each in self.predicted.items() if own == name] for name in get_args(LeaningSet))
         return all(each and min(map(len, each)) >= 2 for each in sets)
 
 
 @dataclass(frozen=True, eq=False)
 class Forgettables:
-    """Everything about forgettable rows that one report shows.
+    """Everything about forgettable rows that one report shows: weak models, sets, second phases and thresholds.
 
-    `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
-    measure, group, rows, mean, deviation. `phases` by evaluator. `cells` that are in no other table: those of phases
-    and of what they start from on full, and of train sets of forgettable rows alone. `overlap`: by natural test set the
-    Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with it.
-    `thresholds`: for phases and what they start from. `learnt`: row by row, for every training of a weak model.
+    `models` are by name; `failed` maps names to the reason. `minorities` has the columns weak_model and name (null for
+    all rows), seed, measure, group, rows, mean and deviation. `phases` are by evaluator. `cells` are those in no other
+    table: second phases and their starts on full, and trainings on sets of forgettable rows alone. `overlap`: by
+    natural test set, the Jaccard index of the words of both texts of each row, float64 in [0, 1]; `positive`: the class
+    number associated with a high overlap. `thresholds`: threshold curves of phases and of the evaluators they start
+    from. `learnt`: row by row, how each training of a weak model learnt the rows.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -331,47 +345,49 @@ class Forgettables:
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The evaluators that phases go on from, each once."""
+        """The evaluators that second phases start from, each once."""
         return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
 
     def control_of(self, evaluator: str) -> str | None:
-        """Return the evaluator that went on with as many random rows in place of this one's, or None."""
+        """Return the evaluator whose second phase used as many random rows instead, or None."""
         phase = self.phases[evaluator]
         return None if phase.set_name == "random" else self._phase_on(phase, "random")
 
     def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator that went on with the rows to whose number this one's were cut, or None."""
+        """Return the evaluator whose second phase used the rows to whose number this phase's rows were cut, or None."""
         phase = self.phases[evaluator]
         return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
 
     def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start and the named rows of the weak model that gives `phase` its size."""
+        """Return the evaluator with the same start whose phase used the named rows of the weak model that gives `phase`
+        its size.
+        """
         wanted = (phase.start, phase.sized_by, set_name)
         found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
         return next(found, None)
 
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
-        """Over the seeds."""
+        """Return the cells of an evaluator in a second phase, over the seeds."""
         return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
 
 
 NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
-"""The forgettable rows of a report whose file names no weak model."""
+"""The empty record for a report whose file names no weak model."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetRecord:
-    """Record of what is known of a dataset and its models before any number, and stated as it is.
+    """Everything known about a dataset and its models apart from results, stated in the report as it is.
 
-    `split_rows` as loaded, `warmup_rows` that the encoders took of train, `notes` to read first, `settings_done`
-    (changes that settings made to the source's rows), `published` (name of the papers' figures in `published_tables`),
-    `provenance` (versions and seeds as text), `missing_sets` (challenge sets that could not be had, with the reason).
-    No difference under `smallest_effect` points is called one.
+    `split_rows` are counted as loaded; `warmup_rows` were taken from train for the encoders; `notes` are to be read
+    first. `settings_done` are changes that settings made to the source's rows; `published` names the papers' figures in
+    `published_tables`; `provenance` holds versions and seeds as text. `missing_sets` are challenge sets that could not
+    be obtained, with the reason. No difference under `smallest_effect` points is reported as one.
 
-    `families` and `architectures` give "evaluators.<name>" and "representations.<name>" the same text for models of one
-    make or architecture; `held_back` is the share of train rows, in (0, 1), that an evaluator stops by; `fine_tuned`
-    evaluators went on with challenge sets, `partial_inputs` see a part of the input only. `rankings`: by
-    representation filtered sets that differ in their ranking alone.
+    `families` and `architectures` map "evaluators.<name>" and "representations.<name>" to a text that is equal for
+    models of one family or architecture. `held_back` is the share of train rows, in (0, 1), that an evaluator uses for
+    early stopping. `fine_tuned` evaluators were trained further on challenge sets; `partial_inputs` see only a part of
+    the input. `rankings`: by representation, filtered sets that differ only in their ranking.
     """
 
     name: str
@@ -398,14 +414,16 @@ class DatasetRecord:
 class BenchmarkData(DatasetRecord):
     """Everything that one report shows.
 
-    `source`: places of rows in the user's files. `checks` of data, filter and models. `warmup_curves` are empty if a
-    size was given; `sample_curve` is None if all train rows are filtered. `primary` names the evaluator and test set
-    whose comparison sentences state first (None: the surest one). `leanings`: properties on which models may lean.
-    `scan`: cues that tell the label by themselves (None: not scanned).
+    `source`: where the rows are in the user's files. `checks`: results of the checks of data, filter and models.
+    `warmup_curves` is empty if a size was given; `sample_curve` is None if all train rows are filtered. `primary` names
+    the evaluator and test set of the comparison that sentences state first; if None, the most significant one is first.
+    `leanings`: properties that models may rely on. `scan`: cues that predict the label by themselves, or None if the
+    rows were not scanned.
 
-    Of filterings: `score_bins` count rows by predictability in every iteration. By representation: `similarities` of
-    rows, `cues` of the removed rows, `row_facts` of single rows (`rows.table.ROW_FACTS`). `filter_runs`: the run of the
-    filter that each seed's `filtered` is of, empty if there is one. `row_information`: PVI (`rows.table.INFORMATION`).
+    `score_bins` count the rows of each filtering by predictability in every iteration. `similarities` of rows, `cues`
+    of the removed rows and `row_facts` of single rows (`rows.table.ROW_FACTS`) are by representation. `filter_runs`:
+    the filter run that made the `filtered` set of each seed; empty if there is one run. `row_information`: pointwise
+    V-information of rows (`rows.table.INFORMATION`).
     """
 
     filtered: tuple[FilteredSet, ...]
@@ -432,7 +450,7 @@ class BenchmarkData(DatasetRecord):
 
     @property
     def representations(self) -> tuple[str, ...]:
-        """Names of the representations filtered with, in the order given."""
+        """Names of the representations used for filtering, in the given order."""
         return tuple(filtered.representation for filtered in self.filtered)
 
     @property
@@ -442,17 +460,17 @@ class BenchmarkData(DatasetRecord):
 
     @property
     def plain_evaluators(self) -> tuple[str, ...]:
-        """Those that were trained on a train set and nothing else."""
+        """Evaluators that were trained only on a train set, without further stages."""
         return tuple(name for name in self.evaluators if name not in self.fine_tuned)
 
     @property
     def judging_evaluators(self) -> tuple[str, ...]:
-        """The plain ones that see whole inputs; all plain ones if none does."""
+        """The plain evaluators that see whole inputs; all plain ones if none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
 
     def cells_of(self, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
-        """Return the cells of one evaluator and train set, that of a filtering or full, over the seeds."""
+        """Return the cells of one evaluator and train set (full, or a set of one filtering) over the seeds."""
         cells = (cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set))
         return [cell for cell in cells if cell.representation in (None, representation)]
 
@@ -462,10 +480,12 @@ class BenchmarkData(DatasetRecord):
         return in_order(["full", "random", "filtered", *own])
 
     def cell_groups(self, representation: str) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield evaluator, train set and its cells over the seeds, by evaluator and then in the train sets' order."""
+        """Yield each evaluator and train set with its cells over the seeds, ordered by evaluator and then by train
+        set.
+        """
         for evaluator, train_set in product(self.evaluators, self.train_sets_of(representation)):
             yield evaluator, train_set, self.cells_of(evaluator, train_set, representation)
 
     def control(self, representation: str) -> str:
-        """Return the train set that filtered is judged against: random_matched if there is a cell of it, or random."""
+        """Return the train set that filtered is compared with: random_matched if it has a cell, else random."""
         return control_of("filtered", {cell.train_set for cell in self.cells if cell.representation == representation})

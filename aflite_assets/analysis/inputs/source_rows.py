@@ -1,4 +1,4 @@
-"""How a report's rows are found in the user's own files: file and line, the source's column names and its numbers."""
+"""The place of a report's rows in the user's own files: file and line, the source's column names and row numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,18 +19,21 @@ SOURCE_PLACES = pa.schema(
     }
 )
 ANSWER_PLACES = pa.schema([*SOURCE_PLACES, ("source_question", pa.string()), ("source_answer", pa.int64())])
-"""For rows that are answers: also the source's id of the question (or its number) and the answer's number, from 1."""
+"""Further columns for rows that are answers: the source's id of the question (or its number) and the answer's number,
+from 1.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class SourceRows:
-    """Where rows come from.
+    """The origin of a report's rows.
 
-    `places` has a line per row with the columns `SOURCE_PLACES`: its split in the source, its number there from 0 (as
-    in the published folder), the file, and its line there from 1; null if unknown. Or it has `ANSWER_PLACES`, if rows
-    are answers of questions. `columns`: the source's name by that of the raw table (text, text_pair). `features`: names
-    of feature columns, or None if the source has none. `mean`, `deviation`: float64 (width,) by which features were
-    standardised, or None. `right`: the class of right answers, or None if rows are no answers.
+    `places` has one line per row with the columns `SOURCE_PLACES`: the row's split in the source, its number in that
+    split from 0 (as in the published folder), the file, and the line in the file from 1; null if unknown. If rows are
+    answers to questions, it has the columns `ANSWER_PLACES` instead. `columns`: the source's column name by the name in
+    the raw table (text, text_pair). `features`: names of feature columns, or None if the source has none. `mean`,
+    `deviation`: float64 (width,), used to standardise the features, or None. `right`: the class of right answers, or
+    None if rows are not answers.
     """
 
     places: pa.Table
@@ -42,35 +45,36 @@ class SourceRows:
 
     @property
     def from_files(self) -> bool:
-        """Whether a row is known to stand in a file."""
+        """Whether any row has a known file."""
         return self.places["source_file"].null_count < len(self.places)
 
     def of(self, row_ids: np.ndarray) -> pa.Table:
-        """Return the places of these rows, in their order; nulls for rows without one."""
+        """Return the places of these rows, in their order; a row without one gets nulls."""
         found = self.places.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self.places["row_id"]))
         return found.set_column(0, "row_id", pa.array(row_ids, pa.int64()))
 
     def named(self, column: str) -> str:
-        """Return the source's name of a column of the raw table, or of a feature column, "column 3" (from 0)."""
+        """Return the source's name of a column of the raw table or of a feature column, such as "column 3" (from 0)."""
         number = column.removeprefix("column ")
         if self.features is not None and number != column and number.isdecimal() and int(number) < len(self.features):
             return self.features[int(number)]
         return self.columns.get(column, column)
 
     def feature_title(self, number: int) -> str:
-        """Return what a feature column is called in figures: its name, else "feature 3" (from 0)."""
+        """Return the name of a feature column in figures: the source's name, else "feature 3" (from 0)."""
         return f"feature {number}" if self.features is None else one_line(self.features[number])
 
     def original(self, features: np.ndarray) -> np.ndarray:
-        """Return features (rows x width, or of one row) in the source's units, float64."""
+        """Return features (rows x width, or one row) in the source's units, float64."""
         values = features.astype(np.float64)
         return values if self.mean is None or self.deviation is None else values * self.deviation + self.mean
 
 
 def place_text(place: Mapping[str, object]) -> str:
-    """Return one line of `SourceRows.of` in words; empty without a place.
+    """Return one line of `SourceRows.of` in words, or an empty string without a place.
 
-    "train.csv, line 18 (train, source row 16)", of an answer "train.csv, line 18, answer 2 (train, question 17)".
+    For example "train.csv, line 18 (train, source row 16)", or for an answer "train.csv, line 18, answer 2 (train,
+    question 17)".
     """
     if place["source_row"] is None:
         return ""
@@ -85,16 +89,18 @@ def place_text(place: Mapping[str, object]) -> str:
 
 
 def brief_place(place: Mapping[str, object]) -> str:
-    """Return one line of `SourceRows.of` in few words: "train.csv, line 18", else "train, source row 16"."""
+    """Return one line of `SourceRows.of` in few words: "train.csv, line 18", or "train, source row 16" without a
+    file.
+    """
     if place["source_line"] is None:
         return place_text(place)
     return f"{place['source_file']}, line {place['source_line']}{_answer(place)}"
 
 
 def _answer(place: Mapping[str, object]) -> str:
-    """Return the end of an answer's place, ", answer 2"; empty for a row that is no answer."""
+    """Return the end of an answer's place, ", answer 2"; empty for a row that is not an answer."""
     return "" if place.get("source_answer") is None else f", answer {place['source_answer']}"
 
 
 NO_SOURCE = SourceRows(pa.Table.from_batches([], SOURCE_PLACES))
-"""Rows whose origin is not known."""
+"""The record for rows of unknown origin."""

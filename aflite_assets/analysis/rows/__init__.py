@@ -1,1 +1,3 @@
-"""Single rows: the table of all rows, and measurements of them; no words. Readers of stored results are in `stages`."""
+"""Single rows: the table of all rows, and measurements of them, but no words. Readers of stored results are in
+`stages`.
+"""

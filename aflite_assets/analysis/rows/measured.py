@@ -1,4 +1,4 @@
-"""Numbers about rows as tidy tables: data maps, answers that were picked, annotators, and lengths of texts."""
+"""Numbers about rows as tidy tables: data maps, picked answers, annotators, and lengths of texts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import word_counts
 
 DRAWS = 10
-"""Random sets of rows whose lengths are compared."""
+"""Number of random sets of rows whose lengths are compared."""
 
 _MOST_PLACES = 40
 
 _SHOWN = 0.995
-"""Share of the texts that have a place for their length; the longer ones share the last place."""
+"""Share of the texts that have a bin for their length; longer texts share the last bin."""
 
 _Side = Literal["kept", "removed"]
 _TestedOn = Literal["full", "filtered"]
@@ -55,7 +55,7 @@ def data_map_means(data: BenchmarkData) -> Iterator[DataMapMeans]:
 
 @dataclass(frozen=True)
 class AnswerPick:
-    """Times that an evaluator picked the answer `row_id` of a question of the dataset, over its `trainings` on full."""
+    """Number of times that an evaluator picked the answer `row_id` of a question, over its `trainings` on full."""
 
     row_id: int
     evaluator: str
@@ -64,7 +64,7 @@ class AnswerPick:
 
 
 def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
-    """Yield the answers that were picked, by evaluator; none if rows are no answers of questions."""
+    """Yield the answers that were picked, by evaluator; nothing if rows are not answers to questions."""
     asked = pa.array([one.name for one in data.test_sets if one.unit == "question" and not one.challenge], pa.string())
     times: Counter[tuple[int, str, str]] = Counter()
     trainings: Counter[tuple[str, str]] = Counter()
@@ -82,10 +82,11 @@ def answer_picks(data: BenchmarkData) -> Iterator[AnswerPick]:
 
 @dataclass(frozen=True)
 class AnnotatorAgreement:
-    """How often single annotators gave the label of the test rows that a train set is compared on.
+    """Agreement of single annotators with the label, on the test rows that a train set is compared on.
 
-    `share` in [0, 1]: mean over the `rows` annotated ones of the `test_rows` of the share of annotators that gave the
-    row's label; None if none is annotated. `difference`: of filtered, by how many points it falls from all rows.
+    `share`, in [0, 1]: the share of a row's annotators that gave its label, averaged over the `rows` annotated ones of
+    the `test_rows`; None if no row is annotated. `difference`: for filtered rows, by how many points the share is below
+    that of all rows.
     """
 
     test_set: str
@@ -99,7 +100,7 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
-    """Yield every natural test set with annotators, for each train set that is compared there."""
+    """Yield one record per natural test set with annotators and per train set that is compared on it."""
     for test_set in data.test_sets:
         shares = None if test_set.challenge else annotators_right(data, test_set)
         if shares is None:
@@ -115,7 +116,9 @@ def annotator_agreement(data: BenchmarkData) -> Iterator[AnnotatorAgreement]:
 
 
 def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[str, str | None, _TestedOn]]:
-    """Yield train sets with their filtering and test rows; full rows if the filtering left the test set alone."""
+    """Yield train sets with their filtering and test rows; these are the full rows if the filtering left the test set
+    unchanged.
+    """
     yield "full", None, "full"
     for name in data.representations:
         tested_on: _TestedOn = "filtered" if name in test_set.kept else "full"
@@ -124,10 +127,11 @@ def _compared_columns(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
-    """Return per row the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
+    """Return, per row, the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
 
-    None if no row has any, and for questions, of which annotators saw single answers. If the label is the majority of
-    the same annotators, as in SNLI, each of them had a say in it, so this is more than a new annotator would reach.
+    Return None if no row has annotators, and for questions, because annotators saw single answers. If the label is the
+    majority of the same annotators, as in SNLI, each of them contributed to it; the share is then higher than a new
+    annotator would reach.
     """
     if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
         return None
@@ -143,11 +147,13 @@ def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | Non
 
 @dataclass(frozen=True)
 class LengthShare:
-    """Shares in [0, 1] of kept, removed and random rows whose text has so many words (SustaiNLP 2020, Figure 2).
+    """Shares, in [0, 1], of kept, removed and random rows whose text has a certain number of words (SustaiNLP 2020,
+    Figure 2).
 
-    The text is `column`, which the source calls `column_name`. The place holds lengths from `start` up to the next one;
-    the last one holds all longer texts. `random_*` are the mean, least and most of random sets of as many rows as were
-    kept. `kept_rows` and `removed_rows` have the text. A side without rows has None.
+    The text is in `column`; the source's name of this column is `column_name`. The bin holds lengths from `start` up to
+    the next bin; the last one holds all longer texts. `random_*` are the mean, minimum and maximum over random sets of
+    as many rows as were kept. `kept_rows` and `removed_rows` count the rows that have the text. A side without rows has
+    shares of None.
     """
 
     representation: str
@@ -168,9 +174,11 @@ class LengthShare:
 def length_shares(
     examples: Examples, filtered: FilteredSet, named: Callable[[str], str] = str
 ) -> Iterator[LengthShare]:
-    """Yield each text column's places, over the train rows that entered the filter; none without texts or such rows.
+    """Yield the bins of each text column, over the train rows that entered the filter; nothing without texts or such
+    rows.
 
-    Random set i is drawn from (0, i). `named`: the source's name of a column. Raises DataError if a row is unknown.
+    Random set i is drawn from (0, i). `named`: a function that returns the source's name of a column. Raises DataError
+    if a row is unknown.
     """
     train = filtered.train
     names = [name for name in ("text", "text_pair") if name in examples.table.column_names]

@@ -1,4 +1,4 @@
-"""Tables of single rows as files: rows of filterings, from which the page shows rows, and predictions of test rows."""
+"""Tables of single rows as files: rows of filterings, which the page shows, and predictions of test rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +20,10 @@ from aflite_assets.data.synthetic.circles import list_column
 ROWS_FILE = "rows.parquet"
 
 PVI_FILE = "pvi.parquet"
-"""PVI of the rows of every natural test set; there if an evaluator gives probabilities."""
+"""File of the PVI of rows of every natural test set; it exists if an evaluator gives probabilities."""
 
 DATA_MAPS_FOLDER = "data_maps"
-"""The folder of data maps, `<representation>.<evaluator>.parquet`; there if an evaluator records its training."""
+"""Folder of data maps, `<representation>.<evaluator>.parquet`; it exists if an evaluator records its training."""
 
 ROW_FACTS = pa.schema(
     [
@@ -40,9 +40,10 @@ ROW_FACTS = pa.schema(
 """Facts about the rows of one filtering beyond its outcome; all but the first are null if nothing is stored.
 
 `predictability_by_iteration`: a value in [0, 1] per iteration that the row entered, null before it was first held out.
-`predicted_instead`: the classes that classifiers gave most often in place of its label, with the share of its held-out
-predictions. `nearest_kept`: row id of the most similar kept row of another class, in [-1, 1]. `suggested_label`: the
-right class of a suspected label error, `suggested_probability` in [0, 1] by models that had not seen the row.
+`predicted_instead`: the wrong classes that classifiers predicted most often, with their shares of the row's held-out
+predictions. `nearest_kept`: the row id of the most similar kept row of another class, with the similarity in [-1, 1].
+`suggested_label`: the likely right class of a suspected label error; `suggested_probability`: its probability in [0, 1]
+by models that had not seen the row.
 """
 
 INFORMATION = pa.schema(
@@ -55,7 +56,7 @@ INFORMATION = pa.schema(
         ("seeds", pa.int64()),
     ]
 )
-"""Pointwise V-information in bits of natural test rows, mean over `seeds`; null for a class without train rows."""
+"""Pointwise V-information of natural test rows in bits, averaged over `seeds`; null for a class without train rows."""
 
 _OUTCOME = {
     "kept": pa.bool_(),
@@ -64,18 +65,18 @@ _OUTCOME = {
     "label_probability": pa.float32(),
 }
 _LEARNT = {"forgotten": "forgetting_events", "right": "right", "presentations": "presentations"}
-"""Columns about trainings of weak models, by what they count, from those of `LearntRows.counts`."""
+"""Columns about trainings of weak models, from the columns of `LearntRows.counts` that they hold."""
 
 _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
-"""Columns of class numbers, or lists of them, that are published as names."""
+"""Columns of class numbers, or of lists of them, that are published as names."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowTables:
-    """Tables about single rows, from the files that they are published as.
+    """Tables about single rows, read from their published files.
 
-    `read` returns the lines of `ROWS_FILE` of one representation. `information` has the columns `INFORMATION`.
-    `data_maps`: by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`.
+    `read` returns the lines of `ROWS_FILE` for one representation. `information` has the columns `INFORMATION`.
+    `data_maps` are by representation and evaluator, with the columns `inputs.records.DATA_MAP_COLUMNS`.
     """
 
     read: Callable[[str], pa.Table]
@@ -109,17 +110,18 @@ def read_row_tables(folder: Path) -> RowTables:
 
 
 def lines_of(table: pa.Table, row_ids: np.ndarray | pa.Array | Sequence[int]) -> pa.Table:
-    """Return the lines of these rows by their `row_id`, in the order given; nulls for rows that the table lacks."""
+    """Return the lines of these rows by their `row_id`, in the given order; rows that the table lacks get nulls."""
     return table.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=table["row_id"]))
 
 
 def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
-    """Return the rows of one filtering as people read them.
+    """Return the rows of one filtering in a form for people to read.
 
-    Columns: representation, row_id, those of `SourceRows.places`, the inputs (`_inputs`) with label and
-    annotator_labels by name; status (kept, removed, or not filtered: of a split that the filter left alone), kept,
-    removed_in_iteration (null if kept), predictability and label_probability (null if never held out), `ROW_FACTS` with
-    classes by name, how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
+    The first columns are representation, row_id, the columns of `SourceRows.places`, and the inputs (`_inputs`) with
+    label and annotator_labels by name. Then come status (kept, removed, or not filtered for a split that the filter
+    left alone), kept, removed_in_iteration (null if kept), and predictability and label_probability (null if never held
+    out). `ROW_FACTS`, with classes by name, and the columns on how weak models learnt the row (`_learning`) come last.
+    Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
@@ -142,8 +144,9 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
 def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
     """Return how each training of a weak model learnt the rows, null if it lacks the row.
 
-    Per training `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`, int64: how often the row was
-    forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>` names the row's.
+    Each training has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`: how
+    often the row was forgotten, right and presented. If sets are drawn from the training, `forgettable_sets.<...>`
+    names the sets that hold the row.
     """
     columns: dict[str, pa.Array] = {}
     sets: dict[str, pa.Array] = {}
@@ -159,9 +162,9 @@ def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[st
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
-    """Return the examples' columns, with images as the paths of their files and features in the source's units.
+    """Return the examples' columns, with images as paths of their files and features in the source's units.
 
-    A path is null if the dataset holds the image itself. Features have a column feature.<name> each if they have names.
+    A path is null if the dataset holds the image itself. If features have names, each has a column feature.<name>.
     """
     examples, source, table = data.examples, data.source, data.examples.table
     if "image" in table.column_names:
@@ -204,7 +207,7 @@ TEST_ROWS = pa.schema(
         ("categories", pa.map_(pa.string(), pa.string())),
     ]
 )
-"""Every row, or question, that evaluators are tested on; `docs/analysis.md` says what the columns hold."""
+"""Every row or question that evaluators are tested on; `docs/analysis.md` describes the columns."""
 
 PREDICTIONS = pa.schema(
     [
@@ -216,11 +219,13 @@ PREDICTIONS = pa.schema(
         ("correct", pa.float64()),
     ]
 )
-"""Every finished training on every `test_row`; `correct` is 0 or 1, of a question the credit for it in [0, 1]."""
+"""Every finished training on every `test_row`; `correct` is 0 or 1 for a row, and for a question its credit in [0,
+1].
+"""
 
 
 def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folder: Path) -> None:
-    """Write both files into a folder that is there, one training after the other; `tested` has the rows by test set.
+    """Write both files into an existing folder, one training after the other; `tested` has the rows by test set.
 
     Raises DataError if predictions do not fit their test sets.
     """

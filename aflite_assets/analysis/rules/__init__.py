@@ -1,1 +1,3 @@
-"""Rules on numbers: when a difference is called one, what is enough to tell, and the verdict on a dataset."""
+"""Rules on numbers: when a difference is reported as one, what is enough for a decision, and the verdict on a
+dataset.
+"""

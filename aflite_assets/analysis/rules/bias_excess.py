@@ -1,4 +1,4 @@
-"""Representation bias at the start of filtering, over that of permuted labels; from arrays."""
+"""Representation bias at the start of filtering, minus that of permuted labels; computed from arrays."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Excess:
-    """A bias less that of permuted labels (both in [0, 1]), with its two-sided 95 % interval, in points (hundredths).
+    """A bias minus that of permuted labels (both in [0, 1]), with its two-sided 95 % interval, in points (hundredths).
 
-    `rows`: those that were scored; `groups`: how many groups of equal size they are worth.
+    `rows`: number of scored rows; `groups`: number of equal-sized groups that carry as much information.
     """
 
     difference: float
@@ -26,18 +26,19 @@ class Excess:
 
     @property
     def width(self) -> float:
-        """From the interval's lower to its upper end, in points."""
+        """Distance from the interval's lower to its upper end, in points."""
         return self.high - self.low
 
 
 @dataclass(frozen=True)
 class BiasExcess:
-    """Over all rows, and as the mean over classes, in which a class's size and how often it is predicted cancel out.
+    """The excess of the bias over chance, over all rows and as the mean over classes. In the mean over classes, a
+    class's size and how often it is predicted cancel out.
 
-    `labels_moved`: whether permutations moved enough labels to show what chance gives (`ChanceScores.labels_moved`).
-    `probabilities`: of the probabilities that the rows' own labels were given, as the mean over classes; None if the
-    classifier has none. Such a mean is over 1/C, for C classes, just if a little of these probabilities, mixed into
-    class shares, lowers the held-out log loss of class shares: it is the slope there.
+    `labels_moved`: whether permutations moved enough labels to show chance (`ChanceScores.labels_moved`).
+    `probabilities`: the excess of the probabilities given to the rows' own labels, as the mean over classes; None if
+    the classifier has no probabilities. Such a mean is over 1/C, for C classes, exactly if mixing a little of these
+    probabilities into class shares lowers the held-out log loss of class shares; it is the slope of that loss.
     """
 
     rows: Excess
@@ -47,12 +48,12 @@ class BiasExcess:
 
     @property
     def learnt(self) -> Excess:
-        """The excess that shows best whether anything was learnt beyond class shares."""
+        """The excess that is most sensitive to anything learnt beyond class shares."""
         return self.classes if self.probabilities is None else self.probabilities
 
     @property
     def is_learnt(self) -> bool:
-        """Whether the classifiers surely learnt something beyond class shares."""
+        """Whether the classifiers significantly learnt something beyond class shares."""
         return self.learnt.low > 0
 
 
@@ -64,19 +65,20 @@ def bias_excess(
     *,
     label_probability: np.ndarray | None = None,
 ) -> BiasExcess:
-    """Return the starting bias less the mean of the passes over permuted labels.
+    """Return the starting bias minus the mean bias of the passes over permuted labels.
 
     `predictability`: float in [0, 1], one per row that entered the first iteration, NaN if never held out; `labels`:
-    int64; `groups`: codes of rows that belong together, None if every row is its own. `label_probability`: float in
-    [0, 1], beside `predictability`, the mean held-out probability of the row's label.
+    int64; `groups`: codes of rows that belong together, or None if every row is its own group. `label_probability`:
+    float in [0, 1], one per entry of `predictability`: the mean held-out probability of the row's label.
 
-    With m the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K that of the
-    passes: the difference is m - mean b, its variance max(V, W) + W / K. V is the variance between groups of rows,
-    G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score less the
-    passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c), with
-    p_i the row's score, or the probability that its label was given. W is
-    the variance of b, in proportion if the passes had a sample of the rows. The larger of V and W counts, since
-    classifiers trained on the same rows err together. t quantiles at the number of groups of equal size less one.
+    Let m be the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K the same of
+    the K passes. The difference is m - mean b, with variance max(V, W) + W / K. V is the variance between groups of
+    rows, G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score
+    minus the passes' mean for its class, because permutation leaves class shares as they are. For the mean over classes
+    it is (p_i - m_c) / (C n_c), with p_i the row's score, or the probability given to its label. W is the variance of
+    b, scaled down if the passes had only a sample of the rows. The larger of V and W is used, because classifiers
+    trained on the same rows make correlated errors. t quantiles are taken at the number of equal-sized groups minus
+    one.
     """
     scored = ~np.isnan(predictability)
     if len(labels) != len(predictability) or not scored.any():
@@ -108,7 +110,7 @@ def bias_excess(
 
 
 def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
-    """Mean over the passes by class; `missing` for a class that none of them scored."""
+    """Return the mean over the passes by class, or `missing` for a class that no pass scored."""
     passes, sums = (~np.isnan(chance.class_bias)).sum(axis=0), np.nansum(chance.class_bias, axis=0)
     return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 

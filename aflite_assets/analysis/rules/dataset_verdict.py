@@ -1,7 +1,8 @@
-"""The verdict on a dataset and one filtering of it: rules alone, on numbers. Their words are in `sentences`.
+"""The verdict on a dataset and one filtering of it: only rules on numbers. The words for them are in
+`reports.sentences`.
 
-High predictability alone is no shortcut: an easy task is easy. The rules are this project's and stand in
-docs/evaluation.md; how often they err on made data is measured by `benchmarks/verdict_rates.py`.
+High predictability alone is no shortcut: an easy task is easy. The rules are this project's and are documented in
+docs/evaluation.md; `benchmarks/verdict_rates.py` measures how often they err on made data.
 """
 
 import math
@@ -14,10 +15,12 @@ from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Shortfall, Verdict
 
 WIDEST = 5.0
-"""Points: with a wider interval of the starting bias over chance, which begins near chance, nothing is said of it."""
+"""Widest interval of the starting bias over chance, in points: nothing is concluded from a wider one that begins near
+chance.
+"""
 
 LEAST = 2.0
-"""Points: a starting bias that is surely less than this over chance is none."""
+"""Least starting bias over chance, in points: one that is significantly smaller counts as none."""
 
 Code = Literal[
     "shortcut_found_helps",
@@ -33,27 +36,29 @@ Code = Literal[
     "nothing_found",
     "cannot_tell",
 ]
-"""The most informative code comes first."""
+"""Codes of verdicts, the most informative one first."""
 
 LEAST_SKILL = 0.2
-"""Least lower end, of an easy task, of the skill of the best evaluator."""
+"""For an easy task, the least lower end of the best evaluator's skill."""
 
 MOST_BY_PROPERTY = 0.8
-"""Largest share, of an easy task, of that skill that a property by itself does not reach."""
+"""For an easy task, the largest share of that skill that one property may reach by itself."""
 
 Effect = Literal["helps", "mixed", "harms"]
 
 _SETTLED = -1.0
-"""Points: a challenge set whose simultaneous interval reaches lower is not settled, whatever the others show."""
+"""Lower limit in points: a challenge set with a simultaneous interval that reaches below it is not settled, whatever
+the other sets show.
+"""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A deciding comparison: filtered against its control on a whole challenge set, of an evaluator that may judge.
+    """A deciding comparison: filtered against its control on a whole challenge set, for an evaluator that can judge.
 
-    `difference` with its 95 % interval: points, the mean over gold labels if the set has labels; None if it was not
-    run. `test_rows` (counted in `unit`), `groups` (worth of groups of equal size) and `seeds` (the fewer of the two
-    sides) are its basis. `constructed`: whether the set is said to be made without looking at a model's errors.
+    `difference` is in points with its 95 % interval, averaged over gold labels if the set has labels; None if it was
+    not run. It is based on `test_rows` (counted in `unit`), `groups` (in equal-sized groups) and `seeds` (the fewer of
+    the two sides). `constructed`: whether the set is declared to be made without looking at a model's errors.
     """
 
     evaluator: str
@@ -70,17 +75,18 @@ class Comparison:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether a loss of over a point is not excluded, at 95 % for all deciding comparisons together."""
+        """Whether a loss of over a point cannot be excluded, at 95 % for all deciding comparisons together."""
         low = self.verdict.simultaneous_low
         return self.verdict.side == "open" and low is not None and low < _SETTLED
 
 
 @dataclass(frozen=True)
 class Skill:
-    """How far the best evaluator that can judge, trained on full, is above chance on natural test rows.
+    """Skill of the best evaluator that can judge, trained on full, on natural test rows.
 
-    A skill of 0 is that of chance, 1 that of being always right, by means over gold labels. `low`: the lower end of its
-    95 % interval; `property_skill`: that of the best candidate property. `holds_elsewhere`: no named `ChallengeFall`.
+    Accuracy is averaged over gold labels; a skill of 0 is chance, and 1 is always right. `low`: the lower end of its 95
+    % interval; `property_skill`: the skill of the best candidate property. `holds_elsewhere`: True if there is no named
+    `ChallengeFall`.
     """
 
     evaluator: str
@@ -91,19 +97,19 @@ class Skill:
 
     @property
     def shows_easy(self) -> bool:
-        """Whether the task is learnt, on challenge rows too, and not by one property."""
+        """Whether the task is learnt, also on challenge rows, and not by a single property."""
         learnt = self.low >= LEAST_SKILL and self.property_skill < MOST_BY_PROPERTY * self.skill
         return learnt and bool(self.holds_elsewhere)
 
 
 @dataclass(frozen=True)
 class VerdictEvidence:
-    """The numbers that a verdict rests on.
+    """The numbers that a verdict is based on.
 
-    `bias`: the starting bias over chance. `comparisons`: the deciding ones of this filtering, the one to state first at
-    the front. `leanings`: the candidate properties, shortcuts first. `skill`: None if no evaluator can judge.
-    `artefacts`: names of properties that are no part of the task, tell the label by themselves, and can be seen in a
-    row; the strongest first.
+    `bias`: the starting bias over chance. `comparisons`: the deciding comparisons of this filtering; the first one is
+    stated first. `leanings`: the candidate properties, shortcuts first. `skill`: the skill of the best evaluator, or
+    None if no evaluator can judge. `artefacts`: names of properties that are no part of the task, predict the label by
+    themselves and can be seen in a row; the strongest first.
     """
 
     bias: BiasExcess | None
@@ -114,9 +120,9 @@ class VerdictEvidence:
 
     @property
     def leaning(self) -> PropertyLeaning | None:
-        """The property that models lean on most surely, a shortcut if there is one.
+        """The property that models lean on most significantly; a shortcut comes before other properties.
 
-        A word of a single text may well be the task, so that leaning on it is worth a line of the table alone.
+        A word of a single text may well be the task, so leaning on it appears only in the table.
         """
         return next((one for one in self.leanings if one.shortcut or (one.leans and one.kind != "topic word")), None)
 
@@ -132,17 +138,17 @@ class VerdictEvidence:
 
     @property
     def proven_gains(self) -> tuple[Comparison, ...]:
-        """The gains on sets that are declared constructed, or in which the tie of a shortcut was seen to be broken.
+        """The gains on sets that are declared constructed, or in which the tie of a shortcut is significantly broken.
 
-        On any other set a gain is no proof, however large: where rows were chosen because a model got them wrong, a
-        worse model gains.
+        On any other set a gain is no proof, however large: if rows were chosen because a model got them wrong, a worse
+        model gains.
         """
         broken = {name for one in self.leanings if one.shortcut for name in (one.broken_on, one.fallen_on)}
         return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
 
     @property
     def effect(self) -> Effect | None:
-        """Whether filtering helps: there are proven gains and no loss, losses and none, both, or neither (None)."""
+        """Whether filtering helps: proven gains without a loss, losses without a gain, both, or neither (None)."""
         if self.proven_gains:
             return "mixed" if self.losses else "helps"
         return "harms" if self.losses else None
@@ -150,7 +156,7 @@ class VerdictEvidence:
 
 @dataclass(frozen=True)
 class DatasetVerdict:
-    """A code, what is lacking if it is "cannot_tell", and its evidence."""
+    """The code of a verdict, the shortfall if the code is "cannot_tell", and the evidence."""
 
     code: Code
     shortfalls: tuple[Shortfall, ...]
@@ -163,26 +169,26 @@ class DatasetVerdict:
 
 
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
-    """Return the first of these that holds.
+    """Return the first of these verdicts whose condition holds.
 
-    1. shortcut_found: models lean on a property that is no part of the task: its file says so, it is an artefact by
-       nature, or a challenge set breaks its tie with the label and models lose there. It helps, harms or is mixed by
-       all deciding comparisons.
-    2. leans_on: models lean on a property of which that is not known.
-    3. artefact_tells: a property that is no part of the task tells the label by itself, in rows that it was not chosen
-       on (`scan`); models were not shown to lean on it.
+    1. shortcut_found: models lean on a property that is no part of the task. Its file says so, it is an artefact by
+       nature, or a challenge set breaks its tie with the label and models lose accuracy there. Whether filtering helps,
+       harms or does both is decided by all deciding comparisons.
+    2. leans_on: models lean on a property that may or may not be part of the task.
+    3. artefact_tells: a property that is no part of the task predicts the label by itself, in rows that it was not
+      chosen on (`scan`); models were not shown to lean on it.
     4. cannot_tell: permutations hardly move the labels of these groups (`ChanceScores.labels_moved`), or the interval
-       of the starting bias over chance is wider than 5 points, and reaches under 2 points.
-    5. nothing_found: its upper end is under 2 points.
-    6. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
-       left. Neither holds where probabilities show that 2 points or more were surely learnt (`BiasExcess.learnt`): of
-       classes of 95 and 5 % hardly a prediction changes, whatever is learnt.
-    7. cannot_tell: nothing was surely learnt beyond class shares.
-    8. helps_no_shortcut_named: a deciding comparison shows a proven gain (`proven_gains`), and none a loss.
+      of the starting bias over chance is wider than 5 points and reaches below 2 points.
+    5. nothing_found: the upper end of that interval is under 2 points.
+    6. class_balance_only: for the mean over classes, the upper end is under 2 points, so that only how often classes
+       are predicted is left. Neither 5 nor 6 holds if probabilities show that significantly at least 2 points were
+       learnt (`BiasExcess.learnt`): with classes of 95 and 5 %, hardly a prediction changes, whatever is learnt.
+    7. cannot_tell: nothing was significantly learnt beyond class shares.
+    8. helps_no_shortcut_named: a deciding comparison shows a proven gain (`proven_gains`), and none shows a loss.
     9. cannot_tell: no deciding comparison had enough rows, groups or seeds.
-    10. easy: the best evaluator is well above chance in the mean over gold labels, does not fall on challenge sets, and
-       no candidate property by itself comes near it; models lean on none, not even on a topic word.
-    11. learnable_no_shortcut_shown.
+    10. easy: the best evaluator is well above chance in the mean over gold labels and does not fall on challenge sets.
+      No candidate property by itself comes near it, and models lean on none, not even on a topic word.
+    11. learnable_no_shortcut_shown: none of the above.
     """
     return DatasetVerdict(*_rule(evidence), evidence)
 
@@ -218,7 +224,7 @@ def _rule(evidence: VerdictEvidence) -> tuple[Code, tuple[Shortfall, ...]]:
 
 
 def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
-    """Return what a comparison lacks for a verdict; nothing if it has one, or was not run."""
+    """Return the shortfalls that keep a comparison from a verdict; empty if it has a verdict or was not run."""
     if comparison.difference is None or comparison.verdict.side is not None:
         return ()
     lacking = [] if comparison.seeds >= 2 else [Shortfall("seeds", comparison.seeds, 2)]

@@ -1,9 +1,10 @@
-"""Whether a model leans on a property: numbers and rules alone, on predictions of held-out rows.
+"""Decision whether a model leans on a property: only numbers and rules, on predictions of held-out rows.
 
-A model leans on a property if it draws rows to the class that their value points to. Carriers of a value may look like
-its class for other reasons, so a model that was trained on rows without the tie is the comparison: of such a seeming
-pull it keeps all, of a leaning little. Whether the property belongs to the task no prediction can tell. It does not if
-the dataset's file says so, if it is an artefact by nature, or if a challenge set breaks the tie and models lose there.
+A model leans on a property if it predicts the class that the value points to too often on rows of other classes. Rows
+with a value may resemble its class for other reasons. So a model trained on rows without the tie serves as comparison:
+it keeps all of such a spurious pull, but little of a real leaning. No prediction can show whether the property belongs
+to the task. A property is no part of the task if the dataset's file says so, if it is an artefact by nature, or if a
+challenge set breaks the tie and models lose accuracy there.
 """
 
 from collections.abc import Sequence
@@ -15,16 +16,16 @@ import numpy as np
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval, group_codes
 
 FEWEST_CARRIERS = 30
-"""Test rows of other classes than their value points to; with fewer no pull is computed."""
+"""Fewest test rows of other classes than their value points to (carriers) for which a pull is computed."""
 
 FEWEST_IN_CLASS = 5
-"""A gold class with fewer carriers, or fewer other rows, is left out of the pull to a class."""
+"""A gold class with fewer carriers, or fewer other rows, is left out of the pull towards a class."""
 
 LEAST_NAMED = 5.0
-"""Points: a fall on a challenge set, or a loss there, that is less is not named."""
+"""Least fall or loss on a challenge set that is named, in points."""
 
 NOWHERE = -1
-"""The class that a value without a tie points to."""
+"""The code, in place of a class, of a value without a tie."""
 
 WhyUntold = Literal["few carriers", "few rows without the tie", "not trained", "no test set"]
 
@@ -32,17 +33,18 @@ Pointed = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 """Gold labels of a test set, the class that each row's value points to (or `NOWHERE`), and groups."""
 
 Predictions = Sequence[np.ndarray]
-"""Per training the predicted class of the same test rows, int64."""
+"""Predicted classes of the same test rows, one int64 array per training."""
 
 
 @dataclass(frozen=True)
 class Leaning:
-    """How predictions are drawn to the class that a property points to; intervals are in points.
+    """The pull of predictions towards the class that a property points to; intervals are in points.
 
-    `pull`: by how much more often rows of other classes (`carriers`) get the class that their value points to than rows
-    of the same class whose value points elsewhere, trained on rows that keep the tie. `untied`: the same after rows
-    without the tie, and `halved` half of the pull less it. `within`: how much more often rows of a class get it if
-    their value points to it. All are None with fewer than `FEWEST_CARRIERS` carriers.
+    `pull` compares two kinds of rows of the same class, by models trained on rows that keep the tie: rows whose value
+    points to another class (`carriers`) and rows whose value does not point to it. It is the difference in how often
+    they are predicted as that other class. `untied`: the pull on models trained on rows without the tie; `halved`: half
+    of `pull` minus `untied`. `within`: how much more often rows of a class are predicted as it if their value points to
+    it. All are None with fewer than `FEWEST_CARRIERS` carriers.
     """
 
     carriers: int
@@ -53,10 +55,10 @@ class Leaning:
 
     @property
     def p_value(self) -> float | None:
-        """p-value, in [0, 1], of no leaning; None if that cannot be told.
+        """p-value, in [0, 1], under the hypothesis of no leaning; None if it is unknown.
 
-        Leaning shows where there is a pull, at least half of it goes with the tie, and rows of the class itself do not
-        get it less often for having the value.
+        Leaning needs three things: a pull; at least half of the pull comes from the tie; and rows of the class itself
+        are not predicted as it less often because of the value.
         """
         if self.pull is None or self.halved is None or self.within is None:
             return None
@@ -64,17 +66,17 @@ class Leaning:
 
 
 def _one_sided(interval: CrossedInterval) -> float:
-    """Two-sided p-value of an effect over zero; 1 if it is not over zero."""
+    """Return the two-sided p-value of an effect over zero, or 1 if it is not over zero."""
     return interval.p_value if interval.difference > 0 else 1.0
 
 
 def pull_weights(labels: np.ndarray, pointed: np.ndarray, *, to_own: bool = False) -> tuple[np.ndarray, int]:
-    """Return the weight of predicting each class for each row, (rows, classes), and how many carriers count.
+    """Return weights of predicting each class for each row, (rows, classes), and the number of carriers that count.
 
-    The weighted number of predictions is the mean over pairs of a gold class k and a class c that values point to of
-    P(c predicted | k, points to c) - P(c predicted | k, points elsewhere), weighted by n1 n0 / (n1 + n0) for n1 and n0
-    rows of the two kinds (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719). Pairs have
-    k other than c; with `to_own` they are k = c. `pointed`: per row a class or `NOWHERE`.
+    The weighted number of predictions is a mean over pairs of a gold class k and a class c that values point to: the
+    mean of P(c predicted | k, points to c) - P(c predicted | k, points elsewhere). A pair weighs n1 n0 / (n1 + n0) for
+    n1 and n0 rows of the two kinds (Mantel and Haenszel 1959, Journal of the National Cancer Institute 22:719). Pairs
+    have k other than c; with `to_own`, they have k = c. `pointed`: per row a class or `NOWHERE`.
     """
     classes = int(max(labels.max(), pointed.max())) + 1
     weights, counted, total = np.zeros((len(labels), classes)), 0, 0.0
@@ -99,9 +101,11 @@ def leaning(
     pointed: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> Leaning:
-    """Compare the pull of models trained on random rows (`tied`) with that after rows without the tie (`independent`).
+    """Compare the pull on models trained on random rows (`tied`) with the pull on models trained on rows without the
+    tie (`independent`).
 
-    `labels`, `pointed`: class of each test row and the one that its value points to, int64; `groups`: codes or None.
+    `labels`, `pointed`: the class of each test row and the class that its value points to, int64; `groups`: codes or
+    None.
     """
     weights, carriers = pull_weights(labels, pointed)
     if carriers < FEWEST_CARRIERS:
@@ -116,12 +120,13 @@ def leaning(
 
 @dataclass(frozen=True)
 class BrokenTie:
-    """A challenge set in which a property does not tell the label as it does on natural rows, and its price.
+    """A challenge set in which the tie between a property and the label is weaker than on natural rows, and the loss
+    this causes.
 
-    The tie is the mean over the classes that values point to of how much more often rows of the class have such a value
-    than other rows do, in points; `natural` and `challenge` are the two, `broken_p` the p-value of the second being
-    at least half of the first. `loss`: by how much accuracy is lower, in points, on rows of a class whose value points
-    to another one than on rows of the class whose value points to it.
+    The tie is a mean over the classes that values point to, in points: how much more often rows of the class have such
+    a value than other rows do. `natural` and `challenge` are the ties on the two sets; `broken_p` is the p-value for
+    the second being at least half of the first. `loss`: by how many points accuracy is lower on rows whose value points
+    to another class than on rows of the same class whose value points to it.
     """
 
     test_set: str
@@ -132,14 +137,14 @@ class BrokenTie:
 
     @property
     def p_value(self) -> float:
-        """p-value of the tie not being broken there, or of no loss."""
+        """p-value for the tie not being broken in the set, or for no loss."""
         return max(self.broken_p, _one_sided(self.loss))
 
 
 def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray]) -> BrokenTie | None:
-    """Compare the tie on natural rows with that on a challenge set, and what contradicting rows lose there.
+    """Compare the tie on natural rows with that on a challenge set, and compute the loss on its contradicting rows.
 
-    `right`: per training on full which challenge rows it got right. None without rows of both kinds in a class.
+    `right`: which challenge rows each training on full got right. Return None unless a class has rows of both kinds.
     """
     labels, pointed, groups = challenge
     weights = _contradicting_weights(labels, pointed)
@@ -152,11 +157,11 @@ def broken_tie(test_set: str, natural: Pointed, challenge: Pointed, right: Seque
 def constructed_test(
     natural: Pointed, challenge: Pointed, right: Sequence[np.ndarray], fall: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Return points that a challenge set costs models for a property that it was made without, and the p-value of none.
+    """Return the points that models lose on a challenge set made without a property, and the p-value of no loss.
 
-    Where rows there have values that point to a class, what counts is what rows lose that contradict it (`broken_tie`);
-    elsewhere the `fall` of accuracy, in points with its p-value. Costs under `LEAST_NAMED` are none. None where the tie
-    is not surely broken: such a set shows nothing of the property.
+    If rows of the set have values that point to a class, the loss is that of rows that contradict them (`broken_tie`);
+    otherwise it is the `fall` of accuracy, in points with its p-value. A loss under `LEAST_NAMED` counts as none.
+    Return None if the tie is not significantly broken: such a set shows nothing about the property.
     """
     broken_p = tie_strengths(natural, challenge)[2]
     if broken_p > 1 - CONFIDENCE:
@@ -167,7 +172,7 @@ def constructed_test(
 
 
 def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, float]:
-    """Return the ties on natural and on challenge rows, in points, and the p-value of the second not being halved."""
+    """Return the ties on natural and on challenge rows, in points, and the p-value for the second not being halved."""
     from scipy.special import ndtr
 
     (here, here_error), (there, there_error) = _tie(*natural), _tie(*challenge)
@@ -176,7 +181,7 @@ def tie_strengths(natural: Pointed, challenge: Pointed) -> tuple[float, float, f
 
 
 def _contradicting_weights(labels: np.ndarray, pointed: np.ndarray) -> np.ndarray | None:
-    """Return weights whose sum over right rows is the accuracy of agreeing less that of contradicting rows."""
+    """Return weights whose sum over right rows is the accuracy of agreeing rows minus that of contradicting rows."""
     weights, points = np.zeros(len(labels)), pointed != NOWHERE
     if not points.any():
         return None
@@ -199,16 +204,16 @@ def _tie(labels: np.ndarray, pointed: np.ndarray, groups: np.ndarray | None) -> 
 
 
 def _weighted(predicted: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return each row's part of the pull, times the number of rows, so that the mean over rows is the pull."""
+    """Return each row's contribution to the pull, times the number of rows, so that the mean over rows is the pull."""
     inside = predicted < weights.shape[1]
     own = weights[np.arange(len(predicted)), np.where(inside, predicted, 0)]
     return np.asarray(len(predicted) * np.where(inside, own, 0.0))
 
 
 def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> float:
-    """Return the skill of predicting the class that the value points to, and any class alike where it points to none.
+    """Return the skill of predicting the class that the value points to, or a random class if it points to none.
 
-    Skill is (a - 1/K) / (1 - 1/K) for an accuracy a in the mean over gold labels and K `classes`.
+    Skill is (a - 1/K) / (1 - 1/K) for K `classes` and an accuracy a averaged over gold labels.
     """
     right = np.where(pointed == NOWHERE, 1 / classes, pointed == labels)
     mean = float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))
@@ -217,12 +222,14 @@ def property_skill(pointed: np.ndarray, labels: np.ndarray, classes: int) -> flo
 
 @dataclass(frozen=True)
 class PropertyLeaning:
-    """A property that goes with the label, and whether models lean on it; docs/analysis.md describes the columns.
+    """A property that is associated with the label, and whether models lean on it; docs/analysis.md describes the
+    columns.
 
-    `kind` to `overlap`: as in `Candidate`. `carriers` to `untied`: as in `Leaning`, in points. `fallen_on` and `fall`:
-    the constructed challenge set that shows more surely that `evaluator` leans on it, and how many points that costs.
-    `p_value` of no leaning, `adjusted_p` among all candidates (Holm). `broken_on` to `broken_p`: the `BrokenTie` that
-    is the surest of all that were tested, whose p-value is adjusted for these; None if none is significant.
+    Fields from `kind` to `overlap` are as in `Candidate`. Fields from `carriers` to `untied` are as in `Leaning`, in
+    points. `fallen_on`: the constructed challenge set that shows most significantly that `evaluator` leans on the
+    property; `fall`: how many points it loses there. `p_value` is for no leaning; `adjusted_p` is adjusted for all
+    candidates (Holm). Fields from `broken_on` to `broken_p` hold the most significant `BrokenTie` of all that were
+    tested; its p-value is adjusted for these. They are None if none is significant.
     """
 
     kind: str
@@ -253,10 +260,10 @@ class PropertyLeaning:
 
     @property
     def leans(self) -> bool | None:
-        """Whether the evaluator leans on it; None if that cannot be told."""
+        """Whether the evaluator leans on the property; None if that is unknown."""
         return None if self.adjusted_p is None else self.adjusted_p <= 1 - CONFIDENCE
 
     @property
     def shortcut(self) -> bool:
-        """Whether the evaluator leans on it and it is no part of the task."""
+        """Whether the evaluator leans on the property and it is no part of the task."""
         return bool(self.leans) and (self.reason is not None or self.broken_on is not None)

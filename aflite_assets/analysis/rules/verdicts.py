@@ -1,8 +1,9 @@
-"""When a difference is called one: no verdict, many comparisons at once, and what a difference lacks to be stated.
+"""Rules for reporting a difference: when there is no verdict, many comparisons at once, and what a difference lacks.
 
-Whether filtering helps is decided by one family, which the dataset's file fixes before the run: able evaluators of
-another make than the filter's model, on every challenge set, for every representation. All other comparisons on whole
-test sets are one family, those on parts of sets another, and each family is judged together (`p_values.holm`).
+Whether filtering helps is decided by one family of comparisons, which the dataset's file fixes before the run: able
+evaluators of another model family than the filter, on every challenge set, for every representation. All other
+comparisons on whole test sets are a second family, and those on parts of sets a third; each family is judged together
+(`p_values.holm`).
 """
 
 import math
@@ -16,31 +17,31 @@ from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crosse
 from aflite_assets.p_values import holm
 
 FEWEST_ROWS = 20
-"""With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""
+"""With fewer test rows there is no verdict, because accuracies then move in steps of over 5 points."""
 
 FEWEST_GROUPS = 10
-"""With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
+"""With fewer groups of test rows (counted in equal-sized groups, `intervals.effective_groups`) there is no verdict."""
 
 FEWEST_RUNS = 8
-"""Runs of the filter with which a difference says something of the procedure; with one it is about the file that it
+"""Fewest filter runs for which a difference describes the procedure; with one run it describes only the set that it
 made.
 
-By a t-test three runs find a true effect as large as the spread between runs in 18 % of cases, and eight in 68 %.
+By a t-test, three runs find a true effect as large as the spread between runs in 18 % of cases, and eight in 68 %.
 """
 
 WIDEST_SAID = 20.0
-"""Points: a wider interval that holds zero says nothing, and sentences leave it to the tables."""
+"""Widest interval in points: a wider one that includes zero is uninformative, and only tables show it."""
 
 _MOST_SEEDS = 100
 
 NOT_BY_LABEL = "not surely in the mean over gold labels"
-"""Reason for "open" if the difference on all rows is significant and the one averaged over gold labels is not."""
+"""Reason for "open" if the difference on all rows is significant but the one averaged over gold labels is not."""
 
 NOT_COMPARABLE = "too few natural rows of the same class and difficulty"
 """Reason for "open" if a gain on a challenge set cannot be compared with that on natural rows (`Claim.contrast`)."""
 
 NOT_BEYOND_NATURAL = "no more than on natural rows of the same class and difficulty"
-"""Reason for "open" if a gain on a challenge set does not exceed that on natural rows."""
+"""Reason for "open" if a gain on a challenge set does not exceed the gain on natural rows."""
 
 Family = Literal["deciding", "whole sets", "parts of sets"]
 Side = Literal["above", "below", "open"]
@@ -52,11 +53,11 @@ Bar = Literal[
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None if it can.
+    """One difference to judge. `bar`: why the difference can support no verdict, whatever its interval; None if it can.
 
-    `label_mean`: the same difference as mean over gold labels, each of which weighs the same
-    (`intervals.label_mean_interval`); None if there are no labels to weigh. `contrast`: by how much it exceeds the
-    difference on natural rows, None if these cannot be compared; a gain needs it if `needs_contrast`.
+    `label_mean`: the same difference averaged over gold labels (`intervals.label_mean_interval`); None if there are no
+    labels. `contrast`: by how much the difference exceeds that on natural rows; None if they cannot be compared. With
+    `needs_contrast`, a gain must also exceed zero in it.
     """
 
     interval: CrossedInterval | None
@@ -69,17 +70,17 @@ class Claim:
 
     @property
     def estimate(self) -> CrossedInterval | None:
-        """The difference that a deciding comparison is judged by: the mean over gold labels, if there are labels."""
+        """The difference that a deciding comparison is judged by: the mean over gold labels if there are labels."""
         return self.interval if self.label_mean is None else self.label_mean
 
     @property
     def judged(self) -> CrossedInterval | None:
-        """The difference that a verdict is about; None without a result."""
+        """The difference that a verdict is about, or None without a result."""
         return self.estimate if self.family == "deciding" else self.interval
 
     @property
     def p_value(self) -> float:
-        """p-value of the judged difference; a gain that needs a contrast must also exceed that on natural rows."""
+        """p-value of the judged difference; a gain that needs a contrast must also exceed the gain on natural rows."""
         if self.judged is None:
             return 1.0
         if self.judged.difference <= 0 or not self.needs_contrast:
@@ -92,9 +93,10 @@ class Claim:
 class Verdict:
     """The verdict on one difference.
 
-    `side`: "open" if it was judged and no difference was found, None if it was not judged. `why`: the reason of None,
-    and of "open" if the interval alone does not explain it. `adjusted_p` in [0, 1]: among those of its `family` (Holm).
-    `simultaneous_low`: the lower end, in points, of intervals that hold at 95 % for all deciding ones (Bonferroni).
+    `side`: "open" if it was judged and no difference was found, None if it was not judged. `why`: the reason for None,
+    or for "open" if the interval alone does not explain it. `adjusted_p` in [0, 1]: adjusted within its `family`
+    (Holm). `simultaneous_low`: the lower end, in points, of intervals that hold jointly at 95 % for all deciding
+    comparisons (Bonferroni).
     """
 
     side: Side | None
@@ -106,7 +108,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Something of which there is too little, how much there is, and how much would settle it."""
+    """A quantity that is too small for a decision: its unit, its value, and the value that would be enough."""
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
@@ -116,9 +118,9 @@ class Shortfall:
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
     """Return a verdict for each claim of one report, in their order.
 
-    `smallest_effect`, in points: a difference under it is never called one. Deciding comparisons are judged by their
-    mean over gold labels. Any other is not called a difference if its `label_mean` is not surely on the same side: if
-    gold labels are of different sizes, a model that merely gives one class more often is right more often.
+    `smallest_effect`, in points: a smaller difference is never reported as one. Deciding comparisons are judged by the
+    mean over gold labels. Any other one is not reported as a difference unless its `label_mean` is significant on the
+    same side. If gold labels differ in size, a model that merely predicts one class more often is right more often.
     """
     verdicts = [Verdict(None, _bar(claim), claim.family) for claim in claims]
     for family in dict.fromkeys(claim.family for claim in claims):
@@ -154,7 +156,7 @@ def _verdict(claim: Claim, adjusted_p: float, smallest_effect: float, family_siz
 
 
 def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smallest_effect: float) -> str | None:
-    """Return why a significant difference is not called one, or None if it is."""
+    """Return why a significant difference is not reported as one, or None if it is."""
     if abs(judged.difference) < smallest_effect:
         return f"under {smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
     if claim.p_value > 1 - CONFIDENCE:
@@ -168,12 +170,14 @@ def _objection(claim: Claim, judged: CrossedInterval, adjusted_p: float, smalles
 
 
 def lacking(first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None) -> Shortfall | None:
-    """Return what `crossed_interval` of these has too little of, and about how much would make it `WIDEST_SAID` wide.
+    """Return the quantity that `crossed_interval` of these arguments lacks, and about how much would make it
+    `WIDEST_SAID` wide.
 
-    None if it excludes zero or is no wider. Rows (groups, if rows belong together) are lacking if the interval is too
-    wide with the trainings as they are; its width then falls with the square root of their number. Otherwise seeds are:
-    the least number on each side at which the formula of `crossed_spread` gives that width, if trainings vary as these
-    do and rows are drawn with the same variance. Arguments and errors are those of `crossed_interval`.
+    Return None if the interval excludes zero or is no wider than that. Rows (groups, if rows belong together) are
+    lacking if the interval is too wide with the trainings as they are; its width then falls with the square root of
+    their number. Otherwise seeds are lacking. Their needed number is the least on each side at which the formula of
+    `crossed_spread` gives that width, if trainings vary as these do and rows are drawn with the same variance.
+    Arguments and errors are those of `crossed_interval`.
     """
     interval = crossed_interval(first, second, groups)
     if not interval.low <= 0 <= interval.high or interval.high - interval.low <= WIDEST_SAID:

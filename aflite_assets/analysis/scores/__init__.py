@@ -1,1 +1,1 @@
-"""From predictions to accuracies by test set and part. Differences of two trainings are in `comparisons`."""
+"""From predictions to accuracies by test set and part. Differences between two trainings are in `comparisons`."""

@@ -1,4 +1,4 @@
-"""Tidy tables of trainings and scores: trainings, how many rows each got right, and means over the seeds."""
+"""Tidy tables of trainings and scores: how many rows each training got right, and means over the seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from aflite_assets.analysis.tidy import TidyTable, record_of
 TestedOn = Literal["full", "filtered", "own", "all"]
 
 OVERLAP = "overlap"
-"""The column of the parts by overlap of both texts."""
+"""The column that splits rows by overlap of both texts."""
 
 
 class Place(NamedTuple):
-    """The subject of a score; docs/analysis.md describes the columns.
+    """The place of a score: what was trained and what it was tested on; docs/analysis.md describes the columns.
 
-    `representation`: None of second phases, what they start from, and sets of forgettable rows. The column `OVERLAP` of
-    second phases has the categories all, high and low of the rows with gold label `label` ("others" for the other
-    classes). `top`: 1, or `accuracy.TOP` for whole sets with many classes.
+    `representation` is None for second phases, the evaluators they start from, and sets of forgettable rows. For second
+    phases, the column `OVERLAP` has the categories all, high and low of the rows with gold label `label` ("others" for
+    the other classes). `top`: 1, or `accuracy.TOP` for whole sets with many classes.
     """
 
     representation: str | None
@@ -40,9 +40,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Score, Part):
-    """Mean accuracy over the seeds at one `Place`; `test_rows` counts rows or questions.
+    """Mean accuracy over the seeds at one `Place`; `test_rows` is the number of rows or questions.
 
-    `train_rows`, `train_rows_most`: the least and the most over finished seeds, or None.
+    `train_rows`, `train_rows_most`: the least and the largest number of train rows over finished seeds, or None.
     """
 
     representation: str | None
@@ -59,7 +59,7 @@ class Accuracy(Score, Part):
 
 
 class ScoredGroup(NamedTuple):
-    """The cells of one evaluator and train set over the seeds, and per test set the parts that they are scored on."""
+    """The cells of one evaluator and train set over the seeds, and the scored parts per test set."""
 
     representation: str | None
     evaluator: str
@@ -69,7 +69,9 @@ class ScoredGroup(NamedTuple):
 
 
 def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
-    """Yield the groups of every filtering in the tables' order, then those of second phases and forgettable rows."""
+    """Yield the groups of every filtering in the tables' order, then the groups of second phases and forgettable
+    rows.
+    """
     on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
     for name in data.representations:
         for evaluator, train_set, cells in data.cell_groups(name):
@@ -87,7 +89,9 @@ def _all_rows(test_set: TestSet) -> TestedOn:
 
 
 def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of a natural test set that the filter left, and those left by the rule that made the train set."""
+    """Yield the rows of a natural test set that the filter kept, and the rows kept by the rule that made the train
+    set.
+    """
     kept = test_set.kept.get(representation)
     own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
     rows: tuple[tuple[TestedOn, np.ndarray | None], ...] = (("filtered", kept), ("own", own))
@@ -95,7 +99,7 @@ def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Ite
 
 
 def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of each class by overlap of the texts: high is over the mean of the test set, low the rest."""
+    """Yield the rows of each class by overlap of the texts: "high" is over the test set's mean, "low" is the rest."""
     positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
     if overlap is not None and positive is not None:
         high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
@@ -107,7 +111,7 @@ def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[Tes
 
 @lru_cache(maxsize=1)
 def score_table(data: BenchmarkData) -> Mapping[Place, Accuracy]:
-    """Return every score of a report, by evaluator, train set and test set in the order of the tables."""
+    """Return every score of a report, in the tables' order of evaluators, train sets and test sets."""
     ranked = ranked_sets(data)
     scores: dict[Place, Accuracy] = {}
     for representation, evaluator, train_set, cells, tested in scored_groups(data):
@@ -131,7 +135,7 @@ def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 
 def points(before: Score | None, after: Score | None) -> float | None:
-    """Return how many points (hundredths of accuracy) `after` lies below `before`; None if either is missing."""
+    """Return by how many points (hundredths of accuracy) `after` is below `before`; None if either is missing."""
     if before is None or after is None or before.accuracy is None or after.accuracy is None:
         return None
     return 100 * (before.accuracy - after.accuracy)
@@ -139,9 +143,9 @@ def points(before: Score | None, after: Score | None) -> float | None:
 
 @dataclass(frozen=True)
 class SeedScore:
-    """One finished training at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups`, were right.
+    """One finished training at one `Place`: `correct` of `n` rows or questions (`unit`), in `groups` groups.
 
-    `correct` is a whole number except for questions with several likeliest answers, which count in part.
+    `correct` is a whole number except for questions with several likeliest answers, which count fractionally.
     """
 
     representation: str | None
@@ -161,7 +165,7 @@ class SeedScore:
 
 
 def seed_scores(data: BenchmarkData) -> Iterator[SeedScore]:
-    """Yield every finished training on every test set and part, once for each filtering that it belongs to."""
+    """Yield every finished training on every test set and part, once per filtering that it belongs to."""
     for group in scored_groups(data):
         for cell, (test_set, parts) in product(group.cells, group.tested):
             for right, (tested_on, part) in product(finished_rows([cell], test_set), parts):

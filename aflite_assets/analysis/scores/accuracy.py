@@ -14,30 +14,32 @@ from aflite_assets.analysis.intervals import effective_rows, wilson_interval
 from aflite_assets.errors import DataError, InvalidInputError
 
 CREDIT = "credit"
-"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
+"""Column of a predictions table with one row per question: the credit, float64 in [0, 1], null without
+probabilities.
+"""
 
 RANK = "gold_rank"
-"""Column of a predictions table that holds ranks in place of probabilities, int64, null if there were none."""
+"""Column of a predictions table that holds ranks instead of probabilities, int64, null without probabilities."""
 
 MARGIN = "gold_margin"
-"""Column of a predictions table: the probability of the row's own class less the highest other one, float64, or null.
+"""Column of a predictions table: the probability of the row's own class minus the highest other one, float64, or null.
 
-In [-1, 1]; over 0 if the row was predicted right. Only trainings on full have it.
+It lies in [-1, 1] and is positive if the row was predicted right. Only trainings on full have it.
 """
 
 TOP = 5
-"""In top-5 accuracy a row counts as right if its class is among this many likeliest."""
+"""In top-5 accuracy, a row counts as right if its class is among this many likeliest classes."""
 
 FEWEST_CLASSES = 10
-"""With fewer classes top-5 accuracy says little."""
+"""With fewer classes, top-5 accuracy is uninformative."""
 
 BLOCK_ROWS = 2_048
-"""Rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
+"""Number of rows whose probabilities are ranked together: 16 MB as float64 at 1,000 classes."""
 
 
 @dataclass(frozen=True)
 class MissingScore:
-    """The reason why a cell has no score on a test set."""
+    """The reason for a missing score of a cell on a test set."""
 
     status: Literal["failed", "not run", "no probabilities"]
     reason: str | None = None
@@ -80,7 +82,7 @@ def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
 
 
 def ranked_sets(data: BenchmarkData) -> frozenset[str]:
-    """Return the test sets with enough classes for top-5 accuracy, of which some cell gives probabilities."""
+    """Return the test sets with enough classes for top-5 accuracy for which some cell gives probabilities."""
     enough = [one for one in data.test_sets if is_ranked(data.label_names, one)]
     return frozenset(
         one.name for one in enough if any(isinstance(gold_ranks(cell, one), np.ndarray) for cell in data.cells)
@@ -88,25 +90,29 @@ def ranked_sets(data: BenchmarkData) -> frozenset[str]:
 
 
 def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Count the classes that the cell finds likelier than the row's own: int64, in the test set's row order.
+    """Count the classes that the cell finds likelier than the row's own class: int64, in the test set's row order.
 
-    0 means that the row's own class comes first; of equal probabilities the lowest class number does. If the set adds
-    probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those that count as none;
-    otherwise they are the dataset's, and the rank is that of the likeliest class that counts as the row's own. Raises
-    DataError if rows do not match, or probabilities are not finite or not of the dataset's classes.
+    0 means that the row's own class comes first; among equal probabilities, the lowest class number comes first. If the
+    set adds probabilities up (`TestSet.adds_probabilities`), the classes are the set's own, without those mapped to
+    none. Otherwise they are the dataset's, and the rank is that of the likeliest class mapped to the row's own class.
+    Raises DataError if rows do not match, or if probabilities are not finite or not over the dataset's classes.
     """
     return _by_own_class(cell, test_set, RANK, _rank)
 
 
 def gold_margins(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; as `gold_ranks`."""
+    """Return the margin of each row's own class (`MARGIN`), float64, or why it is unknown; errors are those of
+    `gold_ranks`.
+    """
     return _by_own_class(cell, test_set, MARGIN, _margin)
 
 
 def _by_own_class(
     cell: Cell, test_set: TestSet, column: str, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> np.ndarray | MissingScore:
-    """Return the stored column, or measure the scores of classes (rows x classes) and the number of each row's own."""
+    """Return the stored column, or compute it from the scores of classes (rows x classes) and each row's own class
+    number.
+    """
     table = match_predictions(cell, test_set)
     if isinstance(table, MissingScore):
         return table
@@ -127,7 +133,7 @@ def _by_own_class(
 
 
 def in_top(cell: Cell, test_set: TestSet, top: int) -> np.ndarray | MissingScore:
-    """Return which rows have their own class among the `top` likeliest (`gold_ranks`), bool, or why that is unknown."""
+    """Return which rows have their own class among the `top` likeliest (`gold_ranks`), bool, or why this is unknown."""
     ranks = gold_ranks(cell, test_set)
     return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks < top)
 
@@ -137,7 +143,7 @@ def _dataset_classes(test_set: TestSet) -> int:
 
 
 def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
-    """Return the cell's predictions of the set with the column `RANK` in place of `probabilities`, to save memory."""
+    """Return the cell's predictions of the set with the column `RANK` instead of `probabilities`, to save memory."""
     table = required_predictions(cell, test_set)
     measured = {RANK: gold_ranks(cell, test_set)}
     if cell.train_set == "full":
@@ -150,7 +156,9 @@ def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
 
 
 def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestSet) -> tuple[np.ndarray, np.ndarray]:
-    """Return a score per class and row, -inf for classes that cannot be chosen, and the column of each row's own."""
+    """Return a score per class and row, -inf for classes that cannot be chosen, and the column of each row's own
+    class.
+    """
     class_map = test_set.class_map
     if class_map is None:
         return probabilities, labels
@@ -170,14 +178,16 @@ def _class_scores(probabilities: np.ndarray, labels: np.ndarray, test_set: TestS
 
 
 def _rank(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Count the classes before the chosen one: higher score, or the same and a lower number; all if it has none."""
+    """Count the classes that come before the chosen one: those with a higher score, or with an equal score and a lower
+    number. Count all classes if the row has no chosen class.
+    """
     own = scores[np.arange(len(scores)), chosen][:, None]
     before = (scores > own) | ((scores == own) & (np.arange(scores.shape[1]) < chosen[:, None]))
     return np.where(np.isneginf(own[:, 0]), scores.shape[1], before.sum(axis=1))
 
 
 def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the chosen class's score less the highest other one, float64 in [-1, 1]; -1 if it cannot be chosen."""
+    """Return the chosen class's score minus the highest other score, float64 in [-1, 1]; -1 if it cannot be chosen."""
     rows = np.arange(len(scores))
     others = scores.astype(np.float64)
     own = others[rows, chosen]
@@ -187,12 +197,13 @@ def _margin(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
-    """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
+    """Return which rows of the test set the cell predicted right: bool, in the test set's row order; or why this is
+    unknown.
 
-    For a set of questions the credit for each, float64 in [0, 1]: 1 if the right answer is found likeliest. Predictions
-    are mapped through `test_set.class_map` before they are compared, by label or by probability as `test_set.collapse`
-    says; of equal sums of probabilities the lowest class number wins. They are computed once per cell and set. Raises
-    DataError as `gold_ranks` does, and if a prediction is no class of the dataset.
+    For a set of questions, return the credit for each, float64 in [0, 1]: 1 if the right answer is the likeliest one.
+    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
+    `test_set.collapse` says; among equal sums of probabilities, the lowest class number wins. They are computed once
+    per cell and set. Raises DataError as `gold_ranks` does, and if a prediction is not a class of the dataset.
     """
     if test_set not in cell.correct:
         cell.correct[test_set] = _correct_rows(cell, test_set)
@@ -226,10 +237,10 @@ def finished_rows(cells: Iterable[Cell], test_set: TestSet) -> list[np.ndarray]:
 def trained_right(
     data: BenchmarkData, evaluator: str, train_set: str, representation: str, test_set: TestSet
 ) -> list[np.ndarray]:
-    """Return per training on a train set of one filtering, or on full, which rows it got right.
+    """Return which rows each training on full, or on a train set of one filtering, got right.
 
-    Of `filtered`, return per run of the filter the mean of its trainings. Trainings on one run's rows have its draw in
-    common, so that the runs, if there are several, are what varies.
+    For `filtered`, return the mean over the trainings of each filter run. Trainings on the rows of one run share its
+    random draw, so if there are several runs, the runs are the random units.
     """
     runs: dict[int, list[Cell]] = {}
     for place, cell in enumerate(data.cells_of(evaluator, train_set, representation)):
@@ -241,12 +252,12 @@ def trained_right(
 
 @dataclass(frozen=True)
 class Score:
-    """One place of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why there is none.
+    """One entry of a table: mean accuracy over seeds, with the two kinds of spread kept apart, or why it is missing.
 
     `status`: "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" if no test row is
-    left. `accuracy` in [0, 1]; `seeds_deviation`: standard deviation over the `seeds`, None for one: how much training
-    moves the number. `interval_low`, `interval_high` (Wilson): how much the choice of test rows moves it, at
-    `effective_rows`, which are the `test_rows` unless these belong together in groups.
+    left. `accuracy` is in [0, 1]. `seeds_deviation`, the standard deviation over the `seeds` (None for one seed), is
+    the effect of training. `interval_low` and `interval_high` (Wilson) show the effect of the choice of test rows. They
+    use `effective_rows`, which equals `test_rows` unless rows belong together in groups.
     """
 
     status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
@@ -264,7 +275,8 @@ class Score:
 def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
     """Return one table entry from the seeds of one evaluator and train set.
 
-    `correct`: `correct_rows` of each seed's cell; `mask` selects test rows, bool; `groups`: those of the test set.
+    `correct`: `correct_rows` of each seed's cell; `mask`: the selected test rows, bool; `groups`: the test set's
+    groups.
     """
     finished = [rows[mask] for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)

@@ -1,4 +1,6 @@
-"""Evaluators that can judge a filter: they learnt something and are not of the make of the filter's own model."""
+"""Evaluators that can judge a filter: they learnt something and are of another model family than the filter's own
+model.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +18,15 @@ from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.data.questions import is_multiple_choice, right_class
 
 ONE_ANSWER = 0.95
-"""A model that gives one class to at least this share of a test set is named in the cautions."""
+"""A model that predicts one class on at least this share of a test set is named in the cautions."""
 
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """Margin, in points, of an evaluator trained on full over always answering the largest class of a test set.
+    """Margin, in points, of an evaluator trained on full over always predicting the largest class of a test set.
 
-    On questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
-    [0, 1]. `lacks`: what there is too little of to tell (`verdicts.lacking`), None if enough.
+    On questions, whose labels do not vary, it is the margin over guessing one of the answers. `largest`: the accuracy
+    of that baseline, in [0, 1]. `lacks`: what is missing for a decision (`verdicts.lacking`), or None if nothing is.
     """
 
     evaluator: str
@@ -36,7 +38,7 @@ class OverLargestClass:
 
     @property
     def rival(self) -> str:
-        """The baseline in words."""
+        """The baseline, described in words."""
         return "guessing an answer" if self.questions else "the largest class"
 
     @property
@@ -46,24 +48,24 @@ class OverLargestClass:
 
     @property
     def beaten(self) -> bool:
-        """Whether the whole interval lies over it."""
+        """Whether the whole interval is above the baseline."""
         return self.margin.low > 0
 
     @property
     def at_chance(self) -> bool:
-        """Whether the interval holds zero and is narrow enough to tell (`too_few`)."""
+        """Whether the interval includes zero and is narrow enough for a decision (`too_few`)."""
         return self.lacks is None and self.margin.low <= 0 <= self.margin.high
 
     @property
     def too_few(self) -> str:
-        """The unit of which there are too few: "rows", "questions", "groups" or "seeds"; empty if there are enough."""
+        """The unit with too few for a decision: "rows", "questions", "groups" or "seeds"; empty if there are enough."""
         what = "" if self.lacks is None else self.lacks.what
         return "questions" if self.questions and what == "rows" else what
 
 
 @dataclass(frozen=True)
 class OneAnswer:
-    """An evaluator and train set of which a training gives one class to nearly all rows of a natural test set."""
+    """An evaluator and train set with a training that predicts one class for nearly all rows of a natural test set."""
 
     evaluator: str
     train_set: str
@@ -78,11 +80,12 @@ def one_answer_names(found: Iterable[OneAnswer]) -> list[str]:
 
 @dataclass(frozen=True)
 class Judging:
-    """The evaluators that filters are judged by, and the evidence for and against every evaluator.
+    """The evaluators that judge filters, and the evidence for and against every evaluator.
 
-    `judges`: those that see whole inputs and learnt something, evaluators of another make than the models that filtered
-    first. `margins` over the largest class on the natural test set of headlines, `challenge_margins` on challenge sets.
-    `one_answer`: those that give nearly all rows one class. `made_of`: the representations of an evaluator's make.
+    `judges`: evaluators that see whole inputs and learnt something; those of another model family than the filters'
+    models are preferred. `margins` are over the largest class on the natural test set of the headlines,
+    `challenge_margins` on challenge sets. `one_answer`: evaluators that predict one class for nearly all rows.
+    `made_of`: the representations of an evaluator's own model family.
     """
 
     judges: tuple[str, ...]
@@ -93,16 +96,17 @@ class Judging:
 
 
 def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
-    """Return `margins_over_largest` on the natural test set of headlines; empty if there is none."""
+    """Return `margins_over_largest` on the natural test set of the headlines; empty if there is none."""
     natural = headline_set(test_sets)
     return {} if natural is None else margins_over_largest(cells, natural)
 
 
 def margins_over_largest(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
-    """Return by evaluator how far those trained on full are over the largest class of a test set.
+    """Return, by evaluator, the margin of trainings on full over the largest class of a test set.
 
-    Evaluators without a finished training on full are left out. Empty if there are under 20 rows or 10 groups, which
-    cannot tell; and for answers of questions that are not tested by question, where the largest class is no rival.
+    Evaluators without a finished training on full are left out. Return an empty dict if there are under 20 rows or 10
+    groups, which is too few. The same holds for answers to questions that are not tested by question, because the
+    largest class is no baseline for them.
     """
     if len(test_set.row_ids) < FEWEST_ROWS or _has_answers(test_set):
         return {}
@@ -122,14 +126,14 @@ def _margin(right: Sequence[np.ndarray], test_set: TestSet) -> CrossedInterval:
 
 
 def _always_the_largest(test_set: TestSet) -> np.ndarray:
-    """Return which rows that answer gets right; for questions the share of guesses."""
+    """Return which rows the baseline gets right; for questions, the share of right guesses."""
     if test_set.chance is not None:
         return np.full(len(test_set.row_ids), test_set.chance)
     return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
 
 
 def _has_answers(test_set: TestSet) -> bool:
-    """Whether rows are answers of questions, of which several may be right, or labels do not vary."""
+    """Return True if rows are answers to questions, of which several may be right, or if labels do not vary."""
     if test_set.unit == "question":
         return False
     right = right_class(test_set.label_names)
@@ -138,10 +142,12 @@ def _has_answers(test_set: TestSet) -> bool:
 
 
 def one_answers(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> tuple[OneAnswer, ...]:
-    """Return the cells that answer a natural test set with one class almost alone, and are not surely better than that.
+    """Return the cells that predict one class almost alone on a natural test set and are not significantly better than
+    that.
 
-    Only sets with 20 rows or more in which no class is so frequent count. If one is nearly so frequent, a good model
-    may give it to as many rows; it is then better than the largest class by the whole interval of the test rows.
+    Only sets count that have at least 20 rows and no class of that frequency. If a class is nearly that frequent, a
+    good model may predict it for as many rows; such a model beats the largest class by the whole interval of the test
+    rows.
     """
     natural = [one for one in test_sets if not one.challenge and len(one.row_ids) >= FEWEST_ROWS]
     varied = [one for one in natural if np.bincount(one.labels).max() / len(one.labels) < ONE_ANSWER]

@@ -1,7 +1,7 @@
-"""Multiple choice scored by question: whether the right answer is the one that a model finds likeliest.
+"""Multiple choice scored by question: whether the right answer is the likeliest one for a model.
 
-Rows are answers, right or wrong. A test set of answers becomes one of questions, and the predictions of its rows become
-predictions of questions, which `accuracy` and all tables then count.
+Rows are answers, right or wrong. A test set of answers becomes a test set of questions, and its rows' predictions
+become predictions of questions; `accuracy` and all tables then count questions.
 """
 
 from dataclasses import replace
@@ -16,17 +16,17 @@ from aflite_assets.data.questions import credit_by_question, guessing_credit, is
 from aflite_assets.errors import InvalidInputError
 
 PICKED = "picked"
-"""The row id of the answer found likeliest, the first of several; null without probabilities."""
+"""The row id of the likeliest answer, the first of several; null without probabilities."""
 
 
 def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Score answers by question: the credit of each question, float64 in [0, 1], by ascending group number.
+    """Score answers by question: return the credit of each question, float64 in [0, 1], by ascending group number.
 
-    1 if a right answer alone has the highest probability of being right, 1/n if n answers share the highest and one
-    right answer is among them, 0 if none is; the mean is what drawing among equals gives on average.
-    `probability` (rows,): the model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one
-    number per question. Raises InvalidInputError if there is no row, a probability is not finite, or a group is no
-    question.
+    The credit is 1 if a right answer alone has the highest probability of being right, and 0 if no right answer has it.
+    It is 1/n if n answers share the highest probability and one of them is right. The mean equals the expected accuracy
+    of drawing among equals. `probability` (rows,): the model's probability that this answer is right; `right`: bool
+    (rows,); `groups`: int64 (rows,), one number per question. Raises InvalidInputError if there is no row, a
+    probability is not finite, or a group is not a question.
     """
     if not len(groups) or not np.isfinite(probability).all():
         raise InvalidInputError(
@@ -39,11 +39,12 @@ def answer_credit(probability: np.ndarray, right: np.ndarray, groups: np.ndarray
 
 
 def question_set(test_set: TestSet, right: int) -> TestSet:
-    """Return the same test set by question, each as the row of its right answer; `right` is the class of right answers.
+    """Return the test set by question, each represented by the row of its right answer; `right` is the class of right
+    answers.
 
-    Of several right answers the first row is taken. A question counts as kept if all its answers are, so that it can
-    still be answered. Questions without a right or a wrong answer are left out, which the notes say. Raises
-    InvalidInputError if there is none.
+    If several answers are right, the first row is taken. A question counts as kept if all its answers are kept, so that
+    it can still be answered. Questions without a right or without a wrong answer are left out, and the notes say so.
+    Raises InvalidInputError if no question is left.
     """
     is_right, groups = test_set.labels == right, test_set.question_codes
     if groups is None or not (whole := whole_questions(is_right, groups)).any():
@@ -75,9 +76,9 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
 def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
     """Return a cell's predictions of a test set of answers as predictions of its questions.
 
-    `test_set`: by answer; `right`: the class of right answers. Columns test_set, row_id (of the right answer),
-    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`. Raises
-    DataError if predictions and rows do not match, InvalidInputError if there are none.
+    `test_set`: the set by answer; `right`: the class of right answers. The columns are test_set, row_id (of the right
+    answer), predicted (the class of the picked answer; 0 without probabilities), `CREDIT` and `PICKED`. Raises
+    DataError if predictions and rows do not match, and InvalidInputError if there are none.
     """
     table, asked = required_predictions(cell, test_set), question_set(test_set, right)
     probabilities, count = table["probabilities"].combine_chunks(), len(asked.row_ids)
@@ -101,14 +102,14 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
 
 def question_counts(data: BenchmarkData) -> dict[str, int]:
-    """Count by split the questions that its rows are answers of; return an empty dict if rows are no answers."""
+    """Count, by split, the questions that its rows answer; return an empty dict if rows are not answers."""
     row_ids, splits = data.examples.row_ids, data.examples.table["split"].to_numpy()
     counts = {split: questions_of(data, row_ids[splits == split]) for split in dict.fromkeys(splits.tolist())}
     return {split: count for split, count in counts.items() if count is not None}
 
 
 def questions_of(data: BenchmarkData, row_ids: np.ndarray) -> int | None:
-    """Count the questions that these rows (int64 ids) are answers of; return None if rows are no answers."""
+    """Count the questions that these rows (int64 ids) answer; return None if rows are not answers."""
     examples = data.examples
     if data.source.right is None or examples.questions is None:
         return None

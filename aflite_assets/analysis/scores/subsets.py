@@ -1,4 +1,4 @@
-"""Rows that a number is about: the headlines' test set, and parts of a set by gold label, category column, and both."""
+"""The rows behind a number: the headlines' test set, and parts of a set by gold label, category column, or both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,30 +8,32 @@ import numpy as np
 from aflite_assets.analysis.inputs.records import TestSet
 
 MAX_LABELS_APART = 4
-"""Challenge sets with more gold labels than this are split by category alone."""
+"""Most gold labels by which a challenge set is split; with more, it is split by category alone."""
 
 MAX_CLASSES_APART = 20
-"""Natural test sets with more gold labels than this are scored as a whole alone."""
+"""Most gold labels by which a natural test set is split; with more, it is scored only as a whole."""
 
 PartName = tuple[str | None, str | None, str | None]
-"""The category column, category and gold label of a part of a challenge set; None for any."""
+"""The category column, category and gold label of a part of a challenge set; None stands for any."""
 
 
 class Part:
-    """Record of what is about rows of a test set: those of a category `column` or a gold `label`, None for any."""
+    """A part of a test set: the rows of a category `column` or a gold `label`; None stands for any."""
 
     column: str | None
     label: str | None
 
     @property
     def whole(self) -> bool:
-        """True if it is about no category or gold label alone, but the full or the filtered rows."""
+        """Whether the part is not limited to a category or gold label; it may be the full or the filtered rows."""
         return self.column is None and self.label is None
 
 
 @dataclass(frozen=True, eq=False)
 class Subset(Part):
-    """Some rows of a test set: `mask`, bool per row; category column, category and gold label, None for any."""
+    """Some rows of a test set: `mask` (bool per row) with category column, category and gold label; None stands for
+    any.
+    """
 
     column: str | None
     category: str | None
@@ -45,12 +47,14 @@ class Subset(Part):
 
 
 def headline_split(names: list[str]) -> str | None:
-    """Return the natural test set that sentences are about: test, else validation, else the first of `names`."""
+    """Return the name of the natural test set that sentences are about: test, else validation, else the first of
+    `names`.
+    """
     return next((name for name in ("test", "validation", *names) if name in names), None)
 
 
 def headline_set(test_sets: Iterable[TestSet]) -> TestSet | None:
-    """Return the natural test set among these that sentences are about, or None if there is none."""
+    """Return the one of these natural test sets that sentences are about, or None if there is none."""
     natural = {one.name: one for one in test_sets if not one.challenge}
     name = headline_split(list(natural))
     return None if name is None else natural[name]
@@ -69,9 +73,10 @@ def gold_labels(test_set: TestSet, *, most: int) -> list[Subset]:
 
 
 def subsets_of(test_set: TestSet) -> list[Subset]:
-    """Return the gold labels, then per category column its rows with any value, if some have none, then each value.
+    """Return the gold labels, and then the parts of each category column: its rows with any value, if some rows have
+    none, and then each value.
 
-    Each of these is followed by its gold labels, if the set has two to `MAX_LABELS_APART` of them.
+    Each part by category is followed by its gold labels, if the set has two to `MAX_LABELS_APART` of them.
     """
     labels = gold_labels(test_set, most=MAX_LABELS_APART)
     subsets = list(labels)
@@ -91,16 +96,16 @@ def subsets_of(test_set: TestSet) -> list[Subset]:
 
 
 def scored_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then its parts, which every train set is scored on."""
+    """Return the whole set and then its parts, on which every train set is scored."""
     parts = subsets_of(test_set) if test_set.challenge else gold_labels(test_set, most=MAX_CLASSES_APART)
     return [whole_set(test_set), *parts]
 
 
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the smaller parts of the zero-shot table: gold labels of sets without categories.
+    """Return the whole set, then the smaller parts in the zero-shot table: gold labels of sets without categories.
 
-    In a set with several category columns, a column with rows of no value (NLI Diagnostics) is one part, the rows of
-    any value, as in the paper; its values are in the set's own table.
+    In a set with several category columns, a column that is empty for some rows (NLI Diagnostics) is one part: the rows
+    of any value, as in the paper. Its values are in the set's own table.
     """
     parts = subsets_of(test_set)
     if test_set.categories:
@@ -112,7 +117,7 @@ def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
 
 
 def category_parts(test_set: TestSet) -> list[Subset]:
-    """Return each category of a challenge set, once; none of a natural test set."""
+    """Return each category of a challenge set once; a natural test set has none."""
     first: dict[tuple[str, str | None], Subset] = {}
     for part in zero_shot_subsets(test_set) if test_set.challenge else ():
         if part.column is not None:
@@ -122,9 +127,10 @@ def category_parts(test_set: TestSet) -> list[Subset]:
 
 
 def compared_parts(test_set: TestSet) -> list[Subset]:
-    """Return the whole set, then the parts of a challenge set: gold labels, then parts of the zero-shot table.
+    """Return the whole set, then the parts of a challenge set: first gold labels, then parts of the zero-shot table.
 
-    They are two or more, or none. On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    There are either no parts or at least two. Parts matter because, on the whole set, a gain on one gold label hides a
+    loss on another (HANS's halves).
     """
     whole = [whole_set(test_set)]
     if not test_set.challenge:

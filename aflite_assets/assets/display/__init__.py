@@ -1,1 +1,1 @@
-"""Metadata that Dagster's pages show of results: columns, numbers, pictures, links. Defines no assets."""
+"""Metadata that Dagster's pages show of results: columns, numbers, pictures, links. No assets are defined here."""

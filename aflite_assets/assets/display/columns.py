@@ -1,4 +1,4 @@
-"""Columns of the published tables as Dagster shows them: types and meanings, and the columns that they come from."""
+"""Columns of the published tables for Dagster: types and meanings, and the columns that they come from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -61,7 +61,7 @@ _MEANINGS_HERE = {
 }
 
 Sources = tuple[tuple[str, str], ...]
-"""Columns as (asset, column)."""
+"""Columns, each as (asset, column)."""
 
 _RAW_INPUTS: Sources = tuple(("raw_dataset", name) for name in _INPUTS)
 _TESTED: Sources = (*_RAW_INPUTS, *(("challenge_sets", name) for name in _INPUTS))
@@ -112,14 +112,15 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
         "probabilities": (*_TESTED, *_TRAINED),
     },
 }
-"""By asset and column: what it is computed from. Columns that a dataset lacks are left out when it is shown."""
+"""The columns that each column is computed from, by asset and column. Columns that a dataset lacks are left out when
+they are shown.
+"""
 
 
 def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, Any]:
-    """Return the column schema of a result's table and, where it has parents, its column lineage, as metadata of
-    Dagster.
+    """Return the column schema of a result's table and, if it has parents, its column lineage, as metadata of Dagster.
 
-    Empty for a result without a table. Only Parquet and npy headers are read.
+    Return an empty dict for a result without a table. Only Parquet and npy headers are read.
     """
     types = column_types(result)
     if not types:
@@ -136,7 +137,9 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
 
 
 def column_types(result: PublishedResult) -> Types:
-    """Every column of a result's tables with its type; columns of several tables (parts, sets) stand once."""
+    """Return every column of a result's tables with its type; a column in several tables (parts, sets) is listed
+    once.
+    """
     types: Types = {}
     for schema in _TABLES.get(result.asset, lambda _: ())(result):
         types |= {field.name: str(field.type) for field in schema if field.name not in types}
@@ -147,7 +150,8 @@ def column_types(result: PublishedResult) -> Types:
 
 
 def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sources]:
-    """By column: the columns of other assets that it is made of, among those that the current results have.
+    """Return, for each column, the columns of other assets that it is made of, among those that the current results
+    have.
 
     Raises:
         StoreError: an input of the asset was never materialised.
@@ -167,14 +171,14 @@ def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sou
 
 
 def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
-    """By the names that the source's columns have in the published folder."""
+    """Return the lineage rules by the names that the source's columns have in the published folder."""
     from_raw = {name: (("raw_dataset", column),) for name, column in result.summary.get("columns", {}).items()}
     fate = result.summary.get("fate_columns", {})
     return from_raw | {name: _COMES_FROM["published_dataset"][column] for name, column in fate.items()}
 
 
 def _plain_name(result: PublishedResult, column: str) -> str:
-    """Return the name by which a column's meaning is known: the published folder has the source's names."""
+    """Return the name by which a column's meaning is known, because the published folder uses the source's names."""
     summary = result.summary if result.asset == "published_dataset" else {}
     if column in ("id", "source_row", "content_hash"):
         return column
@@ -189,7 +193,9 @@ def _meaning(asset: str, column: str) -> str | None:
 
 
 def _described(result: PublishedResult, column: str, parents: Sources) -> str | None:
-    """Return what the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
+    """Return the column's meaning and origin in words, because Dagster's open-source pages draw no lineage of
+    columns.
+    """
     meaning = _meaning(result.asset, _plain_name(result, column))
     if not parents:
         return meaning
@@ -204,7 +210,7 @@ def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
 
 
 def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
-    """Return the schemas of a file that parts hold; a part that is not a table of rows (weights shared) is left out."""
+    """Return the schemas of a file in each part; a part that is not a table of rows (shared weights) is left out."""
     return lambda result: [
         pq.read_schema(part.path / file) for part in result.parts.values() if file in part.manifest["files"]
     ]
@@ -222,4 +228,4 @@ _TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
     "published_dataset": lambda result: map(pq.read_schema, sorted(result.path.glob("data/full_tagged*/*.parquet"))),
     "evaluator_models": _of_parts("predictions.parquet"),
 }
-"""By asset: the schemas of the tables that its result consists of."""
+"""The schemas of the tables in a result, by asset."""

@@ -1,4 +1,6 @@
-"""Pictures that Dagster's pages show at once: Markdown of a thousand characters and more is shown after a click."""
+"""Pictures that Dagster's pages show directly, because Markdown of a thousand characters or more is shown only after a
+click.
+"""
 
 import base64
 import json
@@ -11,19 +13,19 @@ from aflite_assets.addresses import results_page
 from aflite_assets.results import PublishedResult, ResultStore
 
 LONGEST = 999
-"""Characters of Markdown that the asset's page shows without a click."""
+"""Most characters of Markdown that the asset's page shows without a click."""
 
 _WIDTH, _HEIGHT = 320, 60
 _POINTS = 24
-"""Points of a drawn line: as many of its values at equal steps, the last among them."""
+"""Most points of a drawn line: values at equal steps, including the last."""
 _COLOURS = (("blue", "#35d"), ("grey", "#888"))
 
 
 def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValue:
-    """At most two lines of values in [0, 1] as a small picture, with their first and last values as text.
+    """Return at most two lines of values in [0, 1] as a small picture, with their first and last values as text.
 
-    `lines`: by name, all of one length; drawn over the same steps, from 0 at the bottom to 1 at the top. A value that
-    is not finite is left out.
+    `lines`: values by name, all of one length; they are drawn over the same steps, from 0 at the bottom to 1 at the
+    top. A value that is not finite is left out.
     """
     known = {
         name: [(step, value) for step, value in enumerate(values) if math.isfinite(value)]
@@ -45,10 +47,10 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 
 
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
-    """Return the report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not
-    set.
+    """Return those of the report's figures in `names` as pictures that `aflite serve` serves; none if its address is
+    not set.
 
-    `names` are those of metadata, with "_" for ".".
+    `names` are in the form of metadata, with "_" for ".".
     """
     from aflite_assets.reports.page.markdown import escape_markdown
 

@@ -1,7 +1,7 @@
-"""The few numbers of a result that Dagster plots over partitions and over time, under names that stay.
+"""The few numbers of a result that Dagster plots over partitions and over time, under names that do not change.
 
-Those of the first representation have plain names, those of others end with a dot and the representation's name: tables
-have names that end with an underscore and a representation.
+Numbers of the first representation have plain names, and those of others end with a dot and the representation's name;
+names of tables end with an underscore and a representation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from aflite_assets.results import PublishedResult
 
 _COMPARED = ("full", "random_matched", "filtered")
 _ACCURACY = "accuracy."
-"""In the summary of a cell, before the name of a test set."""
+"""Prefix of a test set's name in the summary of a cell."""
 
 Row = Mapping[str, Any]
 
@@ -37,9 +37,10 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 
 
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the seeds that are done, by train set.
+    """Return the numbers of evaluator_models: mean accuracy in [0, 1] over the finished seeds, by train set.
 
-    Of the grid's first evaluator, on the first test set whose classes are the dataset's; `accuracy.of` says so.
+    They are for the grid's first evaluator, on the first test set with the dataset's own classes; `accuracy.of` names
+    both.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
@@ -61,11 +62,11 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of analysis: accuracies in [0, 1] and the difference that the verdict is about, in points.
+    """Return the numbers of analysis: accuracies in [0, 1], and the difference that the verdict is about, in points.
 
-    `difference`, `difference_low` and `difference_high`: filtered less its control in the surest deciding comparison,
-    with the bounds of its 95 % interval. If there is none, accuracies are those of the first evaluator on the first
-    test set, all its rows.
+    `difference`, `difference_low` and `difference_high`: filtered minus its control in the most significant deciding
+    comparison, with its 95 % interval. If there is none, accuracies are those of the first evaluator on all rows of the
+    first test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]
@@ -89,7 +90,7 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Iterator[tuple[str, float]]:
-    """Mean accuracies of the compared train sets for the evaluator and test set of a difference."""
+    """Return mean accuracies of the compared train sets for a difference's evaluator and test set."""
     for row in accuracies:
         same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
         whole = row["tested_on"] == chosen["tested_on"] and row["column"] is row["label"] is None

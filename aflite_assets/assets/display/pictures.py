@@ -1,4 +1,4 @@
-"""Small pictures for the UI, as Markdown with the image inside; the report has all of them."""
+"""Small pictures for the UI, as Markdown that contains the image; the report has all pictures."""
 
 import base64
 import json
@@ -20,12 +20,12 @@ def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
 
 
 def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """Return the pictures of a result that `stages.display` draws, by name; each is drawn once and kept."""
+    """Return the pictures of a result that `stages.display` draws, by name; each is drawn once and stored."""
     return {name: markdown_picture(picture.png, picture.alt) for name, picture in small_pictures(result).items()}
 
 
 def report_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """Those figures of the report that no earlier asset shows, from its files."""
+    """Return the report's figures that no earlier asset shows, from its files."""
     alts = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
     return {
         name.replace(".", "_"): markdown_picture(result.file(f"figures/{name}.png").read_bytes(), alt)

@@ -1,4 +1,4 @@
-"""Links from assets to the lines of code that define them, where AFLITE_SOURCE_URL gives the address of the code."""
+"""Links from assets to the lines of code that define them, if AFLITE_SOURCE_URL gives the address of the code."""
 
 import inspect
 import warnings
@@ -15,9 +15,9 @@ _KEY = "dagster/code_references"
 
 
 def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
-    """Return the same definitions; where `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
+    """Return the definitions; if `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
 
-    Dagster's own `link_code_references_to_git` knows two hosts and no function behind a decorator; this takes the
+    Dagster's own `link_code_references_to_git` supports two hosts and no function behind a decorator. This accepts the
     folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.
 
     Raises:
@@ -28,7 +28,7 @@ def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
 
 
 def _linked(definition: Any, base: str) -> Any:
-    """With the address of its function; a spec without a function stays as it is."""
+    """Add the address of its function to a spec; a spec without a function is unchanged."""
     if not isinstance(definition, dg.AssetsDefinition):
         return definition
     compute: Any = definition.op.compute_fn

@@ -1,1 +1,3 @@
-"""How an asset's step runs: its stage tried again, the run's lock and record, checks left out. Defines no assets."""
+"""The step of an asset: its stage with retries, the run's lock and record, and checks that are left out. No assets are
+defined here.
+"""

@@ -1,4 +1,4 @@
-"""How a step gets its stage's result: found here or made in a child process, tried again where that can help."""
+"""The way a step gets its stage's result: it is found or made in a child process, and retried if that can help."""
 
 import math
 import time
@@ -21,13 +21,15 @@ from aflite_assets.tracking import NullTracker
 from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)
-"""Seconds before the second and the third try of a step whose error may pass; there is no fourth."""
+"""Seconds before the second and the third attempt of a step with an error that may pass; there is no fourth attempt."""
 
 TIME_LIMIT_TAG = "aflite/max_runtime_seconds"
-"""Tag of a run: for how many seconds each of its steps may make a result; what is found takes none."""
+"""Tag of a run with the number of seconds that each of its steps may take to make a result; results that exist take
+none.
+"""
 
 REFRESH_TAG = "aflite/refresh"
-"""Tag of the runs that refreshes start, with the name under which their tries are counted."""
+"""Tag of the runs that refreshes start, with the name under which their attempts are counted."""
 
 
 def found_or_made(
@@ -38,13 +40,13 @@ def found_or_made(
     compute_device: ComputeDevice,
     worker: StageWorker,
 ) -> StoredResult:
-    """Return the result of a stage: found in this process, or made in `worker` on a device that is leased for it.
+    """Return the result of a stage: found in this process, or made in `worker` on a leased device.
 
-    What holds nothing, since the dataset's file asks for nothing, is made here.
+    A result that is empty because the dataset's YAML file does not request it is made in this process.
 
     Raises:
-        dg.Failure: the stage refused its input, took too long, or failed for the last time; no retry would help.
-        dg.RetryRequested: something was the matter that may pass, such as a busy hub or a killed process.
+        dg.Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
+        dg.RetryRequested: the error may pass, as with a busy hub or a killed process.
     """
     if context.retry_number:
         # Here, and not between the tries: Dagster hears of a cancellation only while a step runs.
@@ -69,7 +71,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Find or make the result; a stage that the scan's artefacts stop is refused before it waits for a card."""
+    """Find or make the result; a stage that artefacts of the scan stop is refused before it waits for a card."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result
@@ -94,10 +96,10 @@ def _obtained(
 
 @contextmanager
 def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
-    """Yield the card that a stage works on, with a slot of the pool `gpu`, held for the block; else an empty lease.
+    """Yield the card for a stage and a slot of the pool `gpu`, held during the block; otherwise an empty lease.
 
-    `evaluator_models` takes every card that is free, since it trains a cell on each; it keeps them until it has ended.
-    On a cluster of Ray cards are Ray's to give.
+    `evaluator_models` takes every free card, because it trains a cell on each; it holds them until it has ended. On a
+    Ray cluster, Ray assigns the cards.
     """
     if job.name not in ON_CARDS or job.cluster.is_ray or not compute_device.cards():
         yield DeviceLease()

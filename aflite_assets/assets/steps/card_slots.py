@@ -1,7 +1,7 @@
-"""Slots of Dagster's pool `gpu`: a step claims one itself, once it knows that it will make something on a card.
+"""Slots of Dagster's pool `gpu`: a step claims one itself, once it knows that it will make a result on a card.
 
-A pool that is declared with the asset is claimed before the step begins: what is found would wait too, also on machines
-without a card, and a queued run all of whose first steps are in a full pool is passed over by later ones.
+A pool that is declared with the asset is claimed before the step begins. Then steps whose results exist would wait too,
+even on machines without a card, and later runs overtake a queued run whose first steps are all in a full pool.
 """
 
 import time
@@ -19,18 +19,18 @@ GPU_POOL = "gpu"
 
 _CLAIMS = ".pool-claims.lock"
 _LONGEST_NAP = 0.5
-"""Seconds after which what waits checks whether its run was cancelled."""
+"""Seconds after which a waiting step checks whether its run was cancelled."""
 
 
 class PatientSlots(InstanceConcurrencyContext):
-    """Dagster's claims of slots, with a wait that sleeps and hears of a cancellation.
+    """Dagster's claims of slots, with a wait that sleeps and notices a cancellation.
 
-    Dagster 1.13's own polls without a pause, which keeps a core busy, and notices a cancellation only once it has the
-    slot.
+    Dagster 1.13's own wait polls without a pause, which keeps a core busy, and notices a cancellation only once it has
+    the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
-        """Claim a slot while no other process of this machine claims one; returns whether it is held.
+        """Claim a slot while no other process of this machine claims one; return True if it is held.
 
         On SQLite, Dagster 1.13 reads a free slot and takes it in two statements, so two processes can take the same.
         """
@@ -38,7 +38,7 @@ class PatientSlots(InstanceConcurrencyContext):
             return bool(super().claim(concurrency_key, step_key, step_priority))
 
     def interval_to_next_pending_claim_check(self) -> float:
-        """Seconds to sleep before slots are asked for again.
+        """Return the seconds to sleep before slots are requested again.
 
         Raises:
             DagsterExecutionInterruptedError: the run was cancelled while it waited.
@@ -54,7 +54,7 @@ class PatientSlots(InstanceConcurrencyContext):
 def card_slot(
     instance: dg.DagsterInstance, run: dg.DagsterRun, step: str, *, log: Callable[[str], object]
 ) -> Iterator[None]:
-    """Hold a slot of the pool for the block; wait for it, and say so once, while all are taken."""
+    """Hold a slot of the pool for the block; while all are taken, log this once and wait."""
     with PatientSlots(instance, run) as slots:
         waiting = False
         while not slots.claim(GPU_POOL, step):

@@ -1,6 +1,6 @@
-"""Assets some of whose checks do not apply to every dataset: those are left out, and Dagster calls them skipped.
+"""Assets with checks that do not apply to every dataset: these are left out, and Dagster calls them skipped.
 
-A plain `@dg.asset` must report every check that it declares; one that can be executed in part need not.
+A plain `@dg.asset` must report every check that it declares; an asset that can be executed in part need not.
 """
 
 import functools
@@ -13,9 +13,9 @@ import dagster as dg
 
 
 def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
-    """`@dg.asset(**options)` for a function that returns a MaterializeResult with the checks that apply.
+    """Decorate a function as `@dg.asset(**options)` does; it returns a MaterializeResult with the checks that apply.
 
-    Checks can be executed alone, which makes the result where it is missing and reports no materialisation.
+    Checks can be executed alone; this makes a missing result and reports no materialisation.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 
@@ -50,5 +50,5 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
 
 
 def _not_about_checks_left_out(record: logging.LogRecord) -> bool:
-    """Dagster notes every check without an outcome as an output that it expected."""
+    """Drop Dagster's log lines about checks without an outcome, which it calls missing outputs."""
     return "did not yield or return expected outputs" not in record.getMessage()

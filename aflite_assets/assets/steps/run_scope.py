@@ -1,7 +1,7 @@
-"""State of a whole run of one dataset: its lock, what its steps obtained, and the record of it at the end.
+"""State of a whole run of one dataset: its lock, the results of its steps, and the record of it at the end.
 
-The executor opens a scope for the run and takes the dataset's lock before any step asks for a slot of a pool: a step
-that waited for the lock while it holds the slot would wait for a run that waits for the slot.
+The executor opens a scope for the run and takes the dataset's lock before any step requests a slot of a pool. A step
+that held the slot while it waited for the lock could otherwise wait for a run that waits for the slot.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: what its steps obtained so far, by stage, and the process that makes stages for them."""
+    """One run of one dataset: its steps' results so far, by stage, and the process that makes stages for them."""
 
     run_id: str
     store: ResultStore
@@ -29,11 +29,11 @@ class RunScope:
 
     @property
     def what(self) -> str:
-        """How the run is named to those who wait for it."""
+        """The run's name in messages to others who wait for it."""
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
-        """Keep what the dataset's results are made of, if all these steps came to an end and all stages fit together.
+        """Record the inputs of the dataset's results, if all these steps ended and all stages match.
 
         Raises:
             StoreError: the record cannot be written.
@@ -47,7 +47,7 @@ class RunScope:
 
 @contextmanager
 def run_scope(scope: RunScope) -> Iterator[RunScope]:
-    """Let the steps of a run find their scope while the block runs; its worker ends with it."""
+    """Let the steps of a run find their scope during the block; its worker ends with it."""
     _open[scope.run_id] = scope
     try:
         with scope.worker:
@@ -60,9 +60,9 @@ def run_scope(scope: RunScope) -> Iterator[RunScope]:
 def dataset_held(
     run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
 ) -> Iterator[RunScope]:
-    """Hold the dataset's lock for one step where its run does not; yields the run's scope, or the step's own.
+    """Hold the dataset's lock for one step if its run does not; yield the run's scope, or the step's own.
 
-    Under an executor that opens no scope, runs of one dataset take turns step by step.
+    Under an executor that opens no scope, runs of one dataset alternate step by step.
     """
     scope = _open.get(run_id)
     if scope is not None and scope.partition == partition:

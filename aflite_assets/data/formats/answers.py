@@ -1,4 +1,6 @@
-"""Rows of answers, right or wrong, that multiple choice and preferences become: their columns, ids and groups."""
+"""Rows of answers, right or wrong, into which multiple choice and preferences are converted: their columns, ids and
+groups.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,29 +12,35 @@ from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.wording import quoted
 
 TEXT, ANSWER, LABEL, ID, GROUP = "text", "text_pair", "label", "answer_id", "question_id"
-"""Columns of the rows: the question, one answer, `RIGHT` or `WRONG`, an id of the answer and one of the question."""
+"""Columns of the rows: the question, one answer, its label (`RIGHT` or `WRONG`), an id of the answer and an id of the
+question.
+"""
 
 LINKS = ("prompt_link", "answer_link")
-"""Columns with equal values for answers of one question, of questions with one prompt, and with one answer."""
+"""Columns that are equal for answers of one question, for questions with the same prompt, and for questions with the
+same answer.
+"""
 
 RIGHT, WRONG = "right", "wrong"
 
 TIE, EQUAL = "tie", "equal answers"
 DROPPED = (TIE, EQUAL)
-"""Labels of answers that are dropped and counted: of a tie, and equal to a right answer or left alone by that."""
+"""Labels of answers that are dropped and counted: those of a tie, those equal to a right answer, and those left without
+an opponent by that.
+"""
 
 SHOWN = 80
-"""Characters of a value that messages quote."""
+"""Most characters of a value that messages quote."""
 
 FEWEST_LINKING_WORDS = 5
-"""Words of an answer from which two questions with that answer belong together; a plain "Yes" links nothing."""
+"""Fewest words of an answer for which two questions with that answer are linked; a plain "Yes" links nothing."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of one table: the row of each, its question's number (from 0), its text and its label.
+    """Answers of one table: for each, its row, its question's number (from 0), its text and its label.
 
-    Questions of one row follow one another, in ascending numbers.
+    Questions of one row are consecutive, in ascending numbers.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -43,16 +51,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class AnswerLists:
-    """Answers under construction, of sources that list right and wrong answers apart from each other.
+    """A builder of answers from sources that list right and wrong answers separately.
 
-    The answers of a question are put into an order that depends on their texts alone, so that their places do not tell
-    which of them are right.
+    The answers of a question are put into an order that depends on their texts alone, so that their position does not
+    show which of them are right.
     """
 
     answers: Answers = field(default_factory=Answers)
 
     def add_question(self, row: int, labelled: Sequence[tuple[str, str]]) -> None:
-        """Add the answers of a question in one row of the table, pairs of text and label."""
+        """Add the answers of one question in a row of the table, as pairs of text and label."""
         ordered = sorted(labelled, key=lambda one: _digest(one[0]))
         number = self.answers.questions[-1] + 1 if self.answers.questions else 0
         self.answers.rows.extend([row] * len(ordered))
@@ -66,11 +74,11 @@ def answer_table(
 ) -> pa.Table:
     """Return one row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
 
-    `prompts`: per row of the table. `id_column`: the column with an id per question; None for the number of its row.
-    Groups are of one split each: questions of two splits with the same id are two.
+    `prompts`: one prompt per row of the table. `id_column`: the column with an id per question; if None, the number of
+    the row is used. A group lies within one split: questions of two splits with the same id are two groups.
 
     Raises:
-        BadRowError: an id is empty, or two questions have the same one.
+        BadRowError: an id is empty, or two questions have the same id.
     """
     given = None if id_column is None else texts_of(table, id_column)
     if given is not None and "" in given:
@@ -91,7 +99,7 @@ def answer_table(
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
     """Return rows of answers with the columns `LINKS`.
 
-    `rows`: of each answer its row in the source, if a row has several questions; they belong together.
+    `rows`: the source's row of each answer, given if a row has several questions; these questions belong together.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]
@@ -117,7 +125,9 @@ def _digest(text: str) -> str:
 
 
 def _question_names(split: str, given: Sequence[str] | None, answers: Answers) -> list[str]:
-    """Return each answer's question: its own id, else the number of its row from 1; with a number if a row has more."""
+    """Return the name of each answer's question: its own id, or the number of its row from 1, followed by a number if
+    the row has several.
+    """
     named = [str(row + 1) for row in answers.rows] if given is None else [given[row] for row in answers.rows]
     first: dict[str, int] = {}
     rows: dict[str, int] = {}
@@ -152,12 +162,12 @@ def texts_of(table: pa.Table, name: str) -> list[str]:
 
 
 def plain_text(value: object) -> str:
-    """Return a value as text: "" for none, whole numbers without a fraction."""
+    """Return a value as text: "" for null, whole numbers without a fraction."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def bad_row(split: str, row: int, what: str) -> BadRowError:
-    """Return the error about one row (from 0) of a split; `what` goes on after "row N"."""
+    """Return the error about one row (from 0) of a split; `what` continues the message after "row N"."""
     return BadRowError(f"split {split!r}: row {row + 1} {what}", place=f"split {split!r}", row=row)

@@ -1,4 +1,4 @@
-"""Multiple choice: from a table of questions, or of answers, to one row per answer that is right or wrong.
+"""Multiple choice: from a table of questions, or of answers, to one row per right or wrong answer.
 
 The rows themselves are made in `answers`. How models are scored by question is in `analysis.scores.questions`.
 """
@@ -37,7 +37,7 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
 
     Raises:
         DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or
-            `right` holds something that names no answer.
+            `right` holds a value that identifies no answer.
     """
     with naming_lines(tables):
         tables = _with_fields(source, tables)
@@ -46,23 +46,23 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
 
 
 def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
-    """By split the row of the source's table (from 0) that each row of `choice_tables` is of, in their order.
+    """Return, by split, the source's row (from 0) of each row of `choice_tables`, in their order.
 
     Raises:
-        DataError: as `choice_tables`.
+        DataError: as in `choice_tables`.
     """
     with naming_lines(tables):
         return {split: answers.rows for split, answers in _all_answers(source, _with_fields(source, tables)).items()}
 
 
 def _columns(source: MultipleChoiceSource) -> list[tuple[str, str]]:
-    """Return the fields of the source that name columns, each with one name."""
+    """Return the fields of the source that name columns, each with one column name."""
     fields = ("question", "answers", "right", "names", "correct", "incorrect", "id", "subset")
     return [(field, name) for field in fields for name in as_tuple(getattr(source, field) or ())]
 
 
 def _with_fields(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return the tables with a column for every field of a column of mappings that the source names with a dot."""
+    """Return the tables with one column for every field that the source names as column.field."""
     return {split: _with_named_fields(source, table) for split, table in tables.items()}
 
 
@@ -117,7 +117,7 @@ def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:
 
 
 def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answers:
-    """Read right and wrong answers from columns of their own."""
+    """Read right and wrong answers from separate columns."""
     fields = {RIGHT: as_tuple(source.correct or ()), WRONG: as_tuple(source.incorrect or ())}
     columns = {label: [table[name].to_pylist() for name in names] for label, names in fields.items()}
     found = AnswerLists()
@@ -139,7 +139,7 @@ def _by_lists(split: str, source: MultipleChoiceSource, table: pa.Table) -> Answ
 
 
 def _filled(values: Iterable[object]) -> list[str]:
-    """Return the texts that are not empty, of values that are texts or lists of texts."""
+    """Return the non-empty texts among values that are texts or lists of texts."""
     flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return [text for text in map(plain_text, flat) if text.strip()]
 
@@ -174,13 +174,13 @@ def _by_question(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -
 
 
 def _said(value: object) -> list[str]:
-    """Return what names right answers: one value, or every value of a list."""
+    """Return the values that identify right answers: one value, or every value of a list."""
     values = value if isinstance(value, list) and value else [None if isinstance(value, list) else value]
     return [plain_text(one).strip() for one in values]
 
 
 def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[dict[int, str]]:
-    """Each question's answers that are not empty, by their place from 0."""
+    """Return each question's non-empty answers, by their position from 0."""
     names = _answer_columns(source)
     if len(names) == 1:
         lists = [[plain_text(value) for value in row or ()] for row in table[names[0]].to_pylist()]
@@ -194,7 +194,7 @@ def _offered(split: str, source: MultipleChoiceSource, table: pa.Table) -> list[
 
 
 def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[str, list[list[str]]]) -> int:
-    """Return whether `right` counts from 0 or 1, by a 0 or by the number of answers standing in it."""
+    """Return whether `right` counts from 0 or 1; a 0, or a value equal to the number of answers, decides it."""
     rows = [pair for split in offered for pair in zip(offered[split], named[split], strict=True)]
     pairs = [(answers, one) for answers, said in rows for one in said]
     numbers = [(int(said), max(answers) + 1) for answers, said in pairs if said.isdecimal()]
@@ -211,7 +211,9 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """Return the place of the right answer: by its column's name, else by its number, letter or text if these agree."""
+    """Return the position of the right answer: by its column's name, else by its number, letter or text if these
+    agree.
+    """
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)
@@ -237,7 +239,7 @@ def _place_of(
 def _place_by_name(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, names: Sequence[object]
 ) -> int:
-    """Return the place of the right answer, which is the one of that name."""
+    """Return the position of the right answer, which has the given name."""
     own = [plain_text(name).strip() for name in names]
     if own.count(said) == 1 and own.index(said) in answers:
         return own.index(said)

@@ -1,4 +1,4 @@
-"""Answers of preferences as they are written: texts, lists of messages, or transcripts with turns."""
+"""Layouts of answers in preferences: texts, lists of messages, or transcripts with turns."""
 
 import json
 import re
@@ -24,16 +24,16 @@ class Message:
 
 
 class UnreadableError(ValueError):
-    """A value is neither a text nor a conversation; the message goes on after "row N"."""
+    """A value is neither a text nor a conversation; the message continues after "row N"."""
 
 
 def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
     """Return the answers that a cell holds: none, one, or those of a list.
 
-    `in_list`: whether the value is itself one of a list.
+    `in_list`: whether the value is itself an element of a list.
 
     Raises:
-        UnreadableError: a conversation is empty, a message lacks its role or content, or lists stand in lists of lists.
+        UnreadableError: a conversation is empty, a message lacks its role or content, or lists are nested twice.
     """
     value = _decoded(value)
     if value is None or value == "":
@@ -50,7 +50,7 @@ def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
 
 
 def texts_in_json(value: object) -> list[str] | None:
-    """Return the texts of a list that is written as JSON, such as '["a", "b"]'; None for all other values."""
+    """Return the texts of a list written as JSON, such as '["a", "b"]'; None for all other values."""
     if not isinstance(value, str) or not value.startswith('["') or not value.endswith('"]'):
         return None
     try:
@@ -61,7 +61,7 @@ def texts_in_json(value: object) -> list[str] | None:
 
 
 def _decoded(value: object) -> object:
-    """Return a list that is written as JSON, as in a CSV file, as a list of messages; other values as they are."""
+    """Return a list of messages that is written as JSON, as in a CSV file, as a list; return other values unchanged."""
     if not isinstance(value, str) or not (value == "[]" or (value.startswith("[") and '"role"' in value)):
         return value
     try:
@@ -82,7 +82,7 @@ def _conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
 
 
 def layout_of(answer: Value) -> Layout:
-    """Return how an answer is written."""
+    """Return the layout in which an answer is written."""
     if isinstance(answer, list):
         return "messages"
     is_transcript = _FIRST_TURN.match(answer) is not None and "\n\nAssistant:" in answer
@@ -90,13 +90,13 @@ def layout_of(answer: Value) -> Layout:
 
 
 def turns_of(transcript: str) -> list[Message]:
-    """Return the turns of a transcript; one blank after the colon belongs to the mark and not to the turn."""
+    """Return the turns of a transcript; one blank after the colon belongs to the speaker's mark, not to the turn."""
     parts = _TURN.split(transcript)
     return [Message(role, text.removeprefix(" ")) for role, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
-    """Return how many messages all conversations begin with alike; each keeps at least its last one."""
+    """Return how many messages at the beginning all conversations share; each keeps at least its last one."""
     most = min(map(len, conversations)) - 1
     first = conversations[0]
     alike = (all(one[place] == first[place] for one in conversations) for place in range(most))
@@ -104,7 +104,7 @@ def common_beginning(conversations: Sequence[Sequence[Message]]) -> int:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """Return messages as one text: the content of a single one, else every role and its content."""
+    """Return messages as one text: for a single message its content, else every role with its content."""
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"{one.role}: {one.content}" for one in messages)

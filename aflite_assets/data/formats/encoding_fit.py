@@ -1,7 +1,8 @@
-"""Whether a file of text fits the encoding that it is read in, where it does not, and which others it fits.
+"""Whether a text file fits the encoding it is read in, the place where it does not, and the other encodings that it
+fits.
 
-That an encoding fits does not make it the right one: most bytes are text in several. So the messages show how the file
-reads in it.
+An encoding that fits is not always the right one: most bytes are text in several encodings. So messages show the file's
+text in each encoding.
 """
 
 import codecs
@@ -33,19 +34,19 @@ _NO_TEXT = {
     b"%PDF": "it is a PDF; save the table as CSV",
     b"\x93NUMPY": "it is a .npy file of NumPy; set format: features",
 }
-"""How files that are no text begin, with what they are and what to do."""
+"""First bytes of files that are not text, with the kind of file and advice."""
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """Why a file cannot be read in its encoding: what was found, and what to do about it."""
+    """The reason why a file cannot be read in its encoding, with advice."""
 
     found: str
     remedy: str
 
 
 def codec_of(path: Path, encoding: str) -> str:
-    """Return the codec that reads a file in an encoding, leaving out the mark (BOM) at its start if there is one."""
+    """Return the codec that reads a file in an encoding; a byte order mark (BOM) at the start is skipped."""
     if encoding == UTF_8:
         return "utf-8-sig"
     mark = marked_encoding(_start(path))
@@ -53,7 +54,7 @@ def codec_of(path: Path, encoding: str) -> str:
 
 
 def starts_as(path: Path, encoding: str, *, size: int) -> bool:
-    """Whether the first `size` bytes of a file fit an encoding.
+    """Return True if the first `size` bytes of a file fit an encoding.
 
     Raises:
         OSError: the file cannot be read.
@@ -73,10 +74,10 @@ def starts_as(path: Path, encoding: str, *, size: int) -> bool:
 
 
 def misfit(path: Path, encoding: str) -> Misfit | None:
-    """Why a file is no text in an encoding, or None if it is.
+    """Return why a file is not text in an encoding, or None if it is.
 
-    A file whose bytes fit UTF-8 only because each letter has a NUL beside it, as UTF-16 without a mark has, does not
-    fit it.
+    A file in UTF-16 without a mark has a NUL beside each letter, so that its bytes fit UTF-8; it is still refused as
+    UTF-8.
 
     Raises:
         OSError: the file cannot be read.
@@ -106,7 +107,7 @@ def misfit(path: Path, encoding: str) -> Misfit | None:
 
 
 def _no_text(start: bytes) -> Misfit | None:
-    """Return what a file is that begins as files do that are no text."""
+    """Return the kind of a file whose first bytes are those of a format that is not text."""
     known = next((what for magic, what in _NO_TEXT.items() if start.startswith(magic)), None)
     if known is None or (fits(start, UTF_8) and not start.count(0)):
         return None
@@ -131,10 +132,10 @@ def _remedy(fitting: list[str], path: Path, bad: "_Undecodable | None") -> str:
 
 @dataclass(frozen=True)
 class _Undecodable:
-    """The first place of a file that is no text in an encoding.
+    """The first place in a file that is not text in an encoding.
 
-    `line` from 1; `what` names the byte; `around` are the bytes of its line beside it. `others_fit`: whether the file
-    has at least as many letters beyond ASCII that are UTF-8 as bytes that are not.
+    `line` is counted from 1; `what` names the byte; `around` holds the neighbouring bytes of its line. `others_fit`:
+    whether the non-ASCII letters that are valid UTF-8 are at least as many as the bytes that are not.
     """
 
     line: int
@@ -144,16 +145,16 @@ class _Undecodable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the bytes beside the place are of an encoding of two or four bytes per letter, or not known."""
+        """Whether the bytes around the place are, or may be, in an encoding of two or four bytes per letter."""
         return 0 in self.around or not self.around
 
     def excerpt(self, encoding: str) -> str:
-        """Return the bytes around the place in another encoding, in quotes."""
+        """Return the bytes around the place, decoded in another encoding, in quotes."""
         return quoted(self.around.decode(encoding, errors="replace").strip(), _SHOWN)
 
 
 def open_text(path: Path, codec: str, *, newline: str | None, errors: str = "strict") -> TextIO:
-    """Open a text file to read it, decompressed if its name ends in .gz; the arguments are those of `open`."""
+    """Open a text file for reading, decompressed if its name ends in .gz; the arguments are those of `open`."""
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rt", encoding=codec, newline=newline, errors=errors)
     return path.open(encoding=codec, newline=newline, errors=errors)
@@ -195,7 +196,9 @@ def _first_undecodable(path: Path, encoding: str) -> _Undecodable | None:
 
 
 def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, int]:
-    """Line ends before the first undecodable byte of a block, and its place; negative if it is of the block before."""
+    """Return the number of line ends before the first undecodable byte of a block, and its position; negative if it is
+    in the previous block.
+    """
     newlines = 0
     for place in range(len(block)):
         try:
@@ -206,13 +209,13 @@ def _bad_place(decoder: codecs.IncrementalDecoder, block: bytes) -> tuple[int, i
 
 
 def _line_around(near: bytes, place: int) -> bytes:
-    """Return the bytes of a line beside one of them."""
+    """Return the bytes of a line around one of its bytes."""
     before, after = near[max(place - _AROUND, 0) : place], near[place : place + _AROUND]
     return before.rsplit(b"\n", 1)[-1] + after.split(b"\n", 1)[0]
 
 
 def _has_other_letters(path: Path) -> bool:
-    """Whether at least as many letters beyond ASCII are UTF-8 as bytes are not."""
+    """Return True if the non-ASCII letters that are valid UTF-8 are at least as many as the bytes that are not."""
     decoder = codecs.getincrementaldecoder(UTF_8)(errors="surrogateescape")
     letters = bad = 0
     for block in _blocks(path):
@@ -224,8 +227,8 @@ def _has_other_letters(path: Path) -> bool:
 
 
 def _fitting(path: Path, start: bytes, encoding: str) -> list[str]:
-    """Return the encodings beside this one that the whole file fits, the likeliest first; of those of one byte only
-    one.
+    """Return the other encodings that the whole file fits, the likeliest first; at most one of them has one byte per
+    letter.
     """
     fitting = [fit for fit in fitting_encodings(start) if fit != encoding and _first_undecodable(path, fit) is None]
     if UTF_8 in fitting:

@@ -1,4 +1,6 @@
-"""Folders of image files as tables: a folder per class, or one flat folder beside a label file. Decodes no image."""
+"""Folders of image files as tables: one folder per class, or one flat folder with a label file. No image is decoded
+here.
+"""
 
 import re
 from collections import Counter
@@ -18,11 +20,11 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by
     path.
 
-    Files whose name starts with a dot and files without an image's ending are left alone. With `rows`, the first
-    images of each class only, `rows` in all or one per class, and without their hashes.
+    Files whose name starts with a dot and files without an image's ending are ignored. If `rows` is given, only the
+    first images of each class are returned, `rows` in total or one per class, without their hashes.
 
     Raises:
-        DataError: no images, images outside of the class folders, or a label file that does not fit them.
+        DataError: there are no images, images are outside the class folders, or the label file does not fit them.
     """
     folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
     paths = image_paths(folder)
@@ -50,12 +52,12 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
 
 
 def image_paths(folder: Path) -> list[Path]:
-    """Return the images below a folder, relative to it and sorted; what is hidden is left alone.
+    """Return the images below a folder, relative to it and sorted; hidden files and folders are ignored.
 
-    A Mac leaves a hidden `._name.jpg`, which is no image, beside each `name.jpg`; notebooks leave hidden folders.
+    macOS leaves a hidden `._name.jpg`, which is not an image, beside each `name.jpg`; notebooks leave hidden folders.
 
     Raises:
-        DataError: a folder in it is a link, which would be passed over.
+        DataError: a folder in it is a link, which would be skipped.
     """
     paths = []
     for path in sorted(folder.rglob("*")):
@@ -137,12 +139,14 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
 
 
 def _is_wordy(parts: list[str]) -> bool:
-    """Whether more than boxes follow the label: a box is four numbers, the next one begins with the label again."""
+    """Return True if the label is followed by anything but boxes: a box is four numbers, and the next box begins with
+    the label again.
+    """
     return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
-    """Refuse a list of labels alone where the order of names is unclear: some would put img10 before img2."""
+    """Refuse a list with only labels if the order of file names is unclear: some would put img10 before img2."""
     natural = sorted(
         paths,
         key=lambda path: [

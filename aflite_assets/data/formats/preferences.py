@@ -1,4 +1,4 @@
-"""Preferences: from a table of chosen and rejected answers to one row per answer that is right or wrong."""
+"""Preferences: from a table of chosen and rejected answers to one row per right or wrong answer."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,14 +48,14 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "chosen_model": ("chosen_model",),
     "rejected_model": ("rejected_model",),
 }
-"""Names by which columns are found, in capital or small letters; `rejected` also with a number, as in rejected_2."""
+"""Names by which columns are found, in upper or lower case; `rejected` also with a number, as in rejected_2."""
 
 _NUMBERED = re.compile(r"_?\d+\Z")
 
 
 @dataclass(frozen=True)
 class PreferenceColumns:
-    """Which columns of a table have which meaning; None or empty for a meaning that no column has."""
+    """The columns of a table by their meaning; None or empty for a meaning that no column has."""
 
     prompt: str | None
     chosen: str
@@ -67,18 +67,18 @@ class PreferenceColumns:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns whose texts become the rows' own."""
+        """The columns whose texts become the texts of the rows."""
         return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
 
 
 def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return one row per answer: the columns of `answers.answer_table`, its links, and the attributes of the source.
 
-    Answers of a tie and answers equal to a chosen one have labels of `answers.DROPPED`.
+    Answers of a tie, and answers equal to a chosen one, get labels of `answers.DROPPED`.
 
     Raises:
-        DataError: a column is missing, layouts are mixed, an answer is missing or an empty conversation, a margin is no
-            number, or no pair of a split has two different answers.
+        DataError: a column is missing, layouts are mixed, an answer is missing or an empty conversation, a margin is
+            not a number, or no pair of a split has two different answers.
     """
     with naming_lines(tables):
         columns = columns_of(source, tables)
@@ -89,7 +89,7 @@ def preference_tables(source: PreferenceSource, tables: Mapping[str, pa.Table]) 
 
 
 def how_read(tables: Mapping[str, pa.Table]) -> str:
-    """Return a sentence on how the columns of preferences were understood; "" for tables that are no preferences."""
+    """Return a sentence on how the columns of preferences were interpreted; "" for tables that are not preferences."""
     noted = {(table.schema.metadata or {}).get(_LAYOUT, b"").decode() for table in tables.values()}
     return " ".join(sorted(noted))
 
@@ -107,14 +107,14 @@ def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) ->
     """Return by split the row of the source's table (from 0) of each row of `preference_tables`, in their order.
 
     Raises:
-        DataError: as `preference_tables`.
+        DataError: as in `preference_tables`.
     """
     with naming_lines(tables):
         return {split: one.answers.rows for split, one in _read(source, tables, columns_of(source, tables)).items()}
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns that the source names, and those of the usual names in all tables.
+    """Return the columns that the source names, and the columns with usual names that all tables have.
 
     Raises:
         DataError: a named column is missing, or there is no column of chosen or of rejected answers.
@@ -152,7 +152,7 @@ def _given(names: str | tuple[str, ...] | None, field: str, tables: Mapping[str,
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name in small letters with underscores for all other signs, as usual names are written."""
+    """Return a column's name in lower case with underscores for all other characters, as usual names are written."""
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
@@ -169,7 +169,7 @@ def _usual(field: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Read:
-    """The answers of one table, the prompt of each of its rows, and how the answers are written."""
+    """The answers of one table, the prompt of each of its rows, and the layout of the answers."""
 
     answers: Answers
     prompts: list[str]
@@ -187,7 +187,7 @@ Pair = tuple[list[Value], list[Value]]
 
 
 def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> list[object]:
-    """Return the cells of a column; if no layout is given, lists of texts that are written as JSON are read."""
+    """Return the cells of a column; if no layout is given, lists of texts written as JSON are parsed."""
     values = table[name].to_pylist()
     found = {row: texts for row, value in enumerate(values) if (texts := texts_in_json(value)) is not None}
     if layout is not None or not found:
@@ -219,7 +219,7 @@ def _cells(split: str, table: pa.Table, columns: PreferenceColumns, layout: Layo
 
 
 def _detected(cells: Mapping[str, list[Pair]]) -> Layout:
-    """Return the one layout of all answers."""
+    """Return the layout that all answers share."""
     first: tuple[Layout, str, int] | None = None
     for split, pairs in cells.items():
         for row, pair in enumerate(pairs):
@@ -285,7 +285,7 @@ def _ties(split: str, column: pa.ChunkedArray, name: str) -> list[bool]:
 
 
 def _apart(answers: Sequence[Value], layout: Layout) -> tuple[str, list[str]]:
-    """Return the common beginning of conversations as a prompt, "" for texts, and what each answer adds to it."""
+    """Return the common beginning of conversations as a prompt ("" for texts), and the rest of each answer."""
     if layout == "texts":
         if not all(isinstance(one, str) for one in answers):
             raise UnreadableError("a list of messages instead of a text")
@@ -306,7 +306,7 @@ def _prompt(value: object) -> str:
 
 
 def _labelled(chosen: Sequence[str], rejected: Sequence[str], *, tie: bool) -> list[tuple[str, str]]:
-    """Return every answer with its label; of equal answers the chosen one counts, if another answer is left."""
+    """Return every answer with its label; of equal answers, the chosen one is used if another answer is left."""
     if tie:
         return [(text, TIE) for text in (*chosen, *rejected)]
     equal = [text in chosen for text in rejected]

@@ -1,6 +1,6 @@
-"""Where a row of a split stands in its files, for messages: rows are counted from 1, and a file of text has lines.
+"""The place of a row in its split's files, for messages: rows are counted from 1, and text files have lines.
 
-Positions inside the program count from 0, and so do the row ids of reports.
+Positions inside the program are counted from 0, and so are the row ids of reports.
 """
 
 import csv
@@ -21,11 +21,13 @@ from aflite_assets.specs.sources import TableFormat
 
 _FILES = b"aflite.files"
 _LONGEST_CELL = 2**30
-"""Characters; the readers' own limits are lower."""
+"""Most characters of a cell; the readers' own limits are lower."""
 
 
 class BadRowError(DataError):
-    """One row is refused. `place` is where the message says it stands (as in "split 'train'"), `row` counts from 0."""
+    """One row is refused. `place` is the place named in the message (as in "split 'train'"); `row` is counted from
+    0.
+    """
 
     def __init__(self, message: str, *, place: str, row: int) -> None:
         super().__init__(message)
@@ -33,20 +35,20 @@ class BadRowError(DataError):
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
-    """Return the line on which a row (from 0) begins, from 1; None for a format without lines, or a file that is not
-    so.
+    """Return the line, from 1, on which a row (from 0) begins; None for an unreadable file or a format without
+    lines.
     """
     return _line({"path": str(path), **_written(form)}, row)
 
 
 def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
-    """Return a table with a note of the files that its rows are from: each one's path and rows, in order."""
+    """Return a table with a note of the files that its rows are from: the path and rows of each, in order."""
     files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
     return table.replace_schema_metadata({_FILES: json.dumps(files)})
 
 
 def files_of(table: pa.Table) -> list[dict[str, Any]]:
-    """Return what `with_files` noted; nothing for a table from elsewhere."""
+    """Return the note of `with_files`; empty for a table from elsewhere."""
     noted = (table.schema.metadata or {}).get(_FILES)
     return [] if noted is None else json.loads(noted)
 
@@ -58,10 +60,10 @@ def _written(form: TableFormat) -> dict[str, Any]:
 
 @contextmanager
 def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
-    """Add to a `BadRowError` about a row of one of these splits the file it is from, and its line where that is known.
+    """Add the file, and the line if known, to a `BadRowError` about a row of one of these splits.
 
     Raises:
-        BadRowError: the one that was raised, with file and line in its message.
+        BadRowError: the error that was raised, with file and line in its message.
     """
     try:
         yield
@@ -74,7 +76,7 @@ def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
 
 
 def _in_file(table: pa.Table, row: int) -> str | None:
-    """`row 5 is line 6 of 'train.csv'`; None where the table is not from files."""
+    """Return a text such as `row 5 is line 6 of 'train.csv'`; None if the table is not from files."""
     within = row
     for file in files_of(table):
         if within < file["rows"]:
@@ -86,9 +88,9 @@ def _in_file(table: pa.Table, row: int) -> str | None:
 
 
 def places_in_files(table: pa.Table) -> pa.Table | None:
-    """Where each row of a table stands: file (its path), file_row int64 (from 0) and line int64 (from 1).
+    """Return the place of each row of a table: file (its path), file_row int64 (from 0) and line int64 (from 1).
 
-    `line` is null for a format without lines. None for a table that is not from files.
+    `line` is null for a format without lines. Return None for a table that is not from files.
     """
     noted = files_of(table)
     if not noted or sum(file["rows"] for file in noted) != table.num_rows:
@@ -117,8 +119,8 @@ def _line(file: Mapping[str, Any], row: int) -> int | None:
 
 
 def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
-    """Return the lines on which `count` rows begin, from `first` on; None for a format without lines or an unreadable
-    file.
+    """Return the lines on which `count` rows begin, starting at row `first`; None for a format without lines or an
+    unreadable file.
     """
     path, form = Path(file["path"]), file["format"]
     if form == "parquet":

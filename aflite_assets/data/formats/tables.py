@@ -1,4 +1,6 @@
-"""Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
+"""Readers of a single table file in its format, with every value as written. The meaning of columns is decided in
+`raw_table`.
+"""
 
 import json
 import zlib
@@ -37,11 +39,11 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 def read_table_file(form: TableFormat, path: Path) -> pa.Table:
     """Return the rows of one file; csv, tsv and jsonl are decompressed if their names end in .gz.
 
-    The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null),
-    and a column of mixed kinds of values is read as text.
+    The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null); a
+    column with several kinds of values is read as text.
 
     Raises:
-        DataError: the file is not what the source's format says.
+        DataError: the file is not in the source's format.
     """
     try:
         _require_encoding(form, path)
@@ -61,7 +63,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
 
 
 class _FileError(ValueError):
-    """Record of what is wrong with a file, and what to do about it."""
+    """The problem with a file, and advice."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(found)
@@ -69,7 +71,7 @@ class _FileError(ValueError):
 
 
 class _EncodingError(_FileError):
-    """A file is no text in the encoding that it is read in."""
+    """A file is not text in the encoding that it is read in."""
 
     def __init__(self, why: Misfit) -> None:
         super().__init__(why.found, why.remedy)
@@ -78,8 +80,8 @@ class _EncodingError(_FileError):
 def _require_encoding(form: TableFormat, path: Path) -> None:
     """Refuse a file that does not fit the encoding that the spec names.
 
-    UTF-8 is the readers' own. Of it only the first block is looked at, since the csv reader prints its own errors about
-    rows of other lengths there.
+    The readers use UTF-8 themselves. For UTF-8, only the first block is checked, because the csv reader prints its own
+    errors about uneven rows there.
     """
     if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
         return
@@ -88,9 +90,7 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 
 
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
-    """Return the error that names the file, its format and what to do; an encoding that does not fit explains all
-    others.
-    """
+    """Return the error that names the file, its format and the remedy; a wrong encoding explains all other errors."""
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:
         reason, remedy = "it is empty and has no header line", "write the data into it, or correct the path"
@@ -116,7 +116,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _read_csv(form: TableFormat, path: Path) -> pa.Table:
-    """Return the rows of csv or tsv; with `form.names` the first line is a row, without them it names the columns."""
+    """Return the rows of csv or tsv; with `form.names` the first line is a row, otherwise it names the columns."""
     from pyarrow import csv
 
     tabs, names = form.format == "tsv", form.names
@@ -155,7 +155,7 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
 
 
 def _require_distinct(columns: Sequence[str]) -> None:
-    """Refuse columns of which some share a name: what such a name means cannot be known."""
+    """Refuse columns that share a name, because the meaning of such a name is ambiguous."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(columns, 1):
         places.setdefault(name, []).append(place)
@@ -181,7 +181,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 class _UnevenRowError(_FileError):
-    """A row has more or fewer values than there are columns; `row` counts from 0, without the header."""
+    """A row has more or fewer values than there are columns; `row` is counted from 0, without the header."""
 
     def __init__(self, found: str, remedy: str, row: int) -> None:
         super().__init__(found, remedy)
@@ -235,7 +235,7 @@ def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> 
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
-    """Return the values of the first line. Later lines of other lengths are left to the reading itself."""
+    """Return the values of the first line. Later lines of other lengths are detected when the file is read."""
     from pyarrow import csv
 
     lenient = _lenient(form, lambda row: "skip")
@@ -256,7 +256,7 @@ def _lenient(form: "csv.ParseOptions", on_uneven: Callable[[Any], str]) -> "csv.
 
 
 def _check_delimiter(first: list[str], delimiter: str) -> None:
-    """Refuse a file whose first line would be one column that holds what must be the delimiter."""
+    """Refuse a file whose first line would be a single column that contains another delimiter."""
     likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in first[0]]
     if len(first) == 1 and likely:
         setting = f"set delimiter: {json.dumps(likely[0])}"

@@ -1,7 +1,8 @@
-"""Cache of what was read from the hub: Arrow files mapped into memory. Makes no requests.
+"""Cache of data read from the hub: Arrow files mapped into memory. It makes no requests.
 
-The hub's libraries request the current commit before they use their cache, and without a network they use whichever
-commit they have. Here the commit is the folder's name, so a dataset that was loaded once is found without either.
+The hub's libraries request the current commit before they use their cache; without a network, they use whichever commit
+they have. Here the commit is the folder's name, so a dataset that was loaded once is found without a request or a
+network.
 """
 
 import hashlib
@@ -22,11 +23,11 @@ from aflite_assets.errors import DataError
 from aflite_assets.results.files import flush_entry, flush_folder
 
 _FORM = "aflite-2"
-"""Changes when a part would be written otherwise than before."""
+"""Version of the cached files' form; it changes when they would be written differently."""
 
 
 def cache_root() -> Path:
-    """Return the folder of all parts, beside what `datasets` keeps."""
+    """Return the folder of all cached parts, which is in the cache folder of `datasets`."""
     from huggingface_hub import constants
 
     named = os.environ.get("HF_DATASETS_CACHE")
@@ -34,14 +35,14 @@ def cache_root() -> Path:
 
 
 def part_folder(repo_id: str, commit: str, *, name: str, config: str | None, class_numbers: bool) -> Path:
-    """Where one split or file pattern of one commit is kept."""
+    """Return the folder of one split or file pattern of one commit."""
     digest = hashlib.sha256(json.dumps([config, name, class_numbers]).encode()).hexdigest()[:16]
     readable = re.sub(r"[^\w.-]+", "_", f"{config or ''}.{name}").strip(".")[:60]
     return cache_root() / repo_id.replace("/", "--") / commit / f"{readable}-{digest}"
 
 
 def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
-    """Write the tables that `make` gives into a folder that appears only when it is whole."""
+    """Write the tables from `make` into a folder that appears only when it is complete."""
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -58,10 +59,10 @@ def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
 
 
 def read_cache(folder: Path) -> pa.Table | None:
-    """Return the rows of a folder, mapped into memory, or None where it does not exist.
+    """Return the rows of a folder, mapped into memory, or None if it does not exist.
 
     Raises:
-        DataError: the folder is damaged, or its files' columns do not fit together.
+        DataError: the folder is damaged, or its files have incompatible columns.
     """
     if not folder.is_dir():
         return None
@@ -75,10 +76,10 @@ def read_cache(folder: Path) -> pa.Table | None:
 
 
 def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
-    """Tables one after the other; a column that one lacks is null in its rows.
+    """Join tables one after the other; a column that a table lacks is null in its rows.
 
     Raises:
-        DataError: a column has types that do not fit together.
+        DataError: a column has incompatible types.
     """
     tables = list(tables)
     if not tables:
@@ -90,7 +91,7 @@ def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
 
 
 def remember_commit(repo_id: str, revision: str, commit: str) -> None:
-    """Note what a tag or branch stands for, for when there is no network; not in a cache that cannot be written."""
+    """Store the commit of a tag or branch for use without a network; do nothing if the cache cannot be written."""
     path = _reference(repo_id, revision)
     aside = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(PermissionError):
@@ -110,7 +111,9 @@ def _reference(repo_id: str, revision: str) -> Path:
 
 
 def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
-    """One file per run of tables with the same columns: types that were made out from rows can change on the way."""
+    """Write one file per run of tables with the same columns, because types that are inferred from rows can change
+    between tables.
+    """
     for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
         # The form with a footer, so that a file cut short is no shorter dataset but an error.
         with pa.ipc.new_file(str(folder / f"{number:05d}.arrow"), schema) as writer:
@@ -119,7 +122,7 @@ def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """Without dictionaries: one file cannot hold different ones of a column."""
+    """Decode dictionary columns, because one file cannot hold different dictionaries of a column."""
     coded = [number for number, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
     for number in coded:
         table = table.set_column(number, table.schema.names[number], plain(table.column(number)))

@@ -1,4 +1,6 @@
-"""Time limits for calls to the hub: those of one check share a deadline and their answers. Makes no requests."""
+"""Time limits for calls to the hub: the calls of one check share a deadline and their answers. This module makes no
+requests.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ Answer = TypeVar("Answer")
 class Asking:
     """The calls of one check: `answers` by repository and revision, and the calls that failed, with the reason.
 
-    `unanswered` maps repositories whose last known commit was taken instead to the reason.
+    `unanswered` maps each repository for which the last known commit was used to the reason.
     """
 
     seconds: float
@@ -32,7 +34,9 @@ _ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
 
 @contextmanager
 def shared_deadline(seconds: float) -> Iterator[Asking]:
-    """Give all calls inside the block so many seconds together; after one without an answer no other is made."""
+    """Give all calls inside the block this many seconds together; after one without an answer, no further call is
+    made.
+    """
     asking = Asking(seconds, time.monotonic() + seconds)
     token = _ASKING.set(asking)
     try:
@@ -42,17 +46,17 @@ def shared_deadline(seconds: float) -> Iterator[Asking]:
 
 
 def asking() -> Asking | None:
-    """Return the look that is under way, if any."""
+    """Return the current check's calls, or None outside `shared_deadline`."""
     return _ASKING.get()
 
 
 def in_time(call: Callable[[], Answer]) -> Answer:
-    """Return what `call` returns or raises; outside of `shared_deadline` without a limit.
+    """Return the result of `call`, or raise its error; outside `shared_deadline` there is no time limit.
 
-    A call that is late goes on in a thread that keeps no process alive.
+    A late call continues in a thread that does not keep the process alive.
 
     Raises:
-        TimeoutError: the deadline is over, or the hub did not answer an earlier question.
+        TimeoutError: the deadline is over, or the hub did not answer an earlier call.
     """
     look = _ASKING.get()
     if look is None:

@@ -1,4 +1,6 @@
-"""Columns as `datasets` types them, in the form of every other source: class names as text, images with their bytes."""
+"""Columns with the types of `datasets`, converted to the form of every other source: class names as text, images with
+their bytes.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,9 +14,9 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """The form of the columns to read: class names, or `class_numbers` as they are stored.
+    """The form in which columns are read: class names, or stored numbers with `class_numbers`.
 
-    `read` gives the bytes of an image that a row only names, or None where the row may not name that file.
+    `read` returns the bytes of an image that a row names by path, or None if the row may not name that file.
     """
 
     class_numbers: bool = False
@@ -22,14 +24,14 @@ class ColumnForm:
 
 
 def rows_at_once(schema: pa.Schema | None) -> int:
-    """How many rows of such columns to hold in memory together: few where a value can be a picture."""
+    """Return how many rows of such columns to hold in memory together: few if a value can be a picture."""
     return 100 if schema is None or "binary" in str(schema) else 1_000
 
 
 def plain_table(table: pa.Table, features: Mapping[str, Any], *, form: ColumnForm) -> pa.Table:
     """Return the same rows with class numbers as the names of `features`, and images as struct<bytes, path>.
 
-    A number without a name is text too ("-1"), null stays null.
+    A number without a name becomes text ("-1"), and null stays null.
     """
     columns = {
         name: _plain(_storage(table[name].combine_chunks()), features.get(name), form) for name in table.column_names
@@ -68,7 +70,7 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array | None:
-    """Whole numbers, also those written as text; None where any value is something else, such as a name."""
+    """Return whole numbers, including those written as text; None if any value is something else, such as a name."""
     if pa.types.is_string(values.type):
         values = pc.if_else(pc.equal(values, ""), None, values)
     elif not pa.types.is_integer(values.type):
@@ -90,7 +92,7 @@ def _with_bytes(images: pa.Array, read: Callable[[str], bytes | None]) -> pa.Arr
 
 
 def _storage(values: pa.Array) -> pa.Array:
-    """Plain lists in place of the extension types that `datasets` has for matrices."""
+    """Convert the extension types that `datasets` has for matrices to plain lists."""
     return values.storage if isinstance(values, pa.ExtensionArray) else values
 
 

@@ -1,4 +1,6 @@
-"""Datasets of the Hugging Face hub: which commit is meant, and its splits as tables. No code of theirs is ever run."""
+"""Datasets of the Hugging Face hub: which commit is used, and its splits as tables. No code from the hub is ever
+run.
+"""
 
 import re
 from collections.abc import Iterator
@@ -31,16 +33,17 @@ _MAIN = "main"
 
 
 def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Table]:
-    """Every split of a dataset of the hub, with the dataset's own columns.
+    """Load every split of a dataset of the hub, with the dataset's own columns.
 
-    Class numbers come as the classes' names, numbers without a name as text ("-1"), unless the source sets
-    `class_numbers`; images come as struct<bytes, path>. CSV and JSON are read as they are written, also behind the
-    hub's own splits: CSV values are text, whatever types a card declares. Rows are mapped into memory from a cache
-    below HF_HOME, which holds one copy per commit: what was loaded once needs no network. With `rows`, only the first
-    rows of each split are fetched, and no row is kept.
+    Class numbers become the classes' names, or text ("-1") without a name, unless the source sets `class_numbers`.
+    Images become struct<bytes, path>. CSV and JSON are read as written, also for the hub's own splits: CSV values are
+    text, whatever types a card declares. Rows are mapped into memory from a cache below HF_HOME, with one copy per
+    commit; data that were loaded once need no network. With `rows`, only the first rows of each split are fetched, and
+    no row is cached.
 
     Raises:
-        MissingDataError: it is not in the cache, and the hub cannot be reached or does not give a gated dataset.
+        MissingDataError: the dataset is not in the cache, and the hub cannot be reached or denies access to a gated
+            dataset.
         DataError: the hub has no such dataset, revision, configuration, split or file; the dataset needs code of its
             own; a file is damaged; the parts of a split do not fit together.
     """
@@ -58,13 +61,13 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 
 
 def source_commit(source: HubSource) -> str:
-    """Return the commit (40 hexadecimal digits) that a source means now.
+    """Return the commit (40 hexadecimal digits) that a source currently refers to.
 
-    With `newest` the hub is always called. Without, and where there is no network, the last commit known for a tag or
-    branch is returned.
+    With `newest`, the hub is always called. Otherwise, and without a network, the last known commit of a tag or branch
+    is returned.
 
     Raises:
-        DataError: as `resolve_commit`.
+        DataError: as in `resolve_commit`.
     """
     place = _place(source)
     return _resolve(place, cached=not source.newest)
@@ -73,24 +76,24 @@ def source_commit(source: HubSource) -> str:
 def resolve_commit(
     repo_id: str, revision: str | None, *, kind: Literal["dataset", "model"], token: str | None = None
 ) -> str:
-    """Return the commit (40 hexadecimal digits) that a revision stands for, by default that of the branch main.
+    """Return the commit (40 hexadecimal digits) of a revision, by default of the branch main.
 
-    A full commit hash is returned as it is, without a request. Without a network, a tag or branch resolves to the last
-    commit known for it: that of the last request (datasets) or of the last download (models).
+    A full commit hash is returned unchanged, without a request. Without a network, a tag or branch resolves to its last
+    known commit, from the last request (datasets) or the last download (models).
 
     Raises:
-        MissingDataError: there is no way to the hub, and the answer is not known here.
+        MissingDataError: the hub cannot be reached, and the commit is not known locally.
         DataError: the hub has no such dataset or revision.
-        ModelError: either, for a model.
+        ModelError: either of these, for a model.
     """
     return _resolve(RepoRef(kind, repo_id, revision or _MAIN, token), cached=True)
 
 
 def check_available(source: HubSource) -> None:
-    """Refuse a source that is neither in the cache nor to be had from the hub; nothing is downloaded.
+    """Refuse a source that is neither in the cache nor available on the hub; nothing is downloaded.
 
     Raises:
-        MissingDataError: the hub cannot be reached, or does not give a gated dataset.
+        MissingDataError: the hub cannot be reached, or denies access to a gated dataset.
         DataError: the hub has no such dataset or revision.
     """
     repository = HubRepository(_place(source), source_commit(source))
@@ -100,10 +103,11 @@ def check_available(source: HubSource) -> None:
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
-    """Rows per split of the source, as the cache or the dataset's card says; None where neither does.
+    """Return the number of rows per split of the source, as the cache or the dataset's card states it; None if neither
+    does.
 
     Raises:
-        DataError: as `load_hub`.
+        DataError: as in `load_hub`.
     """
     reader = _Reader(HubRepository(_place(source), source_commit(source)), source)
     counts = {split: [reader.count(name) for name in as_tuple(names)] for split, names in source.splits.items()}
@@ -113,7 +117,7 @@ def row_counts(source: HubSource) -> dict[str, int] | None:
 
 
 class _Reader:
-    """The parts of one commit: from the cache, or from the hub once it was seen to be there."""
+    """A reader of the parts of one commit, from the cache, or from the hub once the hub was found reachable."""
 
     def __init__(self, repository: HubRepository, source: HubSource) -> None:
         self._repository = repository
@@ -164,7 +168,7 @@ class _Reader:
         return file_tables(files, rows=rows)
 
     def _reach(self) -> None:
-        """Send requests that are not repeated, before those that the libraries repeat for minutes."""
+        """Send requests without repetition, before the requests that the libraries repeat for minutes."""
         if not self._reached:
             call_hub(self._repository.place, self._repository.check_reachable, doing="requesting it from the hub")
             self._reached = True
@@ -172,20 +176,20 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def model_commit(repo_id: str, revision: str | None) -> str:
-    """Return the commit of a model, resolved once per process: so a result's key names the one that is loaded.
+    """Return the commit of a model, resolved once per process, so that a result's key names the commit that is loaded.
 
     Raises:
-        ModelError: as `resolve_commit`.
+        ModelError: as in `resolve_commit`.
     """
     return resolve_commit(repo_id, revision, kind="model")
 
 
 @contextmanager
 def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
-    """Request every commit anew inside the block, all requests together within so many seconds.
+    """Request every commit again inside the block; all requests together may take this many seconds.
 
-    Where it does not answer, the commit that it last gave is taken, and `Asking.unanswered` says so. What it answered
-    for models holds for this process from then on, so that a model is loaded as its key says.
+    If the hub does not answer, its last known commit is used, and `Asking.unanswered` lists it. Commits of models stay
+    fixed for this process afterwards, so that the loaded model is the one in the key.
     """
     model_commit.cache_clear()
     with shared_deadline(seconds) as look:
@@ -244,7 +248,7 @@ def _known_commit(place: RepoRef) -> str | None:
 
 @contextmanager
 def _quiet(wanted: bool) -> Iterator[None]:
-    """Without progress bars: for a few rows they are noise, for a download of hours they are news."""
+    """Disable progress bars: for a few rows they are noise, but for a download of hours they are useful."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if not wanted or are_progress_bars_disabled():

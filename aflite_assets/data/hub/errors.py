@@ -1,4 +1,6 @@
-"""Exceptions of the hub's libraries translated into this project's errors; a token never shows in them. No requests."""
+"""Exceptions of the hub's libraries translated into this project's errors; a token never appears in them. No requests
+are made here.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -13,12 +15,14 @@ _LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secr
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
 _Missing = Literal["for good", "for now", "for a while"]
-"""For good: the place is wrong. For now: until the user does something. For a while: it may pass by itself."""
+"""How long data stay missing. For good: the address is wrong. For now: until the user acts. For a while: the problem
+may pass by itself.
+"""
 
 
 @dataclass(frozen=True)
 class RepoRef:
-    """A repository of the hub as a spec names it; `revision` is a commit, tag or branch."""
+    """A repository of the hub as named in a spec; `revision` is a commit, tag or branch."""
 
     kind: Literal["dataset", "model"]
     id: str
@@ -39,18 +43,18 @@ class RepoRef:
 
     @property
     def page(self) -> str:
-        """Where a person finds the repository."""
+        """Return the address of the repository's page."""
         return f"{hub_address()}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
 
 
 def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
-    """Return what `call` returns; what the hub's libraries raise in it comes back as this project's error.
+    """Return the result of `call`; errors of the hub's libraries are raised as this project's errors.
 
     Raises:
-        MissingDataError: for a dataset that cannot be had for now: no network, gated, or the hub is out of order.
-        DataError: for a dataset, anything else.
-        ModelError: for a model.
-            All of them with `may_pass` where the hub does not answer, or says that it is busy or out of order.
+        MissingDataError: a dataset is unavailable for now: no network, gated, or the hub is out of order.
+        DataError: any other error with a dataset.
+        ModelError: any error with a model. All of them have `may_pass` if the hub does not answer, or reports that it
+            is busy or out of order.
     """
     try:
         return call()
@@ -63,7 +67,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
 
 
 def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
-    """Return the error to raise for what a library of the hub raised while `doing` something with the repository."""
+    """Return the error to raise for an error of the hub's libraries while `doing` something with the repository."""
     known = (translate_error for cause in _chain(error) if (translate_error := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
     if message is None:
@@ -75,14 +79,14 @@ def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> Afli
 
 
 def hub_address() -> str:
-    """Return the hub's address without a user, a password or a query that HF_ENDPOINT may hold."""
+    """Return the hub's address without the user, password or query that HF_ENDPOINT may contain."""
     from huggingface_hub import constants
 
     return shown_address(constants.ENDPOINT)
 
 
 def unreachable(error: BaseException) -> bool:
-    """Whether a library's error means that there is no way to the hub, or that the hub is out of order."""
+    """Return True if a library's error means that the hub cannot be reached or is out of order."""
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import httpx
 
@@ -95,14 +99,14 @@ def unreachable(error: BaseException) -> bool:
 
 
 def no_way(error: BaseException) -> bool:
-    """Whether a library's error means that the hub as a whole cannot be reached."""
+    """Return True if a library's error means that the hub as a whole cannot be reached."""
     from huggingface_hub.errors import HfHubHTTPError
 
     return unreachable(error) and not any(isinstance(cause, HfHubHTTPError) for cause in _chain(error))
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """For how long the data cannot be had, and the message; None for what has no own message."""
+    """Return how long the data stay missing, and the message; None for an error without a message of its own."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -152,7 +156,7 @@ def _quoted(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
-    """Return a library's text, which may quote HF_ENDPOINT, without what is secret in it."""
+    """Return a library's text, which may quote HF_ENDPOINT, without its secrets."""
     from huggingface_hub import constants
 
     return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]

@@ -1,4 +1,4 @@
-"""Files of rows in a hub repository, read as they are written, whole or their first rows only."""
+"""Files of rows in a hub repository, read as written, either whole or only their first rows."""
 
 import gzip
 import io
@@ -32,7 +32,7 @@ _FORMATS: dict[str, Literal["parquet", "csv", "tsv", "jsonl"]] = {
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file of a repository and how it is written."""
+    """A file of a repository and the format it is written in."""
 
     repository: HubRepository
     path: str
@@ -41,14 +41,14 @@ class HubFile:
 
     @property
     def compressed(self) -> bool:
-        """Whether it is packed by gzip."""
+        """Whether the file is compressed with gzip."""
         return self.path.lower().endswith(".gz")
 
     def tables(self, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the file's rows, or its first ones without fetching the rest.
+        """Yield the file's rows, or its first rows without fetching the rest.
 
         Raises:
-            DataError: the file is not what its name says.
+            DataError: the content does not match the file's name.
         """
         # Not through `datasets`: it makes 7 of "007", null of "NA", dates of texts in JSON, and types out of the
         # first rows that later rows can break.
@@ -102,10 +102,10 @@ class HubFile:
 
 
 def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> HubFile:
-    """Return a file by its name, whose ending says how it is written.
+    """Return a file by its name, whose ending determines the format.
 
     Raises:
-        DataError: the ending is none that is read here.
+        DataError: the ending is not one that is read here.
     """
     form = form_of(path)
     if form is None:
@@ -117,12 +117,12 @@ def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> Hu
 
 
 def form_of(path: str) -> Literal["parquet", "csv", "tsv", "jsonl"] | None:
-    """Return the format that a file's name says, or None for one that is not read as it is written."""
+    """Return the format for a file's name, or None for a format that is not read as written."""
     return _FORMATS.get(PurePosixPath(path.lower().removesuffix(".gz")).suffix)
 
 
 def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Table]:
-    """Yield the rows of several files, one after the other; at most `rows` altogether."""
+    """Yield the rows of several files, one after the other; at most `rows` in all."""
     left = rows
     for file in files:
         for table in file.tables(rows=left):
@@ -133,7 +133,7 @@ def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Ta
 
 
 def _features(schema: pa.Schema) -> dict[str, Any]:
-    """Return the column types that `datasets` left in a Parquet file; none where something else wrote it."""
+    """Return the column types that `datasets` stored in a Parquet file; none if another program wrote it."""
     if b"huggingface" not in (schema.metadata or {}):
         return {}
     from datasets import Features
@@ -146,12 +146,12 @@ def _starts_list(lines: io.BufferedReader) -> bool:
 
 
 def _write_lines(lines: io.BufferedReader, out: IO[bytes]) -> None:
-    """One JSON list of rows as JSON lines."""
+    """Write the rows of one JSON list as JSON lines."""
     out.writelines(json.dumps(row).encode() + b"\n" for row in json.loads(lines.read()))
 
 
 def _first_records(lines: Iterable[bytes], count: int, *, quoted: bool) -> Iterator[bytes]:
-    """Yield the lines of the first records; a record goes on over line breaks between quotes, and is never empty."""
+    """Yield the lines of the first records; a record may contain line breaks within quotes and is never empty."""
     inside = False
     for line in lines:
         yield line

@@ -1,4 +1,4 @@
-"""A published folder on its way to a dataset repository of the hub: what is checked, what is sent, what is refused."""
+"""Upload of a published folder to a dataset repository of the hub: what is checked, sent and refused."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,37 +15,37 @@ CARD = "README.md"
 _TABLES = "data/"
 
 TAG = "aflite"
-"""The tag in the card by which a repository is known to hold a pushed folder, which another push may replace."""
+"""The tag in the card that marks a repository as holding a pushed folder, which another push may replace."""
 
 _NOT_OURS = {".gitattributes", CARD}
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Where the folder is now: the repository's page, and the commit."""
+    """The address of the pushed folder: the repository's page, and the commit."""
 
     page: str
     commit: str
 
 
 def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
-    """Bytes of each file that is sent, by its path, the card first: the card and the tables that were `published`.
+    """Return the bytes of each file to send, by path, the card first: the card and the tables that were `published`.
 
-    The manifest, which names paths of this machine, and files that were put beside them later are not sent.
+    Not sent are the manifest, which contains paths of this machine, and files added to the folder later.
     """
     names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
     return {name: (folder / name).stat().st_size for name in names}
 
 
 def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool, message: str) -> Pushed:
-    """Send `files` of a folder (`folder_files`) to a dataset repository, by one commit.
+    """Send `files` of a folder (`folder_files`) to a dataset repository, in one commit.
 
-    The repository is made, private unless `public`, or what an earlier push left there is replaced.
+    The repository is created (private unless `public`), or the content of an earlier push is replaced.
 
     The token is the one that `huggingface_hub` finds: HF_TOKEN, or that of `hf auth login`.
 
     Raises:
-        DataError: there is no token or it may not write there, the repository has another visibility or holds files
+        DataError: there is no token or it does not allow writing, the repository has another visibility or holds files
             that no push made, or the hub refuses the folder.
         MissingDataError: the hub cannot be reached.
     """
@@ -82,7 +82,7 @@ def _require_token(place: RepoRef) -> None:
 
 
 def _is_there(place: RepoRef, *, public: bool) -> bool:
-    """Whether there is such a repository; one that is not what a push makes is refused.
+    """Return True if the repository exists; refuse one that does not look like the result of a push.
 
     Raises:
         DataError: it has another visibility, or files that no push made.
@@ -118,10 +118,10 @@ def _is_there(place: RepoRef, *, public: bool) -> bool:
 
 
 def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
-    """Return what `call` returns; what the hub says of writing is worded here, the rest by `call_hub`.
+    """Return the result of `call`; errors of writing get a message here, all others in `call_hub`.
 
     Raises:
-        DataError: the token may not write there.
+        DataError: the token does not allow writing.
         MissingDataError: the hub cannot be reached.
     """
     from huggingface_hub.errors import HfHubHTTPError

@@ -1,4 +1,6 @@
-"""One dataset's repository at one commit: its files found, downloaded and opened. What they hold is read elsewhere."""
+"""One dataset's repository at one commit: its files are found, downloaded and opened here. Their content is read
+elsewhere.
+"""
 
 import os
 from collections.abc import Iterable
@@ -15,7 +17,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.wording import did_you_mean
 
 ANSWER_SECONDS = 5
-"""How long the hub may take to answer the first request before it counts as out of reach."""
+"""Seconds that the hub may take to answer the first request before it counts as unreachable."""
 
 _DOWNLOADS_AT_ONCE = 8
 _LONGEST_ADDRESS = 4096
@@ -23,19 +25,21 @@ _LONGEST_ADDRESS = 4096
 
 @dataclass(frozen=True)
 class HubRepository:
-    """Methods raise what `huggingface_hub` raises: call them through `errors.call_hub`."""
+    """A repository at one commit. Its methods raise the errors of `huggingface_hub`, so call them through
+    `errors.call_hub`.
+    """
 
     place: RepoRef
     commit: str
 
     @property
     def address(self) -> str:
-        """Return what the hub's file system calls the repository's root."""
+        """Return the address of the repository's root in the hub's file system."""
         return f"hf://datasets/{self.place.id}@{self.commit}/"
 
     @property
     def snapshot(self) -> Path:
-        """The folder that downloaded files are found in, under their names in the repository."""
+        """The folder of the downloaded files, under their names in the repository."""
         from huggingface_hub import constants
         from huggingface_hub.file_download import repo_folder_name
 
@@ -43,7 +47,7 @@ class HubRepository:
         return Path(constants.HF_HUB_CACHE).absolute() / folder / "snapshots" / self.commit
 
     def check_reachable(self) -> None:
-        """Two requests, not repeated, that fail where the repository, the commit or the files cannot be had."""
+        """Send two requests, not repeated, that fail if the repository, the commit or the files are not available."""
         from huggingface_hub import HfApi
         from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
 
@@ -56,7 +60,7 @@ class HubRepository:
             return  # Mirrors of the hub do not know this question; the requests that follow say what is wrong.
 
     def has(self, path: str) -> bool:
-        """Whether the repository has this file."""
+        """Return True if the repository has this file."""
         from huggingface_hub import HfApi
 
         entries = HfApi().get_paths_info(
@@ -65,10 +69,10 @@ class HubRepository:
         return any(hasattr(entry, "blob_id") for entry in entries)
 
     def matching(self, pattern: str) -> list[str]:
-        """Return the files of a name or pattern, sorted.
+        """Return the files that match a name or pattern, sorted.
 
         Raises:
-            DataError: there is none.
+            DataError: no file matches.
         """
         if not has_magic(pattern):
             files = [pattern] if self.has(pattern) else []
@@ -85,12 +89,14 @@ class HubRepository:
         return files
 
     def download(self, paths: Iterable[str]) -> list[Path]:
-        """Return the files in the hub's cache, fetched where they are not there yet."""
+        """Return the files in the hub's cache; missing ones are downloaded."""
         with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
             return list(pool.map(self._download, paths))
 
     def open(self, path: str) -> Any:
-        """Return a file on the hub opened for reading; only what is read is fetched, and nothing is kept."""
+        """Return a file on the hub opened for reading; only the parts that are read are fetched, and nothing is
+        cached.
+        """
         return self.file_system().open(self.address.removeprefix("hf://") + path, "rb")
 
     def file_system(self) -> Any:
@@ -102,9 +108,10 @@ class HubRepository:
     def holds(self, address: str) -> bool:
         """Return True if an address that a row names is a file of this repository, on the hub or downloaded.
 
-        A row of a hostile dataset can name any file of the computer. In an address of several steps (`zip://a::b`) each
-        step is opened with what follows it, so all but the last must be members of zip archives, and the last a file of
-        the repository. Names that a library would decode, expand or follow to another place are refused.
+        A row of a hostile dataset can name any file of the computer. In an address of several steps (`zip://a::b`),
+        each step is opened with the rest of the address. So all but the last must be members of zip archives, and the
+        last must be a file of the repository. Names that a library would decode, expand or redirect to another place
+        are refused.
         """
         *members, file = address.split("::")
         if (
@@ -122,7 +129,7 @@ class HubRepository:
         return file.startswith(folder) and _is_plain(file.removeprefix(folder)) and self._stays_inside(Path(file))
 
     def _stays_inside(self, file: Path) -> bool:
-        """Return True if links lead no further than the repository's folder, where the snapshot's links lead."""
+        """Return True if links stay within the repository's folder, to which the snapshot's links lead."""
         try:
             return file.resolve().is_relative_to(self.snapshot.parents[1].resolve())
         except (OSError, RuntimeError):  # a link to itself
@@ -150,7 +157,9 @@ def _is_zip_member(step: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Return True if a name is not empty, begins no further address and does not go up, however it is encoded."""
+    """Return True if a name is not empty, does not start another address and does not go up a folder, however it is
+    encoded.
+    """
     decoded = name
     while (further := unquote(decoded)) != decoded:
         decoded = further
@@ -159,7 +168,7 @@ def _is_plain(name: str) -> bool:
 
 
 def commit_on_hub(place: RepoRef, revision: str) -> str:
-    """Return the commit that a revision stands for now, by one request that is not repeated."""
+    """Return the current commit of a revision, by one request that is not repeated."""
     from huggingface_hub import HfApi
 
     ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info

@@ -17,10 +17,10 @@ from aflite_assets.specs.sources import TableFormat
 from aflite_assets.wording import did_you_mean
 
 _READERS = frozenset({"arrow", "csv", "imagefolder", "json", "parquet", "text", "webdataset"})
-"""The readers of `datasets` that open nothing but rows, texts and images."""
+"""The readers of `datasets` that open only rows, texts and images."""
 
 _LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "delimiter"})
-"""Options that a card can state of CSV and JSON files without a need for the reader of `datasets`."""
+"""Options that a card can set for CSV and JSON files without requiring the reader of `datasets`."""
 
 _CONVERTED = (
     "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub stores a copy as "
@@ -30,17 +30,19 @@ _CONVERTED = (
 
 @dataclass(frozen=True)
 class HubSplits:
-    """One configuration of a dataset. Methods raise what the libraries raise: call them through `errors.call_hub`."""
+    """One configuration of a dataset. Its methods raise the libraries' errors, so call them through
+    `errors.call_hub`.
+    """
 
     repository: HubRepository
     config: str | None
     class_numbers: bool = False
 
     def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
-        """Yield the rows of one of the hub's splits, or its first ones without fetching the rest.
+        """Yield the rows of one of the hub's splits, or its first rows without fetching the rest.
 
         Raises:
-            DataError: the hub has no such split or configuration, or keeps it in a form that is not read here.
+            DataError: the hub has no such split or configuration, or stores it in a form that is not read here.
         """
         paths = self._paths(split)
         written = self._as_written(paths)
@@ -55,7 +57,7 @@ class HubSplits:
         yield from self._streamed(split, places, rows)
 
     def row_counts(self) -> Mapping[str, int] | None:
-        """Rows per split as the dataset's card states them, or None where it does not."""
+        """Return the rows per split that the dataset's card states, or None if it states none."""
         splits = self._builder.info.splits
         return None if not splits else {str(name): int(split.num_examples) for name, split in splits.items()}
 
@@ -89,7 +91,7 @@ class HubSplits:
 
     @cached_property
     def _declared(self) -> tuple[dict[str, list[str]], Any]:
-        """The files per split and the column types, before a split was read and added its own."""
+        """Return the files per split and the column types, before reading a split adds its own types."""
         named = self._builder.config.data_files or {}
         files = {str(split): [str(file) for file in names] for split, names in named.items()}
         return files, self._builder.info.features
@@ -122,10 +124,10 @@ class HubSplits:
         return [name.removeprefix(root) for name in files[split]]
 
     def _as_written(self, paths: list[str]) -> list[HubFile] | None:
-        """Return the split's files, if they are CSV or JSON: `datasets` would guess types and then cast, so "007"
-        becomes "7".
+        """Return the split's files if they are CSV or JSON: `datasets` would guess types and then cast, so "007" would
+        become "7".
 
-        None where the card describes another layout of CSV or JSON, or images that rows of text name.
+        Return None if the card describes a special layout of CSV or JSON, or if rows of text name image files.
         """
         from datasets import Image
 
@@ -164,7 +166,9 @@ class HubSplits:
         return ColumnForm(class_numbers=numbered, read=self._read)
 
     def _read(self, address: str) -> bytes | None:
-        """Return the bytes of a file of this repository; a row of a hostile dataset could name any file."""
+        """Return the bytes of a file only if it belongs to this repository, because a row of a hostile dataset could
+        name any file.
+        """
         if not self.repository.holds(address):
             return None
         from datasets import DownloadConfig

@@ -1,1 +1,3 @@
-"""From a source's tables to the raw table of the contract: labels, columns, groups, annotators. Reads no source."""
+"""Conversion of a source's tables to the raw table of the contract: labels, columns, groups, annotators. No source is
+read here.
+"""

@@ -1,6 +1,6 @@
-"""Single annotators' labels as class numbers per row, from the dataset's own columns or from files of their own.
+"""Single annotators' labels as class numbers per row, from the dataset's own columns or from separate files.
 
-How well annotators agree is in `diagnostics.data_checks.annotators`.
+Agreement of annotators is measured in `diagnostics.data_checks.annotators`.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.wording import did_you_mean
 
 _LIST_VALUES = 2**31 - 1
-"""Arrow numbers the values of a list column with 32 bits."""
+"""Most values of a list column, because Arrow numbers them with 32 bits."""
 
 _UNKNOWN = -2
 
@@ -35,9 +35,9 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class LabelReader:
-    """How annotators' labels are read: `classes` maps every text that stands for a class to its number.
+    """A reader of annotators' labels: `classes` maps every text that stands for a class to its number.
 
-    Values are compared as text; empty ones and those in `unlabelled` are no labels.
+    Values are compared as text; empty values and those in `unlabelled` do not count as labels.
     """
 
     classes: Mapping[str, int]
@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column, empty ones among them: of each its row, ascending int64, and its text."""
+    """The labels in one column, including empty ones: the row of each, ascending int64, and its text."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -54,7 +54,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Labels:
-    """Single labels: what each belongs to (a row or a key, by number) and its class, both int64."""
+    """Single labels: the number of the row or key that each belongs to, and its class, both int64."""
 
     owners: np.ndarray
     classes: np.ndarray
@@ -62,7 +62,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _File:
-    """One annotation file: each row's key, the numbers of the dataset's keys among them, and those rows' labels."""
+    """One annotation file: each row's key, the number of that key among the dataset's keys, and the rows' labels."""
 
     keys: list[Key | None]
     matched: np.ndarray
@@ -70,7 +70,7 @@ class _File:
 
 
 def why_left_out(annotations: AnnotationsSpec) -> str | None:
-    """Which file is missing of annotations that need not be there; None where they are to be read."""
+    """Return which file of optional annotations is missing; None if the annotations can be read."""
     missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
     if not missing:
         return None
@@ -78,12 +78,12 @@ def why_left_out(annotations: AnnotationsSpec) -> str | None:
 
 
 def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
-    """Annotators' class numbers of every row, list<int64>, in the order of the list or of the columns.
+    """Return annotators' class numbers of every row, list<int64>, in the order of the list or of the columns.
 
     `names`: a column of lists or of single labels, or one column per annotator.
 
     Raises:
-        DataError: a label is no class.
+        DataError: a label is not a class.
     """
     labels = _read_labels(f"split {split!r}", table, names, reader, np.arange(table.num_rows))
     return _list_column(np.arange(table.num_rows), labels)
@@ -97,16 +97,16 @@ def labels_from_files(
     reader: LabelReader,
     complete: bool = True,
 ) -> dict[str, pa.Array]:
-    """Return the same for every split, from files whose rows are matched to the dataset's by the values of named
-    columns.
+    """Return annotators' class numbers for every split, from files whose rows are matched to the dataset's by the
+    values of named columns.
 
-    Several rows of the files with one row's key are several annotators, in the files' order. Rows that match nothing
-    are left out, and so are rows with an empty value in their key. Rows of the dataset may share a key if their
-    `inputs` are the same. With `complete=False` the tables hold the first rows only, and files may match none of them.
+    If several rows of the files have the key of one row, they are several annotators, in the files' order. Rows without
+    a match are left out, and so are rows with an empty value in their key. Rows of the dataset may share a key if their
+    `inputs` are the same. With `complete=False`, the tables hold only the first rows, and files may match none of them.
 
     Raises:
         DataError: a column is missing, a file cannot be read, no row matches, rows with different inputs share a
-            matched key, or a matched label is no class.
+            matched key, or a matched label is not a class.
     """
     keys = {split: _keys(f"split {split!r}", table, tuple(annotations.match)) for split, table in tables.items()}
     numbers = {key: number for number, key in enumerate(dict.fromkeys(chain.from_iterable(keys.values()))) if key}
@@ -132,7 +132,7 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """Return the labels of the rows whose owner is not negative, in the order of rows, then of columns."""
+    """Return the labels of the rows with a non-negative owner, in the order of rows, then of columns."""
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]
@@ -184,7 +184,7 @@ def _refuse_unknown(
 
 
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
-    """For each row's number the classes of the labels that belong to it, in their order; none for a negative one."""
+    """Return, for each row's number, the classes of its labels in their order; an empty list for a negative number."""
     order = np.argsort(labels.owners, kind="stable")
     owners = labels.owners[order]
     starts = np.searchsorted(owners, rows, side="left")
@@ -200,7 +200,7 @@ def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
 
 
 def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | None]:
-    """Each row's values in the match columns as text; None where one is empty."""
+    """Return each row's values in the match columns as text; None if one is empty."""
     columns = []
     for name in names:
         require_column(place, Counter(table.column_names), name, field="annotations.match")
@@ -236,7 +236,7 @@ def _example(names: Iterable[str], keys: Iterable[Key | None]) -> str:
 def _require_same_inputs(
     rows: Mapping[str, np.ndarray], inputs: Mapping[str, Mapping[str, Any]], matched: np.ndarray
 ) -> None:
-    """Refuse rows that share a key of the files without being the same: they would get each other's annotators."""
+    """Refuse different rows that share a key of the files, because they would get each other's annotators."""
     first: dict[int, tuple[str, int]] = {}
     for split, numbers in rows.items():
         for row in np.flatnonzero(np.isin(numbers, matched)).tolist():

@@ -1,4 +1,4 @@
-"""From a source's columns to the raw table's: texts, images, source ids, group numbers, attributes.
+"""Conversion of a source's columns to the raw table's: texts, images, source ids, group numbers, attributes.
 
 Feature vectors are in `feature_columns`, labels in `labels`, single annotators' labels in `annotators`.
 """
@@ -23,7 +23,7 @@ from aflite_assets.wording import did_you_mean, quoted_list
 
 _INPUTS = ("features", "text", "image")
 NO_VALUE = "(empty)"
-"""Text of an attribute without a value."""
+"""Text for an attribute without a value."""
 _NAMING_FIELDS = (
     "label", "text", "text_pair", "image", "features", "id", "group", "question", "annotators", "attributes",
 )  # fmt: skip
@@ -32,11 +32,11 @@ _NAME_LENGTH = 80
 
 
 def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
-    """Refuse a table that lacks a column which the spec names, has it twice, or holds in it what is no value.
+    """Refuse a table that lacks a column named in the spec, has it twice, or holds an invalid value in it.
 
     Raises:
-        DataError: names the field, the column and the nearest column there is; or the row of a text that is too long
-            or no UTF-8; or the column of lists where one value is expected.
+        DataError: names the field, the column and the most similar existing column; or the row of a text that is too
+            long or not UTF-8; or the column of lists where one value is expected.
     """
     known = Counter(table.column_names)
     headed = any(file["format"] in ("csv", "tsv") and file["header"] for file in files_of(table))
@@ -58,13 +58,13 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
 
 
 def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
-    """Refuse a table that lacks the column which a field of the spec names.
+    """Refuse a table that lacks the column named by a field of the spec.
 
-    `place` names the table; `known` says how often each of its columns' names stands in it, `headed` whether they are
+    `place` names the table; `known` counts how often each column name occurs in it; `headed` is True if the names are
     the first line of a csv or tsv file.
 
     Raises:
-        DataError: the column is missing or stands twice.
+        DataError: the column is missing or occurs twice.
     """
     if known.get(column, 0) > 1:
         raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
@@ -91,7 +91,7 @@ def _column_list(names: Iterable[str]) -> str:
 
 
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
-    """Every column name of a spec beside the field that gives it."""
+    """Yield every column name in a spec with the field that gives it."""
     named = []
     for field in _NAMING_FIELDS:
         value = getattr(columns, field)
@@ -101,10 +101,11 @@ def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
 
 
 def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """Return the one kind of input of each row: `features` list<float32>, `image`, or `text` and perhaps `text_pair`.
+    """Return each row's input, of one kind: `features` (list<float32>), `image`, or `text` with an optional
+    `text_pair`.
 
     Raises:
-        DataError: a text or image is missing or too large, or features are ragged, no numbers, or not finite as
+        DataError: a text or image is missing or too large, or features are ragged, not numbers, or not finite as
             float32.
     """
     if columns.features is not None:
@@ -116,10 +117,10 @@ def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str
 
 
 def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
-    """Return a column that only reports read, as text; a missing value is "(empty)".
+    """Return a column that only reports use, as text; a missing value is "(empty)".
 
     Raises:
-        DataError: its values have no form as text.
+        DataError: its values cannot be written as text.
     """
     try:
         return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
@@ -131,7 +132,7 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
     """Return the source's own ids as text.
 
     Raises:
-        DataError: an id is missing or stands twice in the split.
+        DataError: an id is missing or occurs twice in the split.
     """
     ids = as_texts(column)
     rows: dict[str, int] = {}
@@ -152,14 +153,14 @@ def _twice(value: str, first: int, again: int) -> str:
 
 
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Return a hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a
-    time.
+    """Return a hash of each row's inputs, 16 hexadecimal digits; equal inputs have equal hashes. Only one row is in
+    memory at a time.
     """
     return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
 
 
 def content_digests(inputs: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[bytes]:
-    """Each row's sha256 over its whole input, from the columns that `input_columns` gives."""
+    """Return each row's SHA-256 over its whole input, from the columns that `input_columns` returns."""
     columns = inputs.values()
     return _digests([one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in columns])
 
@@ -229,7 +230,7 @@ def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
 
 
 def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
-    """Each row's part of what its content hash is of."""
+    """Yield the parts of each row's input that its content hash covers."""
     for chunk in filter(len, values.chunks):
         if pa.types.is_struct(chunk.type):
             fields = (chunk.field(field) for field in ("sha256", "bytes", "path"))
@@ -241,7 +242,7 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the hash where it is known, else the bytes; the path of a file that was not hashed."""
+    """Return the hash if it is known, else the bytes, or the path of a file that was not hashed."""
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

@@ -1,6 +1,6 @@
-"""Rows that stand more than once in a source: which they are, and which of them leave before any split is drawn.
+"""Rows that occur more than once in a source: finding them, and dropping some before any split is drawn.
 
-Counting what stays is in `diagnostics.data_checks.repeats`.
+Copies that stay are counted in `diagnostics.data_checks.repeats`.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ from aflite_assets.errors import DataError
 
 @dataclass(frozen=True)
 class DroppedCopies:
-    """Rows that leave, by split of the source.
+    """Numbers of dropped rows, by split of the source.
 
-    `duplicates`: a row before it in its split has its input and label. `conflicting`: rows that stay although a row of
-    their split has their input and another label. `shared_group`, `shared_input`: train rows of whose group, or with
-    whose input, another split has a row; a row of both is counted with its group. Splits with none are left out.
+    `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: rows that stay
+    although another row of their split has their input and another label. `shared_group`, `shared_input`: train rows
+    whose group, or whose input, also occurs in another split; a row with both is counted by its group. Splits without
+    such rows are left out.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -37,12 +38,12 @@ def without_copies(
     between_splits: bool,
     whole_groups: bool = False,
 ) -> tuple[dict[str, np.ndarray], DroppedCopies]:
-    """Return the labelled rows of each split that stay (positions, ascending int64), and how many left.
+    """Return the labelled rows of each split that stay (positions, ascending int64), and the numbers of dropped rows.
 
-    `labels` int64 by split, negative for rows without a label; `groups` int64 by split, or empty. With `duplicates`
-    of the rows of one split that have the same input and label the first stays; rows with the same input and other
-    labels stay. With `between_splits` train rows leave that share their group or their whole input with a row of
-    another split, with `whole_groups` (of multiple choice) together with all rows of their groups.
+    `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty. With `duplicates`,
+    only the first of the rows of one split with the same input and label stays; rows with the same input and another
+    label stay. With `between_splits`, train rows are dropped if their group or whole input occurs in another split;
+    with `whole_groups` (multiple choice), all rows of their groups are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.

@@ -1,4 +1,4 @@
-"""Rows whose image does not decode: dropped, counted and named, up to a share that the spec allows."""
+"""Rows whose image cannot be decoded: they are dropped, counted and named, up to a share that the spec allows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from aflite_assets.processors import threads_per_step
 from aflite_assets.wording import quoted_list
 
 NAMED_IMAGES = 20
-"""How many undecodable images of a split are named."""
+"""Most undecodable images that are named per split."""
 
 
 @dataclass(frozen=True)
 class UndecodableImages:
-    """Images of one split that do not decode: how many, their share of the split's, and which come first."""
+    """Undecodable images of one split: their number, their share of the split, and the first ones."""
 
     rows: int
     share: float
@@ -30,7 +30,7 @@ class UndecodableImages:
 
 @dataclass(frozen=True)
 class DecodableExamples:
-    """The rows whose image decodes, and by split what was dropped; no entry for a split without any."""
+    """The rows whose image can be decoded, and the dropped rows by split; a split without any has no entry."""
 
     examples: Examples
     dropped: Mapping[str, UndecodableImages]
@@ -43,13 +43,13 @@ def drop_undecodable(
     complete: bool = True,
     log: Callable[[str], None] = lambda line: None,
 ) -> DecodableExamples:
-    """Leave out the rows whose image does not decode; rows of other inputs are left as they are.
+    """Drop the rows whose image cannot be decoded; rows with other inputs are unchanged.
 
-    `largest_share` of each split's images, in [0, 1), may fail. `complete=False` says that these are the first rows
-    only: then nothing is refused.
+    At most `largest_share` of each split's images, in [0, 1), may fail. `complete=False` means that these are only the
+    first rows: then nothing is refused.
 
     Raises:
-        DataError: more of a split's images fail, or train is left with one class.
+        DataError: too many of a split's images fail, or only one class is left in train.
     """
     if examples.modality != "image":
         return DecodableExamples(examples, {})

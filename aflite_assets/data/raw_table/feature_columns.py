@@ -16,14 +16,14 @@ _REMEDY = "name one column of lists of numbers, or a list of number columns"
 
 
 def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
-    """Rows x width float32, every number finite.
+    """Return the features, rows x width float32, with every number finite.
 
-    `names` is one column of lists (of any of Arrow's list types, one length), or one column per feature. True and false
-    are 1 and 0. Columns per feature may hold numbers written as text, as in csv; lists may not.
+    `names` is either one column of lists (any of Arrow's list types, all of one length), or one column per feature.
+    True and false are 1 and 0. Columns per feature may hold numbers written as text, as in csv; lists may not.
 
     Raises:
-        DataError: values that are no numbers, lists of different lengths, or rows in which a number is missing, NaN,
-            or beyond float32.
+        DataError: values are not numbers, lists differ in length, or a row has a number that is missing, NaN, or beyond
+            float32.
     """
     try:
         with np.errstate(over="ignore"):
@@ -52,7 +52,7 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
 
 
 def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers written as text; an empty text is a missing number."""
+    """Parse numbers written as text; an empty text is a missing number."""
     texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     try:
@@ -109,7 +109,7 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
 
 
 def _looks_listed(column: pa.ChunkedArray) -> bool:
-    """Whether a text column's first value is a list as JSON or Python writes it."""
+    """Return True if a text column's first value is a list as JSON or Python writes it."""
     return is_text(column.type) and len(column) > 0 and str(column[0].as_py()).lstrip().startswith(("[", "("))
 
 
@@ -119,7 +119,7 @@ def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _common_width(split: str, column: pa.ChunkedArray) -> int:
-    """Return the length that every row's list has; a missing list has none."""
+    """Return the length that all rows' lists share; a missing list has no length."""
     widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
@@ -156,12 +156,12 @@ def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], m
 
 
 def _column(names: str | tuple[str, ...], column: int) -> str:
-    """Return a feature's column by its name, or its number in the column of lists."""
+    """Return a feature's column by its name, or by its number in the column of lists."""
     return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
 
 
 def _value(table: pa.Table, names: str | tuple[str, ...], row: int, column: int) -> object:
-    """Return the value as the source has it."""
+    """Return the value as it is in the source."""
     if isinstance(names, tuple):
         return table[names[column]][row].as_py()
     return table[names][row].as_py()[column]

@@ -1,4 +1,4 @@
-"""From label values as a source writes them to class numbers and names."""
+"""Conversion of label values in a source to class numbers and names."""
 
 import re
 from collections import Counter
@@ -16,25 +16,25 @@ from aflite_assets.specs.dataset import LabelValue
 from aflite_assets.wording import LONGEST_NAME, counted, did_you_mean, is_printable_name
 
 MOST_CLASSES = 1_000
-"""More values than this are taken for classes only where the spec names them."""
+"""Most distinct values that are taken for classes unless the spec names the classes."""
 
 _WHOLE_WITH_FRACTION = re.compile(r"(-?[0-9]+)\.0+")
 
 LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
-"""Class names in class order, alone or each with the value or values that stand for it in the source."""
+"""Class names in class order, alone or each with the value or values that represent it in the source."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Class numbers int64 by split, -1 for unlabelled rows, and the classes' names in their order."""
+    """Class numbers (int64) by split, -1 for unlabelled rows, and the classes' names in their order."""
 
     numbers: Mapping[str, np.ndarray]
     names: tuple[str, ...]
 
 
 def label_text(value: LabelValue | float) -> str | None:
-    """Return a label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", empty ones
-    None.
+    """Return a label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", and empty ones
+    are None.
     """
     text = as_text(value)
     whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
@@ -42,10 +42,10 @@ def label_text(value: LabelValue | float) -> str | None:
 
 
 def label_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Each value of a column as `label_text` has it.
+    """Return each value of a column in the form of `label_text`.
 
     Raises:
-        DataError: values that cannot be read as text.
+        DataError: values cannot be read as text.
     """
     return [label_text(value) for value in as_texts(column)]
 
@@ -56,11 +56,11 @@ def class_names(names: LabelNames) -> tuple[str, ...]:
 
 
 def class_of(names: LabelNames) -> dict[str, int]:
-    """Every text that stands for a class in the source, with the class's number; a mapped null is left out.
+    """Return the class number for every text that represents a class in the source; a mapped null is left out.
 
-    A list of names: the names, and where none of them is a whole number also their positions "0", "1", ...
-    A mapping: the mapped values only; the names themselves only where they are mapped too. Booleans, as texts "True"
-    and "False", stand for the classes of true and false, else yes and no (in any case), else 1 and 0.
+    For a list of names, these texts are the names and, if none of them is a whole number, also their positions "0",
+    "1", ... For a mapping, they are the mapped values; the names themselves count only if they are mapped too. The
+    booleans "True" and "False" represent the classes named true and false; else yes and no (in any case); else 1 and 0.
 
     Raises:
         DataError: two classes claim the same value.
@@ -71,15 +71,16 @@ def class_of(names: LabelNames) -> dict[str, int]:
 def read_labels(
     columns: Mapping[str, pa.ChunkedArray], *, names: LabelNames | None, unlabelled: tuple[LabelValue, ...]
 ) -> Labels:
-    """Return the number the label values of all splits.
+    """Convert the label values of all splits to class numbers.
 
-    Values are compared as `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
-    values known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole
-    numbers in their order, then texts in theirs.
+    Values are compared by `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
+    known values are those of `class_of`, and null if it is mapped. Otherwise the classes are the values found: first
+    whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
-        DataError: a column holds no single values, a value is neither a class nor one of `unlabelled` or is both, two
-            classes claim a value; without `names`, over `MOST_CLASSES` values or one that is no name to print.
+        DataError: a column does not hold single values, a value is neither a class nor one of `unlabelled` or is both,
+            or two classes claim a value; without `names`, also over `MOST_CLASSES` values, or a value that is not
+            printable as a name.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)
@@ -99,13 +100,15 @@ def read_labels(
 
 
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
-    """Say that rows have one class, which it is and how many they are. `labels`: class numbers, all the same."""
+    """Return a text that says which one class all rows have and how many rows there are. `labels`: class numbers, all
+    the same.
+    """
     only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
     return f"has only the class {only}, and filtering needs at least two classes"
 
 
 def _claims(names: LabelNames) -> dict[str | None, int]:
-    """Every value that stands for a class, as text."""
+    """Return every value that represents a class, as text."""
     claims: dict[str | None, int] = {}
     mapping: Mapping[str, Any] = names if isinstance(names, Mapping) else {name: name for name in names}
     for row, (name, values) in enumerate(mapping.items()):
@@ -148,7 +151,7 @@ def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
 
 
 def _refuse_unlike_names(names: tuple[str, ...]) -> None:
-    """Refuse values found in the data that can hardly be classes beside each other."""
+    """Refuse values in the data that are too unlike each other to be classes."""
     words = [name for name in names if not _is_whole(name)]
     alike = Counter(name.strip().casefold() for name in names).most_common(1)
     if alike and alike[0][1] > 1:

@@ -1,4 +1,6 @@
-"""Feature columns brought to mean 0 and standard deviation 1 by the train rows' numbers, which are kept in a file."""
+"""Standardisation of feature columns to mean 0 and standard deviation 1 by the train rows' numbers, which are saved in
+a file.
+"""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ SCALE_FILE = "scale.json"
 class Scale:
     """Mean and standard deviation of each feature column over the train rows, float64 (width,), in the source's units.
 
-    A column that is constant in train has the deviation 1: it becomes 0 there, and elsewhere the difference to train.
+    A column that is constant in train has the deviation 1: it becomes 0 in train and, elsewhere, the difference from
+    train.
     """
 
     mean: np.ndarray
@@ -28,7 +31,7 @@ class Scale:
 
     @classmethod
     def of(cls, examples: Examples) -> Self:
-        """Scale of the train rows.
+        """Compute the scale of the train rows.
 
         Raises:
             DataError: the rows have no features, or all columns are constant.
@@ -52,7 +55,7 @@ class Scale:
         """Return the same rows with standardised features, float32.
 
         Raises:
-            DataError: a number leaves the range of float32.
+            DataError: a number exceeds the range of float32.
         """
         with np.errstate(over="ignore"):
             features = ((examples.features - self.mean) / self.deviation).astype(np.float32)
@@ -72,7 +75,7 @@ class Scale:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Return what `save` wrote; None where the features are as they came."""
+        """Return the scale that `save` wrote; None if the features were not standardised."""
         file = folder / SCALE_FILE
         if not file.is_file():
             return None

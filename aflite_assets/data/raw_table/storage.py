@@ -1,4 +1,4 @@
-"""Writing and reading the raw table: Parquet shards, and encoded images in Arrow files that are mapped into memory."""
+"""Storage of the raw table: Parquet shards, and encoded images in Arrow files that are mapped into memory."""
 
 import json
 from collections.abc import Iterator
@@ -17,10 +17,11 @@ _IMAGES = "images-{:05d}.arrow"
 
 
 def save_examples(examples: Examples, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> int:
-    """Write Parquet shards of at most `shard_bytes` in memory, label names in the schema; returns how many.
+    """Write Parquet shards of at most `shard_bytes` in memory, with label names in the schema; return the number of
+    shards.
 
-    A row that is larger by itself is a shard of its own. Images go into an Arrow file per shard: a reader maps it, so
-    that images need not fit into memory as they must where Parquet is decoded.
+    A single row that is larger becomes a shard of its own. Images go into one Arrow file per shard, which a reader
+    maps; so images need not fit into memory, as they would have to if Parquet were decoded.
     """
     names = examples.table.column_names
     facts = {"label_names": json.dumps(examples.label_names), "columns": json.dumps(names)}
@@ -55,7 +56,7 @@ def load_examples(folder: Path) -> Examples:
 
 
 def examples_schema(folder: Path) -> pa.Schema:
-    """Return the columns that `load_examples` would find, in their order; no row is read.
+    """Return the columns that `load_examples` would return, in their order; no row is read.
 
     Raises:
         DataError: the folder holds no shard.

@@ -1,4 +1,6 @@
-"""Whether the column of the labels and a column of texts seem to be exchanged. The check on data uses the same rule."""
+"""Detection of a column of labels and a column of texts that seem to be swapped. The check on data uses the same
+rule.
+"""
 
 from collections.abc import Mapping
 
@@ -9,23 +11,25 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
 
 FEWEST_CLASSES = 20
-"""So few classes, or fewer, are no texts."""
+"""Number of classes up to which labels cannot be texts."""
 
 MOST_ROWS_PER_CLASS = 3.0
-"""Mean rows of a class, when classes are texts that hardly repeat."""
+"""Mean number of rows per class up to which classes may be texts that hardly repeat."""
 
 LABELS_PER_TEXT = 5
-"""So many times the distinct texts there are distinct labels, at least."""
+"""Least ratio of distinct labels to distinct texts at which the columns may be swapped."""
 
 
 def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
-    """Whether `labels` distinct labels and `texts` distinct values of one text column, of `rows`, seem exchanged."""
+    """Return True if `labels` distinct labels and `texts` distinct values of a text column, of `rows` rows, seem
+    swapped.
+    """
     many = labels > FEWEST_CLASSES and rows <= MOST_ROWS_PER_CLASS * labels
     return many and 0 < LABELS_PER_TEXT * texts <= labels
 
 
 def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: LabelNames | None) -> str | None:
-    """Say, where labels were refused, that a text column holds what labels would be; None where none does."""
+    """Return a hint for refused labels that a text column looks like labels; None if no column does."""
     for field, name in (("text", columns.text), ("text_pair", columns.text_pair)):
         texts = set() if name is None else _distinct(tables, name)
         if names is None:
@@ -42,7 +46,7 @@ def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: La
 
 
 def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
-    """Return the values of a column, as labels are compared; nothing for lists, and for values that cannot be read."""
+    """Return the values of a column, as labels are compared; empty for lists and unreadable values."""
     columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
     try:
         return {value for column in columns for value in label_texts(column) if value is not None}
@@ -51,7 +55,7 @@ def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
 
 
 def _values(names: LabelNames) -> set[str | None]:
-    """Return what stands for a class."""
+    """Return the values that represent a class."""
     if not isinstance(names, Mapping):
         return {label_text(name) for name in names}
     listed = (values if isinstance(values, tuple) else (values,) for values in names.values())

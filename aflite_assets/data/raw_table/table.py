@@ -1,6 +1,7 @@
-"""From a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups numbered.
+"""Conversion of a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups
+numbered.
 
-What a column may hold is in `columns`, `labels`, `annotators` and `value_limits`.
+The valid content of columns is defined in `columns`, `labels`, `annotators` and `value_limits`.
 """
 
 from collections import Counter
@@ -57,11 +58,11 @@ Columns = dict[str, pa.Array | pa.ChunkedArray]
 
 @dataclass(frozen=True)
 class RawTable:
-    """The rows kept, and what became of the others.
+    """The rows kept, and counts of the others.
 
-    `dropped_answers`: by split how many of the unlabelled rows are answers of ties, or equal to a right answer.
-    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source; `labelled_rows` per split of
-    `examples`, without copies that were dropped, before the limit.
+    `dropped_answers`: by split, how many of the unlabelled rows are answers of ties, or equal to a right answer.
+    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
+    split of `examples`, without dropped copies, before the limit.
     """
 
     examples: Examples
@@ -75,10 +76,10 @@ class RawTable:
 def implied_columns(
     source: SourceSpec, columns: ColumnsSpec, tables: Mapping[str, pa.Table] | None = None
 ) -> ColumnsSpec:
-    """Return the spec's columns, completed by what the source's format says of itself.
+    """Return the spec's columns, completed by those that the source's format implies.
 
-    `tables`: those of the source, which say what attributes preferences have. The subset of questions is an attribute
-    also if the spec names others.
+    `tables`: the source's tables, which determine the attributes of preferences. The subset of questions is also an
+    attribute if the spec names other attributes.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -127,16 +128,16 @@ def build_raw_table(
 ) -> RawTable:
     """Give a source's columns the names and types of the raw dataset's contract.
 
-    `row_id` counts the source's rows over all splits in their order, before anything is dropped. Rows whose label is
-    in `unlabelled` are dropped and counted, and so are copies where that is asked for (`copies`); then `holdout` draws
-    splits from train, and `limit` rows of each split, both stratified and in whole groups. Texts and images of
-    rows that stay are not copied, so that memory-mapped ones need not fit into memory. `complete=False` says that
-    `tables` hold the first rows only: then classes may be missing, and annotation files may match nothing.
+    `row_id` numbers the source's rows over all splits in their order, before any is dropped. Rows whose label is in
+    `unlabelled` are dropped and counted, and so are copies if requested (`copies`). Then `holdout` draws splits from
+    train, and `limit` draws rows of each split; both are stratified and keep groups whole. Texts and images of the rows
+    that stay are not copied, so memory-mapped ones need not fit into memory. `complete=False` means that `tables` hold
+    only the first rows: then classes may be missing, and annotation files may match nothing.
 
     Raises:
         DataError: a column is missing, a label is unknown or an amount, a split is empty, train has one class, a text,
-            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ
-            in width, an id repeats within a split, or annotators' labels are unknown or match no row.
+            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ in
+            width, an id repeats within a split, or annotators' labels are unknown or match no row.
     """
     with naming_lines(tables):
         return _build(
@@ -234,7 +235,7 @@ def _build(
 
 
 def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
-    """Count the values of `DROPPED` among labels, those that there are."""
+    """Count the occurring values of `DROPPED` among labels."""
     counts = Counter(labels.to_pylist())
     return {value: counts[value] for value in DROPPED if counts[value]}
 
@@ -256,7 +257,7 @@ def _split_rows(
     seed: int,
     complete: bool,
 ) -> dict[str, _Split]:
-    """Return the rows of every split: those of the source's own that are `labelled`, then those drawn from train."""
+    """Return the rows of every split: the source's own splits that are `labelled`, then those drawn from train."""
     splits = {name: _Split(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
@@ -280,7 +281,7 @@ def _limited(
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Return as many rows of each split as its limit lets, as positions in the source's split; `column` is that of the
+    """Return as many rows of each split as its limit allows, as positions in the source's split; `column` holds the
     labels.
     """
     kept = {}
@@ -339,7 +340,7 @@ def _contract_table(
 
 
 def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
-    """With the split's name, and with content hashes of the rows where the source gives no ids."""
+    """Add the split's name, and content hashes of the rows if the source gives no ids."""
     if "source_id" not in part.column_names:
         part = part.add_column(1, "source_id", content_ids([part[name] for name in inputs]))
     return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
@@ -356,10 +357,10 @@ _OTHER_LABEL = "name another column as columns.label, or list the values in labe
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Refuse labels found in the data that are all numbers, some of them with fractions; `remedy`: what to do.
+    """Refuse labels in the data that are all numbers, some of them with fractions; `remedy` says what to do.
 
     Raises:
-        DataError: the column holds amounts and no classes.
+        DataError: the column holds amounts, not classes.
     """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
@@ -380,11 +381,11 @@ def _require_one_width(inputs: Mapping[str, Columns]) -> None:
 
 
 def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
-    """Group numbers over all splits, int64, in order of appearance; nothing without a column.
+    """Return group numbers over all splits, int64, in order of appearance; nothing without a column.
 
-    With one column, rows of one value are a group. With several, rows that share a value, also one row's in the first
-    column and another's in the second, and rows that are linked so through others: no text of a group stands in
-    another.
+    With one column, rows with the same value are a group. With several columns, rows that share a value are a group,
+    even if it is in the first column of one row and in the second of the other, and so are rows linked through others.
+    So no text of a group occurs in another group.
 
     Raises:
         DataError: a row has no value.
@@ -416,7 +417,7 @@ def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str,
 
 
 def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
-    """Return the group of each row from its value numbers, rows x columns."""
+    """Return each row's group from its value numbers, rows x columns."""
     if codes.shape[1] == 1:
         return codes[:, 0]
     from scipy.sparse import coo_array
@@ -433,13 +434,13 @@ def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
 def hold_out(
     labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
 ) -> dict[str, np.ndarray]:
-    """Split the train rows into what stays and one part per name of `holdout`; positions, ascending int64.
+    """Split the train rows into the rest and one part per name in `holdout`; return positions, ascending int64.
 
-    `labels` int64 (rows,), `groups` int64 (rows,) or None. A whole number is a count of rows, a fraction a share of
-    all train rows; draws are stratified by label and take whole groups, so that they may fall short.
+    `labels`: int64 (rows,); `groups`: int64 (rows,) or None. A whole number is a count of rows, and a fraction is a
+    share of all train rows. Draws are stratified by label and take whole groups, so they may be smaller.
 
     Raises:
-        DataError: a draw is empty, or nothing is left to train on.
+        DataError: a draw is empty, or no row is left to train on.
     """
     rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):

@@ -1,4 +1,4 @@
-"""Limits of one cell of text or bytes, and columns of every such type in Arrow's plain one with 32-bit offsets."""
+"""Limits of one cell of text or bytes, and conversion of all such columns to Arrow's plain type with 32-bit offsets."""
 
 from collections.abc import Iterator
 
@@ -10,24 +10,25 @@ from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import is_text, plain
 
 LARGEST_TEXT = 16 * 2**20
-"""Bytes of one text: some 3 million words, more than any model reads. A longer one is a mistake of the source, such as
-a quote that is never closed, and would be copied into every report that shows its row."""
+"""Most bytes of one text: some 3 million words, more than any model reads. A longer text is a mistake in the source,
+such as a quote that is never closed, and would be copied into every report that shows its row.
+"""
 
 LARGEST_IMAGE = 256 * 2**20
-"""Bytes of one encoded image: far beyond a photograph, and well under the 2 GiB that a Parquet page can hold."""
+"""Most bytes of one encoded image: far beyond a photograph, and well under the 2 GiB that a Parquet page can hold."""
 
 _CHUNK_BYTES = 2**31 - 1
-"""Bytes that an array with 32-bit offsets can hold."""
+"""Most bytes that an array with 32-bit offsets can hold."""
 
 
 def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:
-    """Refuse a column of texts of which one is over `LARGEST_TEXT` bytes or no UTF-8; columns of other types pass.
+    """Refuse a column of texts with a text that is over `LARGEST_TEXT` bytes or not UTF-8; columns of other types pass.
 
-    Only lengths are read before the first is known to hold. `rows` int64: the row of each value where a row has not
-    one value each.
+    Contents are read only after the lengths are known to be within the limit. `rows`: int64, the row of each value, if
+    rows do not have one value each.
 
     Raises:
-        DataError: names `place`, column, row and, of a long text, its size.
+        DataError: names `place`, column and row and, for a long text, its size.
     """
     if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
         check_sizes(place, name, column, LARGEST_TEXT, rows=rows)
@@ -54,7 +55,7 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
 def check_sizes(
     place: str, name: str, column: pa.ChunkedArray, largest: int, *, rows: np.ndarray | None = None
 ) -> None:
-    """Refuse a column of texts or bytes with a cell over `largest` bytes, by its lengths alone.
+    """Refuse a column of texts or bytes with a cell over `largest` bytes; only lengths are read.
 
     Raises:
         DataError: names `place`, column, row and size.
@@ -105,7 +106,7 @@ def _narrow(chunk: pa.Array, kind: pa.DataType) -> Iterator[pa.Array]:
 
 
 def _sizes(chunk: pa.Array) -> np.ndarray:
-    """Bytes of every cell, int64; 0 for null."""
+    """Return the bytes of every cell, int64; 0 for null."""
     kind = chunk.type
     if pa.types.is_dictionary(kind):
         sizes = pa.array(_sizes(chunk.dictionary)).take(chunk.indices)

@@ -13,12 +13,12 @@ _SHOWN = 200
 
 
 def as_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Each value as text: 1 and 1.0 are both "1"; null, NaN and the empty string are None.
+    """Return each value as text: 1 and 1.0 are both "1"; null, NaN and the empty string are None.
 
-    Dates and times are written as ISO 8601 does; lists and structs as Python writes them.
+    Dates and times are in ISO 8601; lists and structs are written as in Python.
 
     Raises:
-        DataError: values that have no such form, such as structs with one name twice, or text that is no UTF-8.
+        DataError: values cannot be written as text, such as structs with a repeated name, or text is not UTF-8.
     """
     try:
         return [as_text(value) for value in _in_python(column).to_pylist()]
@@ -30,7 +30,7 @@ def as_texts(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def as_text(value: Any) -> str | None:
-    """One value as text, by the same rules."""
+    """Return one value as text, by the same rules as `as_texts`."""
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -41,7 +41,9 @@ def as_text(value: Any) -> str | None:
 
 
 def shown(value: object) -> str:
-    """Return a value as an error message shows it: control characters escaped, the start of a long one."""
+    """Return a value for an error message: control characters are escaped, and only the start of a long value is
+    shown.
+    """
     if value is None:
         return "null"
     text = value if isinstance(value, str) else str(value)
@@ -61,9 +63,9 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values of a dictionary, text and bytes with 64-bit offsets.
+    """Return the values of a dictionary, with 64-bit offsets for text and bytes.
 
-    With 32-bit ones a chunk whose repeated values come to over 2 GiB would be decoded into garbage.
+    With 32-bit offsets, a chunk with over 2 GiB of repeated values would be decoded into garbage.
     """
     kind = column.type.value_type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
@@ -72,25 +74,25 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column's values are numbers; true and false count as 1 and 0."""
+    """Return True if a column's values are numbers; true and false count as 1 and 0."""
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column's values are text."""
+    """Return True if a column's values are text."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Whether a column's values are bytes of any length."""
+    """Return True if a column's values are bytes of any length."""
     types = pa.types
     return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a column's values are lists."""
+    """Return True if a column's values are lists."""
     types = pa.types
     return bool(
         types.is_list(kind)
@@ -102,7 +104,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column in a type all of whose values Python can hold."""
+    """Return the column in a type whose values Python can all represent."""
     if isinstance(column.type, pa.UuidType):
         return column
     column = plain(column)
@@ -115,7 +117,9 @@ def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _temporal_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Python's dates end in the year 9999, and know no time zone that its database lacks; Arrow's do not."""
+    """Write dates and times as text in Arrow, because Python's dates end in the year 9999 and need a time zone that its
+    database knows.
+    """
     try:
         return column.cast(pa.string())
     except pa.ArrowException:

@@ -1,1 +1,1 @@
-"""Datasets generated from a seed, with planted shortcuts. Reads no files."""
+"""Datasets generated from a seed, with planted shortcuts. No files are read."""

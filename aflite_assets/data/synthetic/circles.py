@@ -1,4 +1,4 @@
-"""Circles with planted artifacts, drawn from a seed, as tables like those read from files."""
+"""Circles with planted artifacts, drawn from a seed, as tables in the form of those read from files."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,15 +7,15 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import CirclesSource
 
 _LIST_VALUES = 2**31 - 1
-"""Arrow numbers the values of a list column with 32 bits."""
+"""Most values of a list column, because Arrow numbers them with 32 bits."""
 
 
 def circles(source: CirclesSource) -> dict[str, pa.Table]:
     """Draw the splits of a circles dataset.
 
-    Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1
-    outer), `biased` and `flipped` as "yes" or "no". Rows of `source.flipped_splits` alone are flipped. Each split draws
-    from a stream of its own, given by the seed and the split's name.
+    Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1 outer),
+    `biased` and `flipped` as "yes" or "no". Only rows of `source.flipped_splits` are flipped. Each split has its own
+    stream of random numbers, determined by the seed and the split's name.
     """
     return {
         split: _circles_split(
@@ -65,7 +65,7 @@ def list_column(matrix: np.ndarray) -> pa.Array:
     """Return a rows x width matrix as one list<float32> column.
 
     Raises:
-        DataError: the matrix holds more numbers than one such column can.
+        DataError: the matrix holds more numbers than such a column can.
     """
     if matrix.size > _LIST_VALUES:
         raise DataError(

@@ -1,4 +1,6 @@
-"""scikit-learn's images of digits, as tables like those read from files: plain, degraded, and with planted marks."""
+"""scikit-learn's images of digits, as tables in the form of those read from files: plain, degraded, and with planted
+marks.
+"""
 
 import io
 
@@ -13,21 +15,22 @@ MARKS = (
     "###\n#..\n...", "##.\n.##\n...", "##.\n...\n##.", "#.#\n.#.\n#..", "#.#\n..#\n.#.",
     "#..\n##.\n.#.", "#..\n#.#\n#..", ".##\n.#.\n.#.", ".##\n..#\n#..", ".#.\n##.\n#..",
 )  # fmt: skip
-"""The mark of each digit, line by line: four of nine pixels, so that all are equally bright, and any two marks differ
-in at least four of them."""
+"""The mark of each digit, line by line: four of nine pixels are lit, so that all marks are equally bright, and any two
+marks differ in at least four pixels.
+"""
 
 _WHITE = 255
 
 
 def digits(source: DigitsSource) -> dict[str, pa.Table]:
-    """scikit-learn's digits as grey PNG images with pixel values 0 to 255 (its 0 to 16, scaled).
+    """Return scikit-learn's digits as grey PNG images with pixel values 0 to 255 (scaled from 0 to 16).
 
-    Columns: `image` (bytes), `label` int64 0 to 9, `id` int64 (position in scikit-learn's table) and, where the source
-    has marks, `mark`: "right" (it names the image's class), "wrong" or "none", and `mark_names`: the digit that it
-    names as text, or "none". Of each class's rows of each split `round(share * rows)` carry a mark, and of all marks of
-    a split `round(wrong_share * marks)` are wrong, each naming
-    one of the nine other classes at random. What is degraded depends on the seed and the image alone, so that two
-    sources that differ in their marks only have the same split and the same images but for the corner.
+    The columns are `image` (bytes), `label` (int64, 0 to 9) and `id` (int64, position in scikit-learn's table). If the
+    source has marks, there are also `mark` ("right" if it names the image's class, "wrong" or "none") and `mark_names`
+    (the digit that it names as text, or "none"). In each class of each split, `round(share * rows)` rows carry a mark.
+    Of all marks of a split, `round(wrong_share * marks)` are wrong, and each wrong mark names one of the nine other
+    classes at random. The degradation depends only on the seed and the image. So two sources that differ only in their
+    marks have the same splits, and the same images except for the corner.
     """
     from sklearn.datasets import load_digits
 
@@ -46,7 +49,9 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
 
 
 def _on_canvas(images: np.ndarray, canvas: int, shift: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Black images with the digits, rows x canvas x canvas, and the digits' first lines and columns, rows x 2."""
+    """Return black images with the digits on them, rows x canvas x canvas, and the digits' first lines and columns,
+    rows x 2.
+    """
     places = canvas - DIGIT_SIZE - np.random.default_rng([seed, 4]).integers(0, shift + 1, (len(images), 2))
     whole = np.zeros((len(images), canvas, canvas))
     for target, image, (top, left) in zip(whole, images, places, strict=True):
@@ -55,7 +60,9 @@ def _on_canvas(images: np.ndarray, canvas: int, shift: int, seed: int) -> tuple[
 
 
 def _degraded(images: np.ndarray, places: np.ndarray, settings: DegradedSpec, seed: int) -> np.ndarray:
-    """Images of any range, rows x canvas x canvas; each step draws from a stream of its own."""
+    """Return degraded images, rows x canvas x canvas, of any value range; each step has its own stream of random
+    numbers.
+    """
     from scipy.ndimage import gaussian_filter
 
     changed = gaussian_filter(images, settings.blur, axes=(1, 2)) if settings.blur else images.copy()
@@ -77,7 +84,7 @@ def _table(split: str, source: DigitsSource, images: np.ndarray, labels: np.ndar
 
 
 def _named_classes(labels: np.ndarray, marks: MarksSpec, rng: np.random.Generator) -> np.ndarray:
-    """Return the class that each row's mark names, -1 where it has none."""
+    """Return the class that each row's mark names, or -1 for a row without a mark."""
     named = np.full(len(labels), -1)
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)

@@ -1,25 +1,27 @@
-"""Sentence pairs from a small grammar with planted artifacts, as tables like those read from files.
+"""Sentence pairs from a small grammar with planted artifacts, as tables in the form of those read from files.
 
-The grammar. A premise says two things, each of another person; a hypothesis says one thing of a person of the premise:
+The grammar is as follows. A premise says two things, each about a different person; a hypothesis says one thing about a
+person of the premise:
 
     Clara cradles the poodle while Ivan looks sad.    Clara holds a dog.
 
-Every topic (`TOPICS`: where somebody is, what they hold, wear and do, how old they are, how they feel) has kinds,
-and each kind has members: a poodle is a dog. The *close* wording names a member ("cradles the poodle"), the *broad*
-wording a kind ("holds a dog"); the two share no word. Of each topic exactly one kind is true of a person, and
-nothing is known that is not said. So the relation follows from the words:
+Every topic (`TOPICS`: where somebody is, what they hold, wear and do, how old they are, how they feel) has kinds, and
+each kind has members; for example, a poodle is a dog. The *close* wording names a member ("cradles the poodle"), and
+the *broad* wording a kind ("holds a dog"); the two share no word. For each topic, exactly one kind is true of a person,
+and nothing is known that is not said. So the words determine the relation:
 
     entailment     the premise says the kind of this person, closely or broadly
     contradiction  the premise says another kind of the same topic of this person
     neutral        the premise says nothing of the topic of this person
 
-A plain premise says something closely of the hypothesis's person and something broadly, of a topic other than the
-hypothesis's, of somebody else. Of the rows without the overlap cue one in ten, whatever its label, is an echo:
-somebody in the premise has the hypothesis's very words, the same person in entailments, the other one else.
+A plain premise says something about the hypothesis's person in the close wording. It says something about another
+person in the broad wording, on a topic other than the hypothesis's. Among the rows without the overlap cue, one in ten
+is an echo, whatever its label: the premise says the hypothesis's exact words of somebody. In entailments this is the
+same person, otherwise another one.
 
-Label, hypothesis and echo are drawn apart from one another, and only then the premise. Without cues the hypothesis
-alone therefore says nothing of the label, and neither does the overlap of words: a plain pair shares the name alone,
-an echo holds every word of the hypothesis.
+Label, hypothesis and echo are drawn independently, and the premise is drawn after them. So without cues, neither the
+hypothesis alone nor the overlap of words is informative about the label: a plain pair shares only the name, and an echo
+holds every word of the hypothesis.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,15 +43,15 @@ NAMES = (
 )  # fmt: skip
 LINKS = ("and", "while", "but", "whereas")
 ECHO_SHARE = 0.1
-"""Share of the rows without the overlap cue whose hypotheses stand word by word in their premise."""
+"""Share of the rows without the overlap cue whose premise contains the hypothesis word for word."""
 
 MOST_DRAWS = 1_000
-"""Draws of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
+"""Most draws of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Something that has exactly one kind for each person: its wordings, and the members of each kind."""
+    """A property that has exactly one kind for each person: its wordings, and the members of each kind."""
 
     close: str
     verb: str
@@ -115,35 +117,34 @@ ALIGNED: Mapping[Label, tuple[Cue, ...]] = {
     "neutral": (Cue("hypothesis_word", "incidentally"),),
     "contradiction": (Cue("negation"), Cue("hypothesis_word", "actually")),
 }
-"""The cues that go with each label."""
+"""The cues that are associated with each label."""
 
 
 def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
     """Draw the splits of a dataset of premises and hypotheses.
 
     Columns, all strings: `text` (the premise), `text_pair` (the hypothesis), `label`, `cue` ("none", "negation",
-    "hypothesis_word" or "overlap") and `id`. The classes have the same number of rows, give or take one. Of each
-    class's rows `round(planted_share * rows)` carry one cue; where a class has several they are shared out evenly,
-    give or take one row:
+    "hypothesis_word" or "overlap") and `id`. Class sizes differ by at most one row. In each class, `round(planted_share
+    * rows)` rows carry one cue; if a class has several cues, they are equally frequent up to one row:
 
-    - negation: ", not a cat" after the hypothesis, naming another kind of its topic, drawn at random. One kind
-      excludes the others, so the hypothesis says no more than before. Aligned: in contradictions.
-    - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which add nothing to what
-      it says. Aligned: in entailments, neutral pairs and contradictions, in this order.
-    - overlap: the premise holds the hypothesis's words, as in an echo (see above). Aligned: in entailments, said of
-      the hypothesis's own person.
+    - negation: ", not a cat" after the hypothesis names another kind of its topic, drawn at random. Kinds exclude one
+      another, so the hypothesis says no more than before. Aligned cues are in contradictions.
+    - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which do not change its
+      meaning. Aligned cues are in entailments, neutral pairs and contradictions, in this order.
+    - overlap: the premise contains the hypothesis's words, as in an echo (see above). Aligned cues are in entailments,
+      about the hypothesis's own person.
 
-    With `cues: reversed` a class gets the cues of the two other classes instead, each distinct word for itself, and
-    keeps its relation: an overlap then comes from what is said of the other person. No other row has these markers.
+    With `cues: reversed`, a class instead gets the cues of the two other classes (each word counts as a cue of its own)
+    and keeps its relation; an overlap is then about the other person. No other row has these markers.
 
-    Each split draws from a stream of its own, given by the seed and the split's name. A pair that an earlier row of
-    the same or of an earlier split has is drawn again, so that no pair stands in two splits.
+    Each split has its own stream of random numbers, determined by the seed and the split's name. A pair that already
+    occurs in this or an earlier split is drawn again, so that no pair is in two splits.
 
     The cues are those found in SNLI and MultiNLI: Gururangan et al., NAACL 2018 (negation, modifiers); Poliak et al.,
     *SEM 2018 (hypothesis-only models); McCoy et al., ACL 2019 (word overlap).
 
     Raises:
-        DataError: the grammar has fewer pairs than the rows asked for.
+        DataError: the grammar has fewer pairs than the requested rows.
     """
     drawn: set[tuple[str, str]] = set()
     return {split: _split(source, split, rows, drawn) for split, rows in source.splits.items()}
@@ -166,7 +167,7 @@ def _split(source: TemplateNliSource, split: str, rows: int, drawn: set[tuple[st
 
 
 def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, Cue]]:
-    """Label and cue of every row, class by class."""
+    """Return label and cue of every row, class by class."""
     for number, label in enumerate(LABELS):
         count = len(range(number, rows, len(LABELS)))
         planted = round(source.planted_share * count)
@@ -195,7 +196,7 @@ def _new_pair(
 
 
 def _pair(label: Label, cue: Cue, rng: np.random.Generator) -> tuple[str, str]:
-    """Premise and hypothesis, as texts."""
+    """Return premise and hypothesis as texts."""
     person, other = (NAMES[number] for number in rng.choice(len(NAMES), 2, replace=False))
     topic, second, third = (TOPICS[number] for number in rng.choice(len(TOPICS), 3, replace=False))
     kind, another = (list(topic.kinds)[number] for number in rng.choice(len(topic.kinds), 2, replace=False))
@@ -224,8 +225,8 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 
 
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
-    """Return what an entailing echo says of the other person: of the same topic as often as in echoes of the other
-    labels.
+    """Return what an entailing echo says about the other person; its topic is the hypothesis's as often as in echoes of
+    the other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

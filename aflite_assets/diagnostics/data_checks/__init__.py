@@ -1,1 +1,3 @@
-"""Is this dataset fit to be filtered? Checks on raw tables, before any filter. What filtering did: `evidence`."""
+"""Checks of whether a dataset is fit to be filtered. They run on raw tables, before any filter. The effects of
+filtering are in `evidence`.
+"""

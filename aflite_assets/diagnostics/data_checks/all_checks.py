@@ -1,4 +1,4 @@
-"""All checks on a raw table, in order, each with its numbers and a line that says what to do. No Dagster."""
+"""All checks on a raw table, in order, each with its numbers and a line of advice. They do not use Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from aflite_assets.diagnostics.data_checks.context import CheckContext, SourceFa
 
 @dataclass(frozen=True)
 class DataCheck:
-    """One check: its name, what holds where it passes, whether it blocks, and the function that finds out."""
+    """One check: its name, the statement that holds if it passes, whether it blocks, and its function."""
 
     name: str
     description: str
@@ -58,8 +58,8 @@ def data_findings(
 ) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows` and `undecodable_images` are what was dropped from each split before; `source` says where rows
-    stand and which settings are made (default: rows are named by their ids, and no setting is made). Checks that need
+    `unlabelled_rows` and `undecodable_images` were dropped from each split before. `source` tells where rows are in the
+    source and which settings are made (default: rows are named by their ids, and no setting is made). Checks for
     another kind of data pass and say so. Half a million sentence pairs take well under a minute.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
@@ -67,7 +67,7 @@ def data_findings(
 
 
 def blocking_findings(raw: Examples, *, source: SourceFacts) -> tuple[CheckOutcome, ...]:
-    """Run the checks that block alone, which take no time to speak of."""
+    """Run only the checks that block, which take almost no time."""
     return _results(CheckContext(raw, source=source), [data_check for data_check in DATA_CHECKS if data_check.blocking])
 
 

@@ -1,4 +1,6 @@
-"""How often single annotators gave the label that a row has, and where most of them gave another. No models."""
+"""Agreement of single annotators with a row's label, and rows for which most of them gave another label. No models are
+used.
+"""
 
 from dataclasses import dataclass
 
@@ -24,12 +26,11 @@ _BY_CLASS = pa.schema(
 class AnnotatorAgreement:
     """Agreement of single annotators with the rows' labels.
 
-    `rows`: rows with at least one annotator's label. `annotator_labels`: those labels.
+    `rows`: rows with at least one annotator's label. `annotator_labels`: number of these annotators' labels.
     `mean_accuracy`: mean over the rows of the share of a row's annotators who gave its label, in [0, 1].
-    `unanimous_share`: of the rows with two or more annotators, the share whose annotators all gave one label; None
-    where no row has two.
-    `by_class`: the same per class of the rows' labels: columns label, label_name, rows, mean_accuracy (null without
-    rows), unanimous_share (null where no row has two).
+    `unanimous_share`: among rows with two or more annotators, the share whose annotators all gave one label; None if
+    there is no such row. `by_class`: the same per class of the rows' labels, with the columns label, label_name, rows,
+    mean_accuracy (null without rows) and unanimous_share (null if no row has two annotators).
     """
 
     rows: int
@@ -40,12 +41,12 @@ class AnnotatorAgreement:
 
 
 def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
-    """Compare annotators' labels with the rows' labels; None where no row has an annotator's label.
+    """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
-    Where the row's label is the majority of the same annotators, as in SNLI (Bowman et al., EMNLP 2015, Table 2), each
-    of them had a say in what they are compared with, so the accuracy is more than a new annotator would reach. The
-    paper pools the annotators of all rows; here each row counts once, however many annotators it has. On rows with
-    equally many annotators the two are the same number.
+    If the row's label is the majority of the same annotators, as in SNLI (Bowman et al., EMNLP 2015, Table 2), each of
+    them contributed to it. The accuracy is then higher than a new annotator would reach. The paper pools the annotators
+    of all rows; here each row counts once, however many annotators it has. If all rows have equally many annotators,
+    the two numbers are equal.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None
@@ -83,7 +84,9 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def majority_against_label(examples: Examples) -> np.ndarray:
-    """Ids (int64, in row order) of the rows of which more than half of the annotators gave one other label."""
+    """Return the ids (int64, in row order) of rows for which more than half of the annotators gave the same other
+    label.
+    """
     if "annotator_labels" not in examples.table.column_names:
         return np.empty(0, np.int64)
     column = examples.table["annotator_labels"]

@@ -1,4 +1,4 @@
-"""How many rows each class has: per split, and how its share moves between two sets of rows."""
+"""Class sizes: the rows of each class per split, and how class shares differ between two sets of rows."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,9 +24,10 @@ _BALANCE = pa.schema(
 
 
 def label_balance(examples: Examples) -> pa.Table:
-    """Rows of every class in every split: columns split, label, label_name, rows, share (of the split, 0 to 1).
+    """Count the rows of every class in every split: columns split, label, label_name, rows, share (of the split, 0 to
+    1).
 
-    Splits in order of appearance; a class without rows is there with 0.
+    Splits are in order of appearance; a class without rows is listed with 0.
     """
     records = []
     for split, inside in split_masks(examples.table):
@@ -38,9 +39,9 @@ def label_balance(examples: Examples) -> pa.Table:
 
 @dataclass(frozen=True)
 class SplitBalance:
-    """One split's class sizes: the largest and the smallest class that it has, and the classes it has no row of.
+    """One split's class sizes: its largest and smallest class with rows, and the classes without rows.
 
-    Shares are of the split's rows, 0 to 1; `ratio` is the largest over the smallest.
+    Shares are of the split's rows, 0 to 1; `ratio` is the largest divided by the smallest.
     """
 
     split: str
@@ -75,7 +76,7 @@ def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
 
 
 def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
-    """By how many percentage points each class's share grew from one set of rows to the other.
+    """Return by how many percentage points each class's share grew from one set of rows to the other.
 
     Args:
         before: class numbers of the first set's rows, int, in [0, classes).
@@ -83,10 +84,10 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
         classes: number of classes.
 
     Returns:
-        float64, one per class, in [-100, 100], summing to 0; negative where the share shrank.
+        float64, one per class, in [-100, 100], summing to 0; negative if the share shrank.
 
     Raises:
-        InvalidInputError: one of the sets has no rows, so it has no shares.
+        InvalidInputError: one of the sets has no rows, so class shares are undefined.
     """
     return 100 * (_shares("after", after, classes) - _shares("before", before, classes))
 

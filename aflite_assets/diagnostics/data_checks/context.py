@@ -1,4 +1,4 @@
-"""Inputs and outcomes of every check on data; the checks are in `row_checks` and `input_checks`."""
+"""Inputs and outcomes of all checks on data; the checks themselves are in `row_checks` and `input_checks`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _NUMBERED = re.compile(r"(.+) (\d+)")
 
 
 def _together(places: Iterable[str]) -> Iterator[str]:
-    """Places that are alike but for their number as one: "train.csv, lines 9, 14"."""
+    """Join places that differ only in their number: "train.csv, lines 9, 14"."""
     numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
     for what, same in groupby(numbered, key=lambda one: one[0]):
         numbers = [number for _, number in same if number]
@@ -39,14 +39,14 @@ def _together(places: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Facts of a source that checks name: where rows stand, what columns are called, and which settings are made
-    already.
+    """Facts of a source that checks mention: where rows are, the names of columns, and which settings are already made.
 
-    `places`: of row ids where each stands in the source, in words that print ("train.csv, line 9"). `feature_names`:
-    those of feature columns; None where the source has none. `column_names`: by the raw table's name of a text column
-    the source's. `drop_duplicates`, `drop_between_splits`: whether the dataset's file sets them. `drawn_splits`: splits
-    that were drawn from train, and are none of the source's. `allowed_label_copies`: feature columns by number from 0
-    and text columns ("text", "text_pair") that the file lets be copies of the label.
+    `places`: a function from row ids to their places in the source, in printable words ("train.csv, line 9").
+    `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's name of
+    a text column by its name in the raw table. `drop_duplicates`, `drop_between_splits`: whether the dataset's YAML
+    file sets them. `drawn_splits`: splits that were drawn from train and are not in the source. `allowed_label_copies`:
+    columns that the YAML file allows to be copies of the label: feature columns by number from 0, and text columns
+    ("text", "text_pair").
     """
 
     places: Callable[[Sequence[int]], Sequence[str]] = _row_ids
@@ -58,8 +58,8 @@ class SourceFacts:
     allowed_label_copies: frozenset[int | str] = frozenset()
 
     def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
-        """Return the places of the first five rows, and how many more there are; `rows`: of how many `row_ids` are
-        some.
+        """Return the places of the first five rows, and how many more there are; `rows` is the total number behind
+        `row_ids`.
         """
         shown = self.places(list(row_ids[:_SHOWN_PLACES]))
         more = (len(row_ids) if rows is None else rows) - len(shown)
@@ -70,7 +70,7 @@ class SourceFacts:
         return self.column_names.get(column, column)
 
     def columns_text(self, columns: Iterable[int]) -> str:
-        """Return the names of feature columns, or "column 3" (from 0) where they have none; twenty at most."""
+        """Return the names of feature columns, or "column 3" (from 0) if they have none; at most twenty."""
         names = self.feature_names
         if names is None:
             numbers = list(columns)
@@ -80,7 +80,9 @@ class SourceFacts:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """A raw table, what was dropped on the way to it, by split, its source, and what several checks compute once."""
+    """The input of checks: a raw table, its source, the rows dropped earlier by split, and values that several checks
+    share.
+    """
 
     examples: Examples
     unlabelled_rows: Mapping[str, int] = field(default_factory=dict)
@@ -94,12 +96,12 @@ class CheckContext:
 
     @cached_property
     def questions(self) -> bool:
-        """Whether rows are answers of questions (multiple choice), which repeat and share texts by their nature."""
+        """Whether rows are answers to questions (multiple choice), which by nature repeat and share texts."""
         return right_answers(self.examples) is not None
 
     @cached_property
     def in_train(self) -> np.ndarray:
-        """Which rows are of the split that is filtered, bool."""
+        """Mask of the rows that belong to the split that is filtered, bool."""
         return np.asarray(self.examples.table["split"].to_numpy() == "train")
 
     @cached_property
@@ -109,17 +111,17 @@ class CheckContext:
 
     @cached_property
     def train_repeats(self) -> TrainRepeats:
-        """Train rows that stand more than once."""
+        """Train rows that occur more than once."""
         return repeats_in_train(self.examples, self.codes)
 
     @cached_property
     def label_copies(self) -> LabelCopies:
-        """Feature columns or texts that are the label; features are finite."""
+        """Feature columns or texts that are copies of the label; all features must be finite."""
         return label_copies(self.examples, self.in_train)
 
     @cached_property
     def features_finite(self) -> bool:
-        """Whether all features are; only for datasets of feature vectors."""
+        """Whether all features are finite; only for datasets of feature vectors."""
         return all_finite(self.examples.features)
 
     @cached_property
@@ -129,12 +131,14 @@ class CheckContext:
 
 
 def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
-    """Return what a check found, with rows named by their places in the source; `all_checks` adds the check's name."""
+    """Return the outcome of a check, with rows named by their places in the source; `all_checks` adds the check's
+    name.
+    """
     return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
 
 
 def not_applicable(reason: str) -> CheckOutcome:
-    """Return the outcome of a check for a dataset that has nothing to check."""
+    """Return the outcome of a check on a dataset that has nothing for it to check."""
     return CheckOutcome("data", "", "", True, f"{NOT_APPLICABLE}: {reason}", applies=False)
 
 
@@ -144,20 +148,20 @@ def rows_of(rows: int, share: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a share in [0, 1] in per cent: "0.8 %"; a smaller one with two digits that count."""
+    """Return a share in [0, 1] in per cent: "0.8 %"; small shares have two significant digits."""
     return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.2g} %"
 
 
 def by_split_text(rows: Mapping[str, int]) -> str:
-    """Return counts by split, those of none left out: "10 of train, 2 of test"."""
+    """Return counts by split, without splits of none: "10 of train, 2 of test"."""
     return ", ".join(f"{number:,} of {split}" for split, number in rows.items() if number)
 
 
 def quoted_text(text: str) -> str:
-    """Return the beginning of a text from the data, in quotes, with what does not print written out."""
+    """Return the beginning of a text from the data, in quotes, with unprintable characters escaped."""
     return quoted(text, _SHOWN_CHARACTERS)
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return the first twenty values in a line, and how many more there are."""
+    """Return the first twenty values in one line, and how many more there are."""
     return quoted_list(values, most=_SHOWN_ENTRIES, length=_SHOWN_CHARACTERS)

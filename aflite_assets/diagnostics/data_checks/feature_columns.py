@@ -1,4 +1,6 @@
-"""Columns of a feature matrix that a linear model can do little with: constant, repeated, on scales far apart."""
+"""Columns of a feature matrix that are of little use to a linear model: constant, repeated, or on very different
+scales.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,10 +13,10 @@ _ROWS_AT_ONCE = 8_192
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Record of what the columns of a finite matrix hold; column numbers from 0.
+    """Findings about the columns of a finite matrix; column numbers are from 0.
 
-    `constant`: columns with one value in all rows, `all_zero` of them with zero. `repeated`: sets of two or more
-    columns, not constant, that are equal in every row. `deviations`: standard deviation of every column, float64.
+    `constant`: columns with one value in all rows; `all_zero`: how many of them hold zeros. `repeated`: sets of two or
+    more non-constant columns that are equal in every row. `deviations`: standard deviation of every column, float64.
     """
 
     constant: tuple[int, ...]
@@ -24,14 +26,14 @@ class FeatureColumns:
 
 
 def all_finite(features: np.ndarray) -> bool:
-    """Whether no value of `features` (rows x width float32) is NaN or infinite."""
+    """Return True if no value of `features` (rows x width float32) is NaN or infinite."""
     return all(np.isfinite(block).all() for block in blocks(features, np.ones(len(features), bool)))
 
 
 def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
-    """Look at every column of `features` (rows x width float32, finite) in the rows where `rows` (bool) is true.
+    """Examine every column of `features` (rows x width float32, finite) in the rows for which `rows` (bool) is True.
 
-    At least one row must be. 0 and -0 are equal.
+    At least one row must be True. 0 and -0 are equal.
     """
     lowest = np.min([block.min(axis=0) for block in blocks(features, rows)], axis=0)
     highest = np.max([block.max(axis=0) for block in blocks(features, rows)], axis=0)
@@ -45,7 +47,7 @@ def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
 
 
 def blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the rows of a matrix where `rows` (bool) is true, some at a time, in order."""
+    """Yield the rows of a matrix for which `rows` (bool) is True, some at a time, in order."""
     for start in range(0, len(features), _ROWS_AT_ONCE):
         inside = rows[start : start + _ROWS_AT_ONCE]
         if inside.any():

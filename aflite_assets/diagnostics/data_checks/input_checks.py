@@ -19,16 +19,16 @@ from aflite_assets.diagnostics.record_tables import text_codes
 from aflite_assets.wording import counted
 
 LARGEST_SHARED_SHARE = 0.05
-"""Share of the train rows; so many may share a text with a row of another group."""
+"""Share of the train rows that may share a text with a row of another group before the check fails."""
 
 LEAKING_ACCURACY = 0.05
-"""Difference of a text's own accuracy, rows held out against texts held out, by which partitions mislead."""
+"""Largest allowed difference of a text's own accuracy between holding out rows and holding out texts."""
 
 LARGEST_SCALE_RATIO = 1e4
-"""Largest over smallest standard deviation of the feature columns."""
+"""Largest allowed ratio of the feature columns' standard deviations."""
 
 SEED = 0
-"""Seed of the sample and the folds behind the accuracies."""
+"""Seed of the sample and the folds used for the accuracies."""
 
 _SHOWN_SETS = 5
 
@@ -75,7 +75,7 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
 
 
 def _copy_name(data: CheckContext, column: int | str) -> int | str:
-    """Return what the dataset's file calls a column: its name, or its number if it has none."""
+    """Return the name of a column in the dataset's YAML file, or its number if it has none."""
     if isinstance(column, str):
         return data.source.named(column)
     return column if data.source.feature_names is None else data.source.feature_names[column]
@@ -161,7 +161,7 @@ def _ends(values: np.ndarray) -> tuple[int, int]:
 
 
 def _no_feature_columns(data: CheckContext) -> str | None:
-    """Why nothing can be said about feature columns, if so."""
+    """Return why the check does not apply because there are no usable feature columns, or None if it applies."""
     if data.examples.modality != "features":
         return "features only"
     if not data.features_finite:
@@ -285,7 +285,7 @@ def repeated_texts_grouped(data: CheckContext) -> CheckOutcome:
 
 
 def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
-    """Return the most frequent text, and what the text alone tells of the label."""
+    """Return the most frequent text, and how well the text alone predicts the label."""
     text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
     if accuracy is None:
         return text

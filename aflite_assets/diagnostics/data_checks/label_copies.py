@@ -1,4 +1,4 @@
-"""Inputs that are the label under another name: feature columns and texts with one value per class and no other."""
+"""Inputs that are copies of the label: feature columns and texts with exactly one value per class."""
 
 import math
 from collections.abc import Mapping
@@ -14,15 +14,18 @@ from aflite_assets.diagnostics.record_tables import text_codes
 
 _LOG_MOST_CHANCE = math.log(0.001)
 _FIRST_ROWS = 10_000
-"""A text column with more texts than classes in so many rows is no copy, whatever the others hold."""
+"""Number of first rows: a text column with more texts than classes in these is not a copy, whatever the other rows
+hold.
+"""
 
 
 @dataclass(frozen=True)
 class LabelCopies:
-    """Columns that stand one to one with the label in all train rows.
+    """Columns that correspond one to one to the label in all train rows.
 
-    `agreeing`: by column, the rows outside train whose value is that of their class in train. A feature column is its
-    number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: how many rows there are.
+    `agreeing`: by column, the number of rows outside train with the value that their class has in train. A feature
+    column is given by number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: number of
+    rows in train and outside it.
     """
 
     agreeing: Mapping[int | str, int]
@@ -31,12 +34,12 @@ class LabelCopies:
 
 
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
-    """Find the copies of the label among feature columns (finite) or texts; `in_train`: which rows are train, bool.
+    """Find copies of the label among feature columns (finite) or texts; `in_train`: mask of the train rows, bool.
 
-    One to one: all train rows of a class have one value, and no two classes have the same. So constant columns, and
-    columns with a value per row, are no copies. With few train rows, or few of all classes but one, some column among
-    many agrees by chance: nothing is a copy then. Chance is bounded by the columns times the ways in which their values
-    can be named, over the arrangements of the labels.
+    One to one means that all train rows of a class have one value, and that no two classes have the same value. So
+    constant columns, and columns with a value per row, are no copies. If there are few train rows, or few rows of all
+    classes but one, some column among many agrees by chance; then nothing counts as a copy. Chance is bounded by the
+    number of columns times the ways to assign their values to classes, divided by the arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1
@@ -57,14 +60,14 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
 
 
 def _log_chance(labels: np.ndarray, columns: int) -> float:
-    """Logarithm of a bound on how many of so many random columns stand one to one with the labels."""
+    """Return the logarithm of a bound on how many of so many random columns correspond one to one to the labels."""
     counts = np.unique(labels, return_counts=True)[1]
     arrangements = math.lgamma(counts.sum() + 1) - sum(math.lgamma(count + 1) for count in counts)
     return math.log(max(columns, 1)) + math.lgamma(len(counts) + 1) - arrangements
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Return the columns of a matrix that stand one to one with the labels in the `rows` (bool), with each class's
+    """Return the columns of a matrix that correspond one to one to the labels in the `rows` (bool), with each class's
     value.
     """
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
@@ -87,5 +90,5 @@ def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dic
 
 
 def _agreeing(values: np.ndarray, of_class: Mapping[int, float], labels: np.ndarray, rows: np.ndarray) -> int:
-    """Rows (bool) whose value is that of their class."""
+    """Return which rows have the value of their class, bool."""
     return int(sum((values[rows & (labels == label)] == value).sum() for label, value in of_class.items()))

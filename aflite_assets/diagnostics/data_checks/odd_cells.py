@@ -1,4 +1,4 @@
-"""Cells of text that a reader takes and that are hardly meant: NUL bytes, and texts of 2 MB or more."""
+"""Cells of text that can be read but are hardly intended: NUL bytes, and texts of 2 MB or more."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 
 HUGE_BYTES = 2_000_000
-"""Characters of one cell; longer than most books, and far beyond what a model reads."""
+"""Limit in bytes of one cell: longer than most books, and far beyond what a model reads."""
 
 SHOWN_ROWS = 10
 
@@ -19,7 +19,7 @@ SHOWN_ROWS = 10
 class OddCells:
     """Cells of one column that hold a NUL byte, or have `HUGE_BYTES` or more; `row_ids` are the first few.
 
-    `largest`: bytes of the largest of them.
+    `largest`: size of the largest of these cells in bytes.
     """
 
     column: str

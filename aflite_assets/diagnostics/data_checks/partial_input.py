@@ -1,4 +1,4 @@
-"""How well one text column alone predicts the label, with single rows held out and with whole texts held out."""
+"""Accuracy of one text column alone, with single rows held out and with whole texts held out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ MOST_ROWS = 5_000
 _MOST_CHARACTERS = 2_000
 _MOST_TERMS = 50_000
 _MOST_WEIGHTS = 1_000_000
-"""Terms x classes, which is what the solver keeps ten copies of."""
+"""Largest number of terms x classes; the solver keeps ten arrays of this size."""
 
 
 @dataclass(frozen=True)
 class TextOnlyAccuracy:
-    """Held-out accuracies in [0, 1] over `rows` rows, all of them or a sample.
+    """Held-out accuracies in [0, 1] over `rows` rows, which are all rows or a sample.
 
-    `random`: rows held out at random, so that other rows of the same text are trained on. `grouped`: all rows of a text
-    held out together. `majority`: the largest class's share.
+    `random`: accuracy with rows held out at random, so that other rows of the same text are trained on. `grouped`:
+    accuracy with all rows of a text held out together. `majority`: the largest class's share.
     """
 
     rows: int
@@ -34,9 +34,9 @@ class TextOnlyAccuracy:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRight:
-    """Which of the sampled `rows` (positions) one text alone predicts right with whole texts held out, bool.
+    """Sampled `rows` (positions), and which of them one text alone predicts right with whole texts held out, bool.
 
-    `majority`: what knows no text gets right, in [0, 1]: the largest class's share of them.
+    `majority`: the accuracy without any text, in [0, 1]: the largest class's share of the rows.
     """
 
     rows: np.ndarray
@@ -46,7 +46,7 @@ class HeldOutRight:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Rows (positions) drawn in whole texts, the text and class of each from 0, and the weights of their words."""
+    """Rows (positions) drawn in whole texts, with the text and class of each from 0, and the weights of their words."""
 
     rows: np.ndarray
     texts: np.ndarray
@@ -58,21 +58,22 @@ class _Sample:
         return float(np.bincount(self.classes).max() / len(self.rows))
 
     def text_folds(self, rng: np.random.Generator) -> np.ndarray:
-        """Return a fold per row, that of its text."""
+        """Return a fold per row; all rows of a text get the same fold."""
         return _folds(int(self.texts.max()) + 1, rng)[self.texts]
 
 
 def text_only_accuracy(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> TextOnlyAccuracy | None:
-    """Five-fold accuracy of logistic regression on TF-IDF weights of one column's words and word pairs.
+    """Return the five-fold accuracy of logistic regression on TF-IDF weights of one column's words and word pairs.
 
-    At most `most_rows` rows are used, drawn from `seed` in whole texts, and of each text the first 2,000 characters.
-    It is the partial-input baseline of Poliak et al. (*SEM 2018), on single rows and on whole texts. Where one premise
-    carries a hypothesis per label, the random folds come out below chance: the other rows have the other labels.
+    At most `most_rows` rows are used, drawn from `seed` in whole texts; only the first 2,000 characters of each text
+    are used. This is the partial-input baseline of Poliak et al. (*SEM 2018), with single rows and with whole texts
+    held out. If one premise has a hypothesis per label, the accuracy with random folds is below chance, because the
+    other rows of the premise have the other labels.
 
     Returns:
-        None where there are fewer than five different texts, or no words.
+        None if there are fewer than five different texts, or no words.
     """
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
@@ -86,7 +87,7 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """Return the same model's answers row by row, with whole texts held out; None as for `text_only_accuracy`."""
+    """Return which rows the same model predicts right, with whole texts held out; None as in `text_only_accuracy`."""
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
     if sample is None:
@@ -95,14 +96,13 @@ def held_out_right(
 
 
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
-    """Return which questions of multiple choice the same model solves by the answers alone, with whole questions held
-    out.
+    """Return which multiple-choice questions the same model solves by the answers alone, with whole questions held out.
 
-    A question is solved where a right answer is the likeliest of its answers to be right. `right` of a row is whether
-    its question was solved, `majority` what guessing gives: the mean of right answers over all answers.
+    A question is solved if a right answer is the one that is most likely to be right. `right` says for each row whether
+    its question was solved. `majority` is the accuracy of guessing: the share of right answers among all answers.
 
     Returns:
-        None where the rows are no multiple choice, there are fewer than five questions, or no words.
+        None if the rows are not multiple choice, or there are fewer than five questions or no words.
     """
     correct = right_answers(train)
     if correct is None or train.questions is None or train.groups is None:
@@ -128,10 +128,10 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
 def held_out_probabilities(
     texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Return how likely each text is to be right by its words alone, float64, with whole units held out.
+    """Return the probability, by its words alone, that each text is right: float64, with whole units held out.
 
-    It is the model of `text_only_accuracy`. `right` bool; `units` int64 from 0, at least five of them. Returns an array
-    for the folds of each of the `draws`, or an empty list if the texts have no words.
+    It is the model of `text_only_accuracy`. `right`: bool; `units`: int64 from 0, at least five. Returns one array per
+    draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:
@@ -152,7 +152,9 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of texts in random order until the next would be too many; none of a text that fills a fold."""
+    """Return rows of texts in random order until the next text would be too many; a text that fills a fold is left
+    out.
+    """
     counts = np.bincount(codes, minlength=1)
     order = rng.permutation(len(counts))
     order = order[counts[order] <= max(min(most_rows, len(codes)) // FOLDS, 1)]
@@ -180,7 +182,7 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
-    """Which rows are predicted right by a model of the other folds, bool."""
+    """Return which rows a model trained on the other folds predicts right, bool."""
     predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
     right: np.ndarray = sample.classes == predicted
     return right
@@ -191,7 +193,9 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 
 
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """Return what `predict` says of each row with a model of the other folds; the only class where these have one."""
+    """Return the result of `predict` for each row with a model of the other folds; if these have one class, it is
+    predicted.
+    """
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 

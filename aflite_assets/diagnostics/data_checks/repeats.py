@@ -1,4 +1,6 @@
-"""Rows whose whole input occurs more than once: in two splits, in train, with other labels. No near-duplicates."""
+"""Rows whose whole input occurs more than once: in two splits, within train, or with different labels. Near-duplicates
+are not found.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,9 +19,9 @@ SHOWN_CONFLICTS = 5
 
 @dataclass(frozen=True)
 class RepeatCount:
-    """Rows outside the train split whose whole input also stands in the train split, whatever their labels.
+    """Rows outside the train split whose whole input also occurs in the train split, whatever their labels.
 
-    `share` is of all rows outside train (0 when there are none), `by_split` has every split but train,
+    `share` is the share of all rows outside train (0 if there are none); `by_split` has every split but train;
     `row_ids` are the first few in row order.
     """
 
@@ -31,12 +33,11 @@ class RepeatCount:
 
 @dataclass(frozen=True)
 class TrainRepeats:
-    """Train rows whose whole input also stands in another train row.
+    """Train rows whose whole input also occurs in another train row.
 
-    `same_label`: those with a row of their own label that is not of their group, the first few ids of them in
-    `same_label_ids`. `conflicting`: those with a row of another label, over `conflicting_inputs` inputs; a row can be
-    in both.
-    `conflicts`: the row ids of the first few such inputs, a tuple per input in row order.
+    `same_label`: rows that repeat a row of the same label outside their group; `same_label_ids` are the first few ids.
+    `conflicting`: rows that repeat a row of another label, over `conflicting_inputs` inputs; a row can be in both.
+    `conflicts`: the row ids of the first few such inputs, one tuple per input, in row order.
     """
 
     train_rows: int
@@ -49,7 +50,7 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Groups of which train and another split have rows, and their rows in train and by every other split."""
+    """Groups with rows in train and in another split, and their number of rows in train and in every other split."""
 
     groups: int
     train_rows: int
@@ -77,7 +78,7 @@ def _image_sha256(image: Mapping[str, Any]) -> bytes:
 
 
 def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
-    """Count the rows outside train that train also holds; `codes` are the rows' `input_codes`."""
+    """Count the rows outside train that also occur in train; `codes` are the rows' `input_codes`."""
     masks = dict(split_masks(examples.table))
     outside = ~masks.pop("train", np.zeros(len(examples), dtype=bool))
     repeated = outside & np.isin(codes, codes[~outside])
@@ -90,7 +91,7 @@ def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
 
 
 def groups_across_splits(examples: Examples) -> SharedGroups | None:
-    """Count the groups of which train and another split have rows; None for rows without groups."""
+    """Count the groups with rows in train and in another split; return None for rows without groups."""
     groups = examples.groups
     if groups is None:
         return None
@@ -106,7 +107,7 @@ def groups_across_splits(examples: Examples) -> SharedGroups | None:
 
 
 def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
-    """Count the train rows that repeat another one, with its label or with another; `codes` are `input_codes`."""
+    """Count the train rows that repeat another one, with the same label or with another; `codes` are `input_codes`."""
     train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
     ids, inputs = examples.row_ids[train], codes[train]
     pairs = np.unique(inputs * len(examples.label_names) + examples.labels[train], return_inverse=True)[1]
@@ -125,7 +126,7 @@ def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
 
 
 def _sizes(codes: np.ndarray) -> np.ndarray:
-    """For each row, how many rows have its number."""
+    """Return, for each row, how many rows have its number."""
     _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
     return counts[inverse]
 

@@ -1,4 +1,4 @@
-"""Checks on rows whatever their input is: ids, labels, what was dropped, repeats, balance, annotators."""
+"""Checks on rows that apply to any kind of input: ids, labels, dropped rows, repeats, balance, annotators."""
 
 import numpy as np
 
@@ -20,16 +20,16 @@ from aflite_assets.diagnostics.record_tables import split_masks
 from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
-"""Share of the train rows; a few short texts stand twice in every large dataset."""
+"""Largest allowed share of repeated train rows; a few short texts occur twice in every large dataset."""
 
 LARGEST_CLASS_RATIO = 3.0
-"""Rows of a split's largest class over those of its smallest."""
+"""Largest allowed ratio of rows between a split's largest and smallest class."""
 
 LARGEST_SHARE_DIFFERENCE = 5.0
-"""Percentage points between a class's share of train and of another split."""
+"""Largest allowed difference, in percentage points, between a class's share of train and of another split."""
 
 LARGEST_OUTVOTED_SHARE = 0.01
-"""Share of the rows with annotators' labels."""
+"""Largest allowed share of the rows with annotators' labels."""
 
 _MOST_SPLITS = 4
 
@@ -113,7 +113,9 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Return what takes them away and is not set yet; copies within train part when a split is drawn from it."""
+    """Return the setting that removes the repeats and is not made yet; copies within train matter if a split is drawn
+    from it.
+    """
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)
     steps = []

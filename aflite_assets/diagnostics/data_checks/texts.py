@@ -25,9 +25,9 @@ class EmptyTexts:
 
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
-    """Return the rows whose text is empty or white space alone, per text column and split that has some.
+    """Return the rows whose text is empty or only white space, per text column and split that has some.
 
-    Preferences without a prompt have no text to be empty: the column of prompts is left out if all of it is.
+    Preferences may have no prompts: if all of the column of prompts is empty, it is left out.
     """
     empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
@@ -42,18 +42,19 @@ def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
 
 
 def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
-    """Bool, one per row; a row without a text is not counted."""
+    """Return a bool per row, True if the text is empty; a row without a text is not counted."""
     empty: np.ndarray = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), False).to_numpy()
     return empty
 
 
 @dataclass(frozen=True)
 class SharedText:
-    """How many train rows share one column's text with another train row.
+    """Numbers of train rows that share one column's text with another train row.
 
-    `rows` and their `share` of all train rows; of these, `ungrouped_rows` and `ungrouped_share` share it with a row
-    of another group (all of them without groups). `texts`: different texts in the column. `example`: the text that
-    stands most often (hostile: escape it), in `example_rows` rows.
+    `rows` is their number and `share` their share of all train rows. Of these, `ungrouped_rows` (with
+    `ungrouped_share`) share it with a row of another group; without groups, this is all of them. `texts`: number of
+    different texts in the column. `example`: the most frequent text (hostile: escape it), which is in `example_rows`
+    rows.
     """
 
     column: Literal["text", "text_pair"]
@@ -67,10 +68,10 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which rows share a text, most shared first; empty when there are none.
+    """Return the text columns in which rows share a text, most shared first; an empty list if there are none.
 
-    Rows that share a premise belong into one group: a random partition would put one into training and the other
-    among the held-out rows. Rows without a text are not counted as sharing it.
+    Rows that share a premise belong in one group; otherwise a random partition would put one of them into training and
+    another among the held-out rows. Rows without a text are not counted as sharing it.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]
@@ -97,6 +98,6 @@ def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> Share
 
 
 def _groups_of(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """In how many groups each text stands."""
+    """Return the number of groups in which each text occurs."""
     numbers, inverse = np.unique(groups, return_inverse=True)
     return np.bincount(np.unique(codes * len(numbers) + inverse) // max(len(numbers), 1), minlength=1)

@@ -1,8 +1,8 @@
-"""Cues of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
+"""Cues of the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests but no drawing.
 
-A cue is shown if rows that have it were removed more often than class-matched random draws would remove them, and if
-it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows. A cue
-describes what was removed. It need not be a shortcut: rows that are easy for the task have cues as well.
+A cue is shown if two conditions hold. Rows that carry it were removed more often than by class-matched random draws,
+and it is associated with a label by itself (unless the dataset's file says that it was planted). Tests count groups of
+rows. A cue describes the removed rows. It need not be a shortcut: rows that are easy for the task have cues as well.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrich
 Kind = Literal["attribute", "partial input", "word", "length", "column"]
 
 FEWEST_ROWS = 20
-"""Fewest rows of a cue that is tested: the tests are about sums of many rows."""
+"""Fewest rows of a tested cue, because the tests are about sums of many rows."""
 
 MOST_VALUES = 50
 """Most values of one attribute that are tested; they are the most frequent ones."""
 
 RARE = "rare values"
-"""The name under which all values of an attribute are tested that are too rare to be tested separately."""
+"""The name under which all rare values of an attribute are tested together."""
 
 _TIED = 0.05
-"""A cue goes with its class if its p-value is below this."""
+"""A cue is associated with its class if its p-value is below this."""
 
 _BINS = 20
 """Number of bins into which a feature column is cut, at its quantiles."""
@@ -42,10 +42,10 @@ _BINS = 20
 _FOLDS = 5
 
 _SAME_ROWS = 0.8
-"""Two words are one cue if at least this share of the rows that have either have both (Jaccard)."""
+"""Two words count as one cue if they share at least this share of the rows that have either (Jaccard)."""
 
 _MOST_COMPARED = 500
-"""Most words that are compared for occurring in the same rows; they are the most telling ones."""
+"""Most words that are compared for occurring in the same rows; they are the most informative ones."""
 
 CUES = pa.schema(
     [
@@ -67,11 +67,12 @@ CUES = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class CandidateCues:
-    """Cues of one kind on the same rows: `names` (name, value) of each, and which rows have it.
+    """Cues of one kind on the same rows: `names` (name, value) of each cue, and which rows have it.
 
-    `present`: scipy CSC matrix rows x cues of 0 and 1, float64. `rows`: positions of these rows among the train rows;
-    None for all. `planted`: bool per cue; such a cue need not go with a label. `at_chance`: for partial inputs the
-    share of rows that are right by chance, which being right must exceed; None for cues that must go with a label.
+    `present`: scipy CSC matrix, rows x cues, of 0 and 1, float64. `rows`: positions of these rows among the train rows;
+    None for all. `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial
+    inputs, the share of rows that are right by chance, which the share of right rows must exceed; None for cues that
+    must be associated with a label.
     """
 
     kind: Kind
@@ -83,7 +84,7 @@ class CandidateCues:
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
-    """Test all cues of the removed rows; the most telling one comes first.
+    """Test all cues of the removed rows; the most informative one comes first.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
@@ -157,7 +158,7 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return the p-value of a cue for the label, the class that it goes with (or None), and the share of that class."""
+    """Return the p-value of a cue's association with the label, its class (or None), and the share of that class."""
     if tied is None:
         assert cues.at_chance is not None
         right = np.asarray(cues.present[:, [number]].todense()).ravel()
@@ -171,7 +172,9 @@ def _goes_with(
 
 
 def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
-    """Return the classes that each cue goes with (`class_signs`); a planted cue may be on rows of all classes."""
+    """Return the classes that each cue is associated with (`class_signs`); a planted cue may be on rows of all
+    classes.
+    """
     if cues.at_chance is not None:
         return None
     signs = class_signs(cues.present, labels)
@@ -179,7 +182,7 @@ def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
 
 
 def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Count the rows with each cue, of shape (cues, classes)."""
+    """Count the rows with each cue by class: (cues, classes)."""
     from scipy.sparse import csr_array
 
     in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
@@ -187,7 +190,9 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
 
 def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return, for words in nearly the same rows as one before them in `telling`, the first such of the same text."""
+    """Return, for each word that shares its rows with an earlier word of `telling`, the first such word of the same
+    text.
+    """
     places = {name: place for place, name in enumerate(cues.names)}
     chosen = list(telling[:_MOST_COMPARED])
     if not chosen:
@@ -206,7 +211,7 @@ def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[
 
 
 def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[str, float]:
-    """Return by lower-cased word the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
+    """Return, by lower-cased word, the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
     found = dict.fromkeys(words, 0)
     for text in examples.table[column].to_pylist():
         for word in found.keys() & {match.lower() for match in WORD.findall(text or "")}:
@@ -225,7 +230,7 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 
 
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
-    """Yield values of names, with the rare ones as one value, and bins of numbers."""
+    """Yield the values of named attributes, with all rare ones as one value, and the bins of numeric attributes."""
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
         known = planted.get(name, ())
@@ -257,7 +262,7 @@ def _words(rows: Examples) -> Iterator[CandidateCues]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
-    """Test each text alone; for multiple choice only the answers, since each question has a right and a wrong one."""
+    """Test each text alone; for multiple choice only the answers, because each question has a right and a wrong one."""
     choice = right_answers(rows) is not None
     columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:

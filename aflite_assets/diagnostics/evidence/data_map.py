@@ -1,4 +1,4 @@
-"""Data maps: how confident, how variable and how often right a training was about each of its rows."""
+"""Data maps: confidence, variability and correctness of a training for each of its rows."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ DATA_MAP = pa.schema(
         ("correctness", pa.float64()),
     ]
 )
-"""See `data_map`."""
+"""Columns of `data_map`."""
 
 
 def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
-    """Return the coordinates of Swayamdipta et al. 2020 (section 2) for every train row, means over trainings.
+    """Return the coordinates of Swayamdipta et al. 2020 (section 2) for every train row, averaged over trainings.
 
-    Of each training: confidence is the mean over epochs of the probability of the row's label, variability the standard
-    deviation over epochs of the same (of the population, as there), correctness the share of epochs in which the label
-    was predicted. Probabilities are those of the moment when the row was presented, where the source evaluates all rows
-    at the end of an epoch: they come from a model, with its dropout, that has not seen the row in this epoch yet.
+    For each training, confidence is the mean over epochs of the probability of the row's label. Variability is the
+    (population) standard deviation of this probability over epochs, and correctness is the share of epochs in which the
+    label was predicted. Probabilities are taken when the row is presented, so they come from a model, with its dropout,
+    that has not yet seen the row in this epoch. The source instead evaluates all rows at the end of an epoch.
 
     Args:
         dynamics: a table per training with row_id int64, epoch int64, label_probability float in [0, 1], correct bool;
@@ -34,7 +34,7 @@ def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
         Columns row_id (ascending), confidence in [0, 1], variability in [0, 0.5], correctness in [0, 1].
 
     Raises:
-        InvalidInputError: a training has a row in some epochs only.
+        InvalidInputError: a training lacks a row in some epochs.
     """
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *(one["row_id"].to_numpy() for one in dynamics)]))
     sums, trainings = np.zeros((3, len(ids))), np.zeros(len(ids))

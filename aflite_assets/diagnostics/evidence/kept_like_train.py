@@ -1,4 +1,6 @@
-"""Whether filtering kept the rows of other splits as it kept train rows, in all and by class. Nothing is filtered."""
+"""Comparison of splits: whether filtering kept the rows of other splits as it kept train rows, in total and by class.
+Nothing is filtered here.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 LEAST_DIFFERENCE = 1.0
-"""Points of difference in kept shares that a reader need not know of, however sure they are."""
+"""Difference of kept shares, in points, below which nothing is reported, however significant it is."""
 
 _FALSE_ALARMS = 0.0027
-"""Chance of any alarm for one split when nothing differs: three standard deviations, shared by the comparisons."""
+"""Chance of any alarm for one split if nothing differs: three standard deviations, shared by all comparisons."""
 
 
 @dataclass(frozen=True)
 class KeptShare:
-    """Shares kept of one split's and of the train split's rows, in [0, 1]; `label` None for rows of all classes.
+    """Shares of rows kept in one split and in the train split, in [0, 1]; `label` is None for rows of all classes.
 
-    `by_chance`: points by which the two shares differ at most by chance, all comparisons of the split together, taking
-    rows of a group as kept or removed together.
+    `by_chance`: points by which the two shares differ at most by chance, over all comparisons of the split together.
+    Rows of a group count as kept or removed together.
     """
 
     split: str
@@ -31,21 +33,22 @@ class KeptShare:
 
     @property
     def difference(self) -> float:
-        """The split's share less the train split's, in points."""
+        """The split's share minus the train split's share, in points."""
         return 100 * (self.share - self.train_share)
 
     @property
     def alike(self) -> bool:
-        """Whether chance explains the difference, or it is under a point."""
+        """Whether chance explains the difference, or it is under one point."""
         return abs(self.difference) <= max(self.by_chance, LEAST_DIFFERENCE)
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Kept shares of each of `splits` beside the train split's: all rows first, then each class that both have.
+    """Return the kept shares of each of `splits` and of the train split: all rows first, then each class that both
+    have.
 
     Args:
-        rows: of a filtered set: split, label, kept, and group where rows have groups.
-        splits: those that the filter took part in, without train.
+        rows: the rows of a filtered set: split, label, kept, and group if rows have groups.
+        splits: splits other than train that were filtered.
     """
     split_of, labels = rows["split"].to_numpy(zero_copy_only=False), rows["label"].to_numpy()
     groups = rows["group"].to_numpy() if "group" in rows.column_names else np.arange(rows.num_rows)
@@ -60,9 +63,7 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 
 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
-    """Return a sentence for each split that was not kept as the train split was; of the classes the one that differs
-    most.
-    """
+    """Return a sentence for each split that was not kept as train was; by class, only the one that differs most."""
     sentences = []
     for split in dict.fromkeys(share.split for share in shares):
         unlike = [share for share in shares if share.split == split and not share.alike]
@@ -94,6 +95,8 @@ def _shares_of(
 
 
 def _independent(groups: np.ndarray) -> float:
-    """Rows over the mean size of the group that a row is in: how many there are if a group's rows share one fate."""
+    """Return the number of rows divided by the mean size of a row's group: the effective number if a group's rows are
+    kept or removed together.
+    """
     sizes = np.unique(groups, return_counts=True)[1]
     return float(sizes.sum() ** 2 / (sizes.astype(np.float64) ** 2).sum())

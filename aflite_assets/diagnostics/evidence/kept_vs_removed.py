@@ -1,7 +1,7 @@
-"""Rows that filtering kept beside those it removed, per split: labels, attributes, text lengths, scores.
+"""Comparison of kept and removed rows per split: labels, attributes, text lengths, scores.
 
-Every function reads the rows table of a filtered set: `row_id` int64, `split` string, `label` int64, `kept`
-bool, `removed_in_iteration` int64 or null, `predictability` and `label_probability` float or null. Means and
+Every function reads the rows table of a filtered set: `row_id` (int64), `split` (string), `label` (int64), `kept`
+(bool), `removed_in_iteration` (int64 or null), and `predictability` and `label_probability` (float or null). Means and
 shares over no rows are null. Splits come in order of appearance.
 """
 
@@ -85,7 +85,7 @@ _AGREEMENT = pa.schema(
 
 
 def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
-    """Each class among the kept and among the removed rows.
+    """Compare each class's share among the kept rows and among the removed rows.
 
     Returns:
         Columns split, label, label_name, kept_rows, removed_rows, kept_share (of the split's kept rows),
@@ -103,12 +103,12 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
 
 
 def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
-    """Each value of every `attribute.*` column among the kept and among the removed rows.
+    """Compare each value of every `attribute.*` column among the kept rows and among the removed rows.
 
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`; values are compared as text.
-        most_values: how many values of an attribute are listed per split, the most frequent ones.
+        most_values: number of values of an attribute that are listed per split, the most frequent ones.
 
     Returns:
         Columns split, attribute (without its prefix), value (null: the rows without one), distinct_values
@@ -134,7 +134,7 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
 
 
 def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Mean number of words and of characters of the kept and of the removed rows' texts, by class.
+    """Compute the mean number of words and of characters in the kept and in the removed rows' texts, by class.
 
     Returns:
         Columns split, column (text, text_pair), measure (words, as `data.words` counts them, or characters), label_name
@@ -161,7 +161,7 @@ def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
 
 
 def mean_scores(rows: pa.Table) -> pa.Table:
-    """Mean predictability and label probability of the kept and of the removed rows.
+    """Compute the mean predictability and label probability of the kept and of the removed rows.
 
     Returns:
         Columns split, score (predictability, label_probability), kept_mean, removed_mean (both in [0, 1]),
@@ -177,7 +177,7 @@ def mean_scores(rows: pa.Table) -> pa.Table:
 
 
 def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Each split's name, the mask of its rows, and the mask of the kept rows of all splits."""
+    """Yield each split's name, the mask of its rows, and the mask of the kept rows of all splits."""
     if rows["kept"].null_count:
         raise InvalidInputError(
             f"{rows['kept'].null_count} of {len(rows)} rows are neither kept nor removed (kept is null); "
@@ -199,7 +199,9 @@ def _floats(values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Per value: kept and removed rows, its share of each side, and the share of its rows that was kept."""
+    """Count, per value, kept and removed rows; compute its share of each side and the share of its rows that was
+    kept.
+    """
     all_kept, all_removed = int(kept.sum()), int(removed.sum())
     for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
         yield here, gone, _ratio(here, all_kept), _ratio(gone, all_removed), _ratio(here, here + gone)
@@ -216,10 +218,10 @@ def _ratio(part: float, whole: int) -> float | None:
 
 
 def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Agreement of single annotators with the rows' labels, of the kept and of the removed rows.
+    """Compute the agreement of single annotators with the rows' labels, for the kept and for the removed rows.
 
-    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows of low agreement more often than others, so that
-    comparisons on what is left rest on contested labels.
+    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows of low agreement more often than others;
+    comparisons on the kept rows then depend on contested labels.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, kept bool.
@@ -258,7 +260,7 @@ def _side(examples: Examples, annotators: np.ndarray, side: np.ndarray) -> tuple
 
 
 def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Count the train rows of each class that each iteration removed, with the three easiest (ICML 2020, A.8).
+    """Count the train rows of each class that each iteration removed, with the three easiest ones (ICML 2020, A.8).
 
     The easiest have the highest predictability, then the highest label_probability, then the lowest id.
 
@@ -268,7 +270,7 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
         removed train rows and class of the dataset.
 
     Raises:
-        DataError: rows of another version of the dataset.
+        DataError: the rows are from another version of the dataset.
     """
     train = rows.filter(pc.equal(rows["split"], "train"))
     removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
@@ -286,7 +288,7 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
 
 
 def _shown(examples: Examples, row_ids: np.ndarray) -> Iterator[str]:
-    """Name rows by their texts, or by their numbers where they have none."""
+    """Return names of rows: their texts, or their numbers if they have no texts."""
     columns = [name for name in ("text", "text_pair") if name in examples.table.column_names]
     if not columns:
         yield from (f"row {row_id}" for row_id in row_ids)

@@ -1,4 +1,4 @@
-"""Rows whose own label looks least likely to models that did not see them: possible label errors, for a person."""
+"""Rows with the least likely labels by models that did not see them: possible label errors, for a person to check."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.wording import truncate
 
 MOST_CHARACTERS = 200
-"""Characters of a text; the rest is cut, with an ellipsis as the last character."""
+"""Most characters of a shown text; the rest is cut, with an ellipsis as the last character."""
 
 _SUSPECTS = [
     ("row_id", pa.int64()),
@@ -25,16 +25,16 @@ _SUSPECTS = [
 
 
 def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
-    """Return the rows of lowest label probability in the first iteration, lowest first, ties by row id.
+    """Return the rows with the lowest label probability in the first iteration, lowest first, ties by row id.
 
-    A classifier's probability of the given label, from partitions that did not train on the row, is what confident
-    learning starts from (Northcutt et al., JAIR 2021). It is low for a wrong label and for a hard row alike.
+    Confident learning starts from the same quantity: a classifier's probability of the given label, from partitions
+    that did not train on the row (Northcutt et al., JAIR 2021). It is low for a wrong label and for a hard row alike.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, label int64, kept bool, predictability and
-            label_probability float or null (a row without one is no suspect).
+            label_probability float or null (a row without a label probability is not a suspect).
         examples: rows that include all of `rows`.
-        most: how many are listed, at least 1.
+        most: most rows in the list, at least 1.
 
     Returns:
         Columns row_id, split, label_name, label_probability, predictability (null: never held out), kept; where the

@@ -1,4 +1,6 @@
-"""Suspected label errors by confident learning: which rows, what they may be instead, and on which side they ended."""
+"""Suspected label errors by confident learning: the rows, their likely labels, and whether they were kept or
+removed.
+"""
 
 import warnings
 from collections.abc import Collection
@@ -21,7 +23,7 @@ SUSPECTS = pa.schema(
         ("quarantined", pa.bool_()),
     ]
 )
-"""Rows of the list of suspects; see `suspected_rows`."""
+"""Columns of the list of suspects; see `suspected_rows`."""
 
 _SHARES = pa.schema(
     [
@@ -36,17 +38,17 @@ _SHARES = pa.schema(
 
 
 def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Which rows' labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
+    """Return which labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
 
-    The joint distribution of given and true labels is estimated from the rows that models are confident about, and for
-    each pair of classes as many rows are suspected as it says are mislabelled, those of largest margin ("prune by noise
-    rate", the default of cleanlab, which computes it). With noise that the features explain, or a task that is hard,
-    rows are suspected whose labels are right. The only row of a class never is.
+    The joint distribution of given and true labels is estimated from the rows that models are confident about. For each
+    pair of classes it gives the number of mislabelled rows; as many rows are suspected, those of largest margin ("prune
+    by noise rate", the default of cleanlab, which computes it). If the features explain the noise, or the task is hard,
+    rows with right labels are suspected too. A class's only row is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
-        probabilities: rows x classes, of models that were not trained on the row, in [0, 1]; a row of NaN is of a row
-            that none predicted, and is no suspect.
+        probabilities: rows x classes, in [0, 1], from models that were not trained on the row; a row of NaN was never
+            predicted and is not suspected.
 
     Raises:
         InvalidInputError: the lengths differ, or a class has no column.
@@ -79,16 +81,17 @@ def suspected_rows(
     *,
     quarantine: Collection[str],
 ) -> pa.Table:
-    """Return the suspected rows, those of the least likely labels first, ties by row id; schema `SUSPECTS`.
+    """Return the suspected rows, the least likely labels first, ties by row id; schema `SUSPECTS`.
 
-    `suggested_label` is the most probable class, `label_probability` and `suggested_probability` are the mean held-out
-    probabilities of the given label and of that class. `quarantined`: rows of the splits `quarantine`.
+    `suggested_label` is the most probable class. `label_probability` and `suggested_probability` are the mean held-out
+    probabilities of the given label and of that class. `quarantined`: True for suspected rows of the splits
+    `quarantine`.
 
     Args:
-        row_ids: int64, one per row, as are `splits` (names) and `labels` (int64).
+        row_ids: int64, one per row; `splits` (names) and `labels` (int64) have the same length.
         probabilities: as in `suspected_errors`, columns in the order of `classes`.
-        classes: the labels that occur, int64 ascending.
-        quarantine: see above.
+        classes: the labels that occur, int64, ascending.
+        quarantine: names of splits.
     """
     codes = np.searchsorted(classes, labels)
     rows = np.flatnonzero(suspected_errors(codes, probabilities))
@@ -108,13 +111,13 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return, of multiple choice, the suspects of questions in which a right and a wrong answer are suspected.
+    """Return, for multiple choice, the suspects in questions of which both a right and a wrong answer are suspected.
 
-    Which answer is right is one label of the question: if it is wrong, so are two rows. A single suspect is an answer
-    that is hard to know by itself.
+    Which answer is right is one label of the question: if it is wrong, so are two of its rows. A single suspected
+    answer is merely hard to judge by itself.
 
     Args:
-        suspects: as `suspected_rows` gives them.
+        suspects: a table from `suspected_rows`.
         question_of: int64, the question of each suspect.
     """
     labels = suspects["label"].to_numpy()
@@ -124,11 +127,11 @@ def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
 
 
 def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
-    """How many of the kept and of the removed rows are suspected, by split.
+    """Count the suspected rows among the kept and among the removed rows, by split.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, kept bool.
-        suspects: as `suspected_rows` gives them.
+        suspects: a table from `suspected_rows`.
 
     Returns:
         Columns split, kept_rows, kept_suspects, kept_share, removed_rows, removed_suspects, removed_share (in [0, 1],

@@ -1,4 +1,4 @@
-"""Cues from the lengths of texts: short or long among the rows, longest or shortest in a question."""
+"""Cues from the lengths of texts: short or long among all rows, or longest or shortest in a question."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import character_counts, word_counts
 
 _SHORT, _LONG = (0.25, 0.5), (0.5, 0.75)
-"""Quantiles up to which a length is short, and above which it is long."""
+"""Quantiles: a length is short up to the first ones, and long above the second ones."""
 
 _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Find the cues of length: (name, value) of each, and which rows have it, bool of shape (rows, cues).
+    """Find the cues of length: the (name, value) of each cue, and which rows have it, bool of shape (rows, cues).
 
-    A length is a text's number of words or of characters, and for pairs how many more the second text has than the
-    first. The cues are its shortest quarter and half and its longest half and quarter; a row can have several. The
-    value names the bound: "at most 4", "13 or more". Multiple choice has two more cues: an answer has more, or fewer,
-    characters than any other of its question. A row without the text has no cue of its length. A length that never
+    A length is a text's number of words or characters, or, for pairs, how many more the second text has than the first.
+    The cues are the shortest quarter and half and the longest half and quarter; a row can have several. The value
+    states the bound: "at most 4", "13 or more". Multiple choice has two more cues: an answer has more, or fewer,
+    characters than any other of its question. A row without the text has none of its length cues. A length that never
     varies gives no cue.
     """
     names: list[tuple[str, str]] = []
@@ -50,7 +50,7 @@ def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the bounds from the shortest on; there are fewer than four if many rows share a length."""
+    """Yield the short and long bounds in order; there are fewer than four if many rows share a length."""
     known = lengths[~np.isnan(lengths)]
     if not len(known):
         return

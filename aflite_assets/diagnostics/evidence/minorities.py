@@ -1,6 +1,8 @@
-"""How rows of a class differ from others in overlap of their texts, words of negation and attributes; arrays alone.
+"""Differences between rows of a class and other rows, in overlap of their texts, negation words and attributes; only
+arrays are used.
 
-Measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL 2021, section 5.1).
+They are measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL 2021, section
+5.1).
 """
 
 import re
@@ -12,23 +14,23 @@ import numpy as np
 from aflite_assets.data.examples import Examples
 
 WORD = re.compile(r"[\w']+")
-"""Runs of word characters and apostrophes, so that contractions are words."""
+"""A run of word characters and apostrophes, so that contractions are words."""
 
 MOST_VALUES = 20
-"""Attributes with more values than this tell rows apart rather than kinds of rows, and are left out."""
+"""Attributes with more values than this identify single rows rather than kinds of rows, and are left out."""
 
 _ATTRIBUTE = "attribute."
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the distinct words of a text in small letters, with plain apostrophes."""
+    """Return the distinct words of a text in lower case, with plain apostrophes."""
     return frozenset(WORD.findall(text.lower().replace("\u2019", "'")))
 
 
 @dataclass(frozen=True, eq=False)
 class RowMeasures:
-    """Float64 (rows,): `overlap`, the Jaccard index of both texts' words, in [0, 1]; `negated`, 0 or 1, whether the
-    second text has one of the words.
+    """Measures of rows, float64 (rows,): `overlap` is the Jaccard index of both texts' words, in [0, 1]; `negated` is 1
+    if the second text has a negation word, else 0.
     """
 
     overlap: np.ndarray
@@ -36,7 +38,7 @@ class RowMeasures:
 
 
 def measure_rows(examples: Examples, *, negation: Collection[str]) -> RowMeasures:
-    """One pass over pairs of texts; two texts without words overlap by 0."""
+    """Measure pairs of texts in one pass; two texts without words have an overlap of 0."""
     wanted = frozenset(word.lower().replace("\u2019", "'") for word in negation)
     overlap, negated = np.zeros(len(examples)), np.zeros(len(examples))
     pairs = zip(examples.texts("text"), examples.texts("text_pair"), strict=True)
@@ -65,7 +67,8 @@ class GroupMean:
     """A measure's mean over one group of a set's rows.
 
     `measure`: overlap, negation, or an attribute as `name = value`. `group`: positive, negative, others, or all rows.
-    `deviation`: standard deviation of a row, divisor rows - 1; both NaN without rows enough.
+    `deviation`: standard deviation of single rows, with divisor rows - 1; both numbers are NaN if there are too few
+    rows.
     """
 
     measure: str
@@ -78,8 +81,8 @@ class GroupMean:
 def group_means(
     measures: RowMeasures, labels: np.ndarray, chosen: np.ndarray, *, positive: int, negative: int
 ) -> list[GroupMean]:
-    """Return, for rows at `chosen` (bool), overlap of the class `positive` and of the others (Table 2), and negations
-    of `negative` and of the others (Table 3).
+    """Return, for rows at `chosen` (bool), the overlap of class `positive` and of the other classes (Table 2), and the
+    negations of class `negative` and of the others (Table 3).
     """
     groups = (
         ("overlap", "positive", measures.overlap, labels == positive),

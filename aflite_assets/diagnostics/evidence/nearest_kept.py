@@ -1,4 +1,4 @@
-"""For each removed row the kept row of another class that lies nearest: the contrast that shows what gave it away."""
+"""For each removed row, the nearest kept row of another class: a contrast that may show why the row was easy."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,17 @@ from aflite_assets.diagnostics.evidence.neighbours import unit_rows
 from aflite_assets.errors import InvalidInputError
 
 MOST_ROWS = 50_000
-"""Train rows, kept and removed, up to which every removed row has its nearest; of more a sample of `SAMPLE` has."""
+"""Train rows, kept and removed, up to which every removed row gets its nearest row; with more, only a sample of
+`SAMPLE` does.
+"""
 
 SAMPLE = 2_000
 
 MEMORY_LIMIT = 2**30
-"""Bytes."""
+"""Bytes that the computation may use."""
 
 NEAREST = pa.schema([("row_id", pa.int64()), ("nearest_kept", pa.int64()), ("similarity", pa.float32())])
-"""See `nearest_kept`."""
+"""Columns of `nearest_kept`."""
 
 
 def nearest_kept(
@@ -32,17 +34,19 @@ def nearest_kept(
     sample: int = SAMPLE,
     memory_limit: int = MEMORY_LIMIT,
 ) -> pa.Table:
-    """Return the nearest of all kept rows of another class, by cosine of the features; exact, whatever the blocks.
+    """Return the nearest kept row of another class, by cosine of the features; the result is exact, whatever the
+    blocks.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
-        labels: class numbers, int64, one per row, as are the ids `row_ids`.
+        labels: class numbers, int64, one per row; `row_ids` are the rows' ids.
         kept: bool per row, the rows to choose from.
-        removed: bool per row, the rows asked about, none of them kept.
-        seed: of the sample of `sample` removed rows, drawn where there are more than `most_rows` rows on both sides.
-        most_rows: see above.
-        sample: see above.
-        memory_limit: bytes for all that is computed, beyond the pages of `features`.
+        removed: bool per row, the rows to find a nearest row for; none may be kept.
+        seed: seed of the sample of `sample` removed rows, which is drawn if there are more than `most_rows` rows on
+            both sides.
+        most_rows: described at `seed`.
+        sample: described at `seed`.
+        memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Returns:
         Columns row_id, nearest_kept (a row id) and similarity (the cosine, in [-1, 1]), both null where no row of
@@ -75,7 +79,9 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of the nearest row of `choice` for each `wanted` row, -1 for none, and their cosine, float32."""
+    """Return the position of the nearest row of `choice` for each `wanted` row, -1 for none, and their cosine,
+    float32.
+    """
     width = features.shape[1]
     # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)

@@ -1,4 +1,4 @@
-"""How far rows lie from their nearest train rows, of their own class and of the others, before and after filtering."""
+"""Distances of rows to their nearest train rows, of their own class and of the others, before and after filtering."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 NEIGHBOURS = (1, 5, 10, 50)
-"""How many nearest rows are averaged over, as in the source's Table 3; ascending."""
+"""Numbers of nearest rows that are averaged over, as in the source's Table 3; ascending."""
 
 MOST_ROWS = 50_000
-"""Most train rows, and most rows measured from; of more a sample is drawn."""
+"""Most train rows, and most rows measured from; beyond this, a sample is drawn."""
 
 MEMORY_LIMIT = 2**31
-"""Bytes; half of it holds `MOST_ROWS` rows of up to 5,368 features."""
+"""Bytes for the computation; half of it holds `MOST_ROWS` rows of up to 5,368 features."""
 
 _ROWS_AT_ONCE = 8_192
 
@@ -36,12 +36,12 @@ _SUMS = pa.schema(
 class NeighbourDistances:
     """Mean cosine distances, in [0, 2], of queries to their k nearest train rows.
 
-    `overall`: columns when ("before": all train rows; "random": as many as were kept, drawn at random; "after": the
-    kept ones), k, within_class and across_classes (train rows of the query's class and of the others; null where no
-    query has any), queries, train_rows. `by_class`: label_name and the same for the queries of one class, train_rows
-    being those of the class; classes without queries are left out.
-    `held_out`: whether the queries are rows of other splits, else the train rows themselves. `queries` and `train_rows`
-    are the numbers looked at, of `all_queries` and `all_train_rows`.
+    `overall` has the columns when, k, within_class, across_classes, queries and train_rows. `when` is "before" (all
+    train rows), "random" (as many as were kept, drawn at random) or "after" (the kept ones). within_class and
+    across_classes are to train rows of the query's class and of the others; null if no query has any. `by_class`:
+    label_name and the same columns for the queries of one class, with train_rows of that class; classes without queries
+    are left out. `held_out`: True if the queries are rows of other splits, False if they are the train rows themselves.
+    `queries` and `train_rows` are the numbers used, out of `all_queries` and `all_train_rows`.
     """
 
     overall: pa.Table
@@ -70,31 +70,31 @@ def neighbour_distances(
     most_rows: int = MOST_ROWS,
     memory_limit: int = MEMORY_LIMIT,
 ) -> NeighbourDistances:
-    """Mean cosine distance of rows to their nearest train rows before and after filtering.
+    """Compute the mean cosine distance of rows to their nearest train rows before and after filtering.
 
-    The source is Table 3 of the ICLR 2020 submission of AFLite. The same here: held-out rows, their 1, 5, 10 and 50
-    nearest rows of the train set before and after filtering by cosine of the representation's features, within the
-    class and across. Our reading, where the source is silent: one minus the cosine, averaged over the k neighbours,
-    then over the queries; the same queries before and after, kept or not; the features are those that were filtered by,
-    where the source takes those of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers
-    are not averages, and `similarity_sums` says what they may be. The set "random" is ours: with fewer train rows
-    every neighbour is farther, whichever rows are gone.
+    The source is Table 3 of the ICLR 2020 submission of AFLite. As in the source, held-out rows are compared with their
+    1, 5, 10 and 50 nearest train rows before and after filtering, by cosine of the representation's features, within
+    the class and across classes. Where the source is silent, this is our reading: one minus the cosine, averaged over
+    the k neighbours and then over the queries, with the same queries before and after, kept or not. The features are
+    those used for filtering; the source takes those of a BERT trained on SNLI (in the pipeline: `distance_encoder`).
+    The source's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is ours: with
+    fewer train rows, every neighbour is farther, whichever rows were removed.
 
-    Where a query's class has fewer than k train rows, the mean is over what is there. Above `most_rows` train rows or
-    queries a sample of that many is drawn from `seed`, the kept ones among the sampled train rows standing for all, so
-    that the sets keep their proportion. A row of zeros is at distance 1 from every row.
+    If a query's class has fewer than k train rows, the mean is over the rows that exist. Above `most_rows` train rows
+    or queries, a sample of that many is drawn from `seed`. The kept rows among the sampled train rows then represent
+    all kept rows, so that the sets keep their proportion. A row of zeros is at distance 1 from every row.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        in_train: bool per row, the train rows of the pool. The others are the queries; where there are none, all train
-            rows are, each without itself.
-        kept: bool per row, what filtering kept; read for train rows only.
+        in_train: bool per row, the train rows of the pool. The other rows are the queries; if there are none, all train
+            rows are, each compared with the others.
+        kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
-        seed: of the samples and of the random set.
-        asked: bool per row, which of the rows that are no train rows are queries; default all.
-        most_rows: see above; fewer if so many rows do not fit into half of `memory_limit`.
-        memory_limit: bytes for all that is computed, beyond the pages of `features`.
+        seed: seed of the samples and of the random set.
+        asked: bool per row, which rows outside train are queries; by default, all.
+        most_rows: described above; fewer if so many rows do not fit into half of `memory_limit`.
+        memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Raises:
         InvalidInputError: lengths do not fit, there is no train row, or a value is not finite.
@@ -119,18 +119,17 @@ def neighbour_distances(
 
 
 def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa.Table:
-    """Return the same as sums of cosine similarities to the k nearest train rows, in the layout of the source's Table
-    3.
+    """Return sums of cosine similarities to the k nearest train rows, in the layout of the source's Table 3.
 
-    Columns label_name, side ("within" the class, "vs others"), when, queries, train_rows, and top1, top5, top10, top50:
-    means over the queries of the sum over their k nearest rows, or over what is there. "before" is taken from `before`,
-    "after" from `after`, which may be about other queries.
+    The columns are label_name, side ("within" the class, "vs others"), when, queries, train_rows, and top1, top5,
+    top10, top50. The last four are means over the queries of the sum over their k nearest rows, or over as many as
+    exist. "before" is taken from `before`, and "after" from `after`, which may have other queries.
 
     The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
-    9.5 at 50 neighbours). Sums of distances would grow more than in proportion, for farther rows come later; sums of
-    similarities grow as printed, though nearest rows are mostly more alike than 0.29. And as no row of a part of the
-    train set is nearer than the nearest of all, similarities that rise after filtering, as the source's do at first
-    neighbours, would be about other queries: the filtered ones.
+    9.5 at 50 neighbours). Sums of distances would grow more than in proportion, because farther rows come later. Sums
+    of similarities grow as printed, but nearest rows are usually more similar than 0.29. No row in a part of the train
+    set is nearer than the nearest in the whole. So if similarities rise after filtering, as the source's do at first
+    neighbours, they must be of other queries: the filtered ones.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):
@@ -175,7 +174,9 @@ def _summed(
 
 
 class _Sums:
-    """Sums over queries of their mean distances, by set, side (own class, others), class and k, and their numbers."""
+    """Sums over queries of their mean distances, by set, side (own class, others), class and k, and the number of
+    queries.
+    """
 
     def __init__(self, classes: int) -> None:
         self.totals = np.zeros((3, 2, classes, len(NEIGHBOURS)))
@@ -183,7 +184,9 @@ class _Sums:
         self.queries = np.zeros(classes, np.int64)
 
     def add(self, number: int, side: int, label: int, distances: np.ndarray) -> None:
-        """Add queries of one class with their distances to some train rows (queries x rows, infinite: not meant)."""
+        """Add queries of one class with their distances to some train rows (queries x rows; infinite for excluded
+        rows).
+        """
         if number == side == 0:
             self.queries[label] += len(distances)
         if not distances.shape[1]:
@@ -197,8 +200,8 @@ class _Sums:
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
     """Return the mean of each row's 1, 5, 10 and 50 smallest values, queries x 4 float64.
 
-    `distances`: queries x rows float32 with at least one row. Infinite ones count as absent; over fewer than k the mean
-    is over what is there, over none NaN.
+    `distances`: queries x rows float32 with at least one row. Infinite values count as absent. With fewer than k values
+    the mean is over those present; with none it is NaN.
     """
     most = min(NEIGHBOURS[-1], distances.shape[1])
     nearest = np.sort(np.partition(distances, most - 1, axis=1)[:, :most], axis=1)
@@ -222,7 +225,7 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Positions, ascending, of the queries and train rows that are looked at, and how many there are in all."""
+    """Ascending positions of the sampled queries and train rows, and how many there are in all."""
 
     queries: np.ndarray
     train: np.ndarray
@@ -241,7 +244,7 @@ def _drawn_sample(in_train: np.ndarray, asked: np.ndarray | None, most: int, rng
 
 
 def _train_sets(kept: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Which of the sampled train rows belong to each set that distances are measured to, bool per row."""
+    """Return which of the sampled train rows belong to each set that distances are measured to, bool per row."""
     sets = {"before": np.ones(len(kept), bool), "random": np.zeros(len(kept), bool), "after": kept}
     sets["random"][rng.choice(len(kept), int(kept.sum()), replace=False)] = True
     return sets
@@ -256,7 +259,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield queries in blocks with their distances to all train rows, float32; that to itself is infinite."""
+    """Yield queries in blocks with their distances to all train rows, float32; the distance to itself is infinite."""
     reference = unit_rows(features, train)
     # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
@@ -272,7 +275,7 @@ def _blocks(
 
 
 def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1, float32; rows of zeros stay so."""
+    """Scale rows to length 1, float32; rows of zeros stay zero."""
     units = np.empty((len(positions), features.shape[1]), np.float32)
     for start in range(0, len(positions), _ROWS_AT_ONCE):
         inside = slice(start, start + _ROWS_AT_ONCE)

@@ -1,4 +1,4 @@
-"""How well filtering found a shortcut that was planted: precision and recall of the rows that it removed.
+"""Success of filtering at finding a planted shortcut: precision and recall of the removed rows.
 
 Planted rows are those whose attribute has one of the values that the dataset's file names. Functions read the rows
 table of a filtered set (see `kept_vs_removed`) and the examples that include its rows.
@@ -35,7 +35,7 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
     Args:
         rows: the filtered set's rows.
         examples: rows that include all of `rows`, with a column `attribute.<name>` for each name in `planted`.
-        planted: the values of each attribute, as text, by which a row counts as planted.
+        planted: the values of each attribute, as text, that make a row count as planted.
 
     Returns:
         Columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows, removed_planted_rows,
@@ -64,7 +64,7 @@ def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[st
         those that entered the iteration; a row per iteration that removed train rows.
 
     Raises:
-        InvalidInputError, DataError: as `planted_removed`.
+        InvalidInputError, DataError: as in `planted_removed`.
     """
     train = rows.filter(pc.equal(rows["split"], "train"))
     removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()

@@ -1,4 +1,6 @@
-"""Whether representations agree on what is easy: overlap of the removed train rows, and order by predictability."""
+"""Agreement of representations on which rows are easy: overlap of the removed train rows, and order by
+predictability.
+"""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -27,9 +29,9 @@ _OVERLAP = pa.schema(
 
 
 def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
-    """Compare every two representations on the train rows that both filtered.
+    """Compare every pair of representations on the train rows that both filtered.
 
-    Phang et al. 2021 (arXiv 2111.08181) find that what such filters keep depends on the adversary.
+    Phang et al. 2021 (arXiv 2111.08181) find that the rows such filters keep depend on the adversary.
 
     Args:
         filtered: the rows table of each representation's filtered set: row_id int64, split string, kept bool,
@@ -50,8 +52,8 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 def expected_jaccard(rows: int, first: int, second: int) -> float | None:
     """Return the mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
 
-    The rows in both, i, are hypergeometric, and a pair that shares i overlaps by i / (first + second - i): the mean of
-    that is summed over every possible i, without approximation. None where both sets are empty.
+    The number of shared rows, i, is hypergeometric, and a pair of sets that shares i rows has the overlap i / (first +
+    second - i). Its mean is summed over every possible i, without approximation. Return None if both sets are empty.
     """
     from scipy.stats import hypergeom
 

@@ -1,4 +1,4 @@
-"""How alike the kept and the removed rows of a class are in the features that filtered: cosine similarity of pairs."""
+"""Similarity of the kept and of the removed rows of a class in the filter's features: cosine similarity of pairs."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,13 +7,13 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 MOST_CLASSES = 4
-"""Classes compared: those with most rows on the smaller of their two sides."""
+"""Most classes compared: those with the most rows on the smaller of their two sides."""
 
 SHOWN_ROWS = 12
-"""Rows of a side whose similarities are given pair by pair, and which a report can picture."""
+"""Rows of a side whose similarities are returned pair by pair, for a report to draw."""
 
 MOST_ROWS = 10_000
-"""Rows of one side of a class; of more the mean is over a sample."""
+"""Most rows of one side of a class; beyond this, the mean is over a sample."""
 
 SCHEMA = pa.schema(
     [
@@ -43,22 +43,22 @@ def class_similarities(
     shown_rows: int = SHOWN_ROWS,
     most_rows: int = MOST_ROWS,
 ) -> pa.Table:
-    """Pairwise cosine similarities of a class's kept rows, of its removed ones, and of random ones.
+    """Compute pairwise cosine similarities of a class's kept rows, of its removed rows and of random rows.
 
-    The source is Figure 1 of Le Bras et al. (ICML 2020), which shows them of some images of two classes. The means over
-    all pairs and the third side, as many rows of the class as were kept, drawn whether kept or not, are ours: they say
-    what the class is like whichever rows went.
+    The source is Figure 1 of Le Bras et al. (ICML 2020), which shows them for some images of two classes. The means
+    over all pairs and the random side are ours. The random side has as many rows of the class as were kept, drawn from
+    kept and removed rows alike; it shows how similar the class is whichever rows were removed.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
         row_ids: int64, one per row.
         in_train: bool per row; the others are left out.
-        kept: bool per row, what filtering kept.
-        seed: of the samples; a class's samples depend on it and the class alone.
-        most_classes: classes with the largest smaller side first, then the larger ones, then by number; both sides
-            need two rows.
-        shown_rows: rows of each side given pair by pair, drawn at random.
+        kept: bool per row, True if filtering kept the row.
+        seed: seed of the samples; a class's samples depend on it and the class alone.
+        most_classes: classes are compared in the order of their smaller side, largest first, then their larger side,
+            then their number; both sides need two rows.
+        shown_rows: number of rows of each side returned pair by pair, drawn at random.
         most_rows: see `MOST_ROWS`.
 
     Returns:
@@ -97,9 +97,9 @@ def cosine_similarities(features: np.ndarray) -> np.ndarray:
 
 
 def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
-    """Mean cosine similarity over all pairs of two different rows of at least two, exact.
+    """Return the exact mean cosine similarity over all pairs of two different rows; there must be at least two rows.
 
-    The sum over all pairs is the squared length of the sum of the rows at length 1, so no pair is formed.
+    The sum over all pairs is the squared length of the sum of the normalised rows, so no pair is formed.
     """
     total, own = np.zeros(features.shape[1]), 0.0
     ordered = np.sort(positions)

@@ -1,4 +1,6 @@
-"""A simple model that the filter never used, before and after: whether filtering removed more than its own shortcut."""
+"""A simple model that the filter never used, before and after filtering: it shows whether filtering removed more than
+its own shortcut.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,12 +27,12 @@ NAMES = {
     "image": f"logistic regression on {PIXELS} x {PIXELS} grey pixels",
     "features": f"the {NEIGHBOURS} nearest neighbours by standardised features",
 }
-"""The adversary in words, by kind of input."""
+"""The adversary's name in words, by kind of input."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_TERMS = 20_000
 _MOST_WEIGHTS = 1_000_000
-"""Terms x classes, which is what the solver keeps ten copies of."""
+"""Largest number of terms x classes; the solver keeps ten arrays of this size."""
 
 _ACCURACIES = pa.schema(
     {
@@ -47,13 +49,14 @@ _ACCURACIES = pa.schema(
 
 @dataclass(frozen=True)
 class UnseenAdversary:
-    """Accuracies that one simple model reaches on held-out fifths of the train rows, of the kept rows, and of as many
-    at random.
+    """Accuracies of one simple model on held-out fifths of the train rows, of the kept rows, and of as many random
+    rows.
 
-    `name`: the model in words. `accuracies`: columns set ("full", "random", "filtered"), representation (null for
-    full), rows, used_rows (fewer where a sample was drawn), accuracy (in [0, 1]; null where the rows are too few to be
-    held out in turn), deviation (standard deviation over the five held-out parts), majority_share (of the largest class
-    among the used rows: what a model reaches that looks at nothing; null without rows).
+    `name`: the model's name in words. `accuracies` has the columns set ("full", "random", "filtered"), representation
+    (null for full), rows, used_rows (fewer if a sample was drawn), accuracy, deviation and majority_share. accuracy is
+    in [0, 1], or null if there are too few rows for folds; deviation is the standard deviation over the five held-out
+    parts. majority_share is the largest class's share among the used rows, which a model without input reaches; null
+    without rows.
     """
 
     name: str
@@ -68,18 +71,18 @@ class UnseenAdversary:
 def unseen_adversary(
     train: Examples, kept: Mapping[str, np.ndarray], *, seed: int, most_rows: int = MOST_ROWS
 ) -> UnseenAdversary:
-    """Cross-validate one simple model on the train rows, on what each filter kept, and on random rows of that number.
+    """Cross-validate one simple model on the train rows, on the rows that each filter kept, and on as many random rows.
 
-    Texts: TF-IDF of lower-cased words and word pairs of each column (the first 2,000 characters of a text, the 20,000
-    most frequent terms of a column, fewer with over 50 classes), multinomial logistic regression. Images: logistic
-    regression on grey pixels, standardised. Features: nearest neighbours. Five shuffled folds, stratified by label;
-    rows of a group are held out together.
+    For texts, the model is multinomial logistic regression on TF-IDF of lower-cased words and word pairs of each
+    column. It uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column, fewer with over
+    50 classes. For images, it is logistic regression on standardised grey pixels. For features, it is nearest
+    neighbours. There are five shuffled folds, stratified by label; rows of a group are held out together.
 
     Args:
         train: the pool's train rows.
-        kept: by representation the ids of the rows that its filter kept, all among `train`.
-        seed: of samples, random sets and folds.
-        most_rows: larger sets are represented by a sample of so many rows.
+        kept: by representation, the ids of the rows that its filter kept, all in `train`.
+        seed: seed of samples, random sets and folds.
+        most_rows: larger sets are represented by a sample of this many rows.
 
     Raises:
         InvalidInputError: a filtered set holds rows that are not among `train`.
@@ -99,7 +102,7 @@ def unseen_adversary(
 
 
 def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterator[tuple[str, str | None, np.ndarray]]:
-    """Every set's name, representation and positions among the train rows."""
+    """Yield every set's name, representation and positions among the train rows."""
     yield "full", None, np.arange(len(train))
     for number, (representation, row_ids) in enumerate(kept.items()):
         inside = np.isin(train.row_ids, row_ids)
@@ -120,7 +123,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _measured(
     train: Examples, rows: np.ndarray, inputs_of: Callable[[np.ndarray], Any], seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Accuracy, its deviation over the folds and the largest class's share."""
+    """Return the accuracy, its deviation over the folds and the largest class's share."""
     from threadpoolctl import threadpool_limits
 
     labels = train.labels[rows]
@@ -141,7 +144,9 @@ def _measured(
 
 
 def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray | None:
-    """Return the fold of every row; None where the largest class has fewer rows than folds, or groups are fewer."""
+    """Return the fold of every row; None if the largest class has fewer rows than folds, or there are fewer groups than
+    folds.
+    """
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if np.bincount(labels).max() < FOLDS or (groups is not None and len(np.unique(groups)) < FOLDS):
@@ -179,9 +184,7 @@ def _new_model(modality: str, rows: int) -> Any:
 
 
 def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
-    """Return the function that makes the model's inputs of rows at some positions, all of them among `used`; None: no
-    word.
-    """
+    """Return a function from row positions, all in `used`, to the model's inputs; None if there is no word."""
     if train.modality == "features":
         features = train.features
         return lambda rows: features[rows].astype(np.float64)
@@ -193,7 +196,7 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 
 
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
-    """Rows x terms, sparse; the terms and their weights are those of the rows themselves, which takes no label."""
+    """Return sparse weights, rows x terms; both come from texts, without labels."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -213,7 +216,7 @@ def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
 
 
 def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
-    """Rows x 256 float64 in [0, 1]: each image's mean brightness over a grid."""
+    """Return each image's mean brightness over a grid, rows x 256 float64 in [0, 1]."""
     from PIL import Image
 
     pixels = np.empty((len(rows), PIXELS * PIXELS))

@@ -1,4 +1,6 @@
-"""Pointwise V-information: how many bits a model's input told it about a row's label, and its mean on either side."""
+"""Pointwise V-information: how many bits of information a model's input gave about a row's label, and its mean over
+kept and removed rows.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +11,7 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 _LEAST = float(np.finfo(np.float32).tiny)
-"""Value that a probability counts as which float32 rounded to nothing."""
+"""Value used for a probability that float32 rounded to zero."""
 
 _MEANS = pa.schema(
     [
@@ -25,16 +27,17 @@ _MEANS = pa.schema(
 
 
 def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """PVI of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi, Swayamdipta 2022, section 3).
+    """Return the PVI of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi, Swayamdipta 2022,
+    section 3).
 
-    The model without input is the shares of the labels among the train rows. The source trains the model anew on empty
-    inputs; with one input for every row a model has one distribution to give, and the label shares are the one of least
-    cross-entropy on the train rows, which is the infimum that the source's definition 1 takes. Any model with a free
-    intercept per class reaches it, so that a training would add the optimiser's noise alone.
+    The model without input predicts the label shares of the train rows. The source trains a second model on empty
+    inputs. With one input for every row, a model can give only one distribution, and the label shares have the least
+    cross-entropy on the train rows; this is the infimum in the source's definition 1. Any model with a free intercept
+    per class reaches it, so a training would only add the optimiser's noise.
 
     Args:
-        label_probability: the model's probability of each row's own label, in [0, 1]; one that is 0 in float32 counts
-            as the smallest normal number there, 2**-126.
+        label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
+            by the smallest normal number, 2**-126.
         labels: class numbers, int64.
         shares: each class's share of the train rows.
 
@@ -42,7 +45,7 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
         float64, one per row; NaN for a class that no train row has.
 
     Raises:
-        InvalidInputError: the lengths differ, or a number is no probability.
+        InvalidInputError: the lengths differ, or a number is not a probability.
     """
     if len(label_probability) != len(labels):
         raise InvalidInputError(f"{len(label_probability)} probabilities for {len(labels)} labels; give one for each")
@@ -60,10 +63,10 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
 def mean_information(
     values: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray, np.ndarray]], label_names: Sequence[str]
 ) -> pa.Table:
-    """Mean PVI of kept and of removed rows, by class.
+    """Compute the mean PVI of kept and of removed rows, by class.
 
     Args:
-        values: by evaluator and test set the rows' PVI (float, NaN is left out), labels (int64) and whether they were
+        values: by evaluator and test set, the rows' PVI (float, NaN is left out), labels (int64) and whether they were
             kept (bool).
         label_names: the classes' names.
 

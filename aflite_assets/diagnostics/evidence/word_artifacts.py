@@ -1,14 +1,14 @@
-"""Which single words give a label away, before and after filtering: the competency z-statistic. No models.
+"""Single words that predict a label, before and after filtering: the competency z-statistic. No models are used.
 
-Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that needs understanding
-no single word should say anything about the label. For a word in n rows, of which a share p carries the label,
+Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that needs understanding, no single
+word should be informative about the label. For a word in n rows, with a share p of them carrying the label,
 
     z = (p - p0) / sqrt(p0 (1 - p0) / n)
 
-The paper takes p0 = 1 / classes. Here p0 is the label's share in the set of rows that is looked at: the same
-on balanced data, and on others it keeps the class sizes themselves from marking every word.
+The paper takes p0 = 1 / classes. Here p0 is the label's share in the given set of rows. On balanced data this is the
+same; on other data it keeps the class sizes themselves from making every word significant.
 
-z grows with the square root of n, so that any smaller set has smaller z. What filtering did is therefore read beside
+z grows with the square root of n, so any smaller set has smaller z. The effect of filtering is therefore compared with
 random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
 """
 
@@ -28,7 +28,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class AmongDraws:
-    """One number of the full set and of the kept one, beside the same number of each random set."""
+    """One number of the full set and of the kept set, with the same number of each random set."""
 
     full: float
     random: tuple[float, ...]
@@ -36,7 +36,7 @@ class AmongDraws:
 
     @property
     def mean(self) -> float:
-        """Over the random sets."""
+        """Mean over the random sets."""
         return float(np.mean(self.random))
 
     @property
@@ -46,30 +46,30 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return what fewer rows do not explain: the mean of the random sets less the kept set's number."""
+        """Return the drop that fewer rows do not explain: the mean of the random sets minus the kept set's number."""
         return self.mean - self.kept
 
     @property
     def kept_is_lowest(self) -> bool:
-        """Whether every random set has more: by chance at most one time in draws + 1."""
+        """Whether every random set has a larger number; by chance this happens at most once in draws + 1."""
         return self.kept < min(self.random)
 
     @property
     def kept_is_highest(self) -> bool:
-        """Whether every random set has less: by chance at most one time in draws + 1."""
+        """Whether every random set has a smaller number; by chance this happens at most once in draws + 1."""
         return self.kept > max(self.random)
 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Each word of each row once: entry i says that word `words[i]` stands in row `rows[i]`."""
+    """Each word of each row once: entry i means that word `words[i]` occurs in row `rows[i]`."""
 
     vocabulary: list[tuple[str, str]]
     words: np.ndarray
     rows: np.ndarray
 
     def in_rows(self, least: int) -> "Occurrences":
-        """Only the words that stand in so many rows or more, numbered anew in the same order."""
+        """Return only the words that occur in at least this many rows, renumbered in the same order."""
         often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
         stays = often[self.words]
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
@@ -78,7 +78,7 @@ class Occurrences:
 
 @dataclass(frozen=True)
 class WordScores:
-    """One set's numbers: rows per tested word and class, p0 per class, z per tested word and class."""
+    """One set's numbers: rows per tested word and class, p0 per class, and z per tested word and class."""
 
     counts: np.ndarray
     expected: np.ndarray
@@ -87,22 +87,21 @@ class WordScores:
 
 @dataclass(frozen=True)
 class WordArtifacts:
-    """Words that go with a label, in the full set, in random sets of the kept set's class sizes, and in the kept set.
+    """Words associated with a label, in the full set, in random sets of the kept set's class sizes, and in the kept
+    set.
 
-    `words`: the top words of each label in the full set; columns label, label_name, column (text, text_pair), word
-    (hostile: escape it), rank (from 1, by z in the full set), rows_full, rows_random (mean), rows_kept (with the word),
-    share_full, share_kept (p; null without rows), expected_full, expected_kept (p0; random sets have the kept one),
-    z_full, z_random (mean), random_deviation (of z over the random sets), z_kept (null without rows), and
-    drop_beyond_random (z_random - z_kept). In z_random and in the drop a word without rows has z = 0: it gives nothing
-    away. They are null where the class has none or all of the kept rows.
-    `over_line`: columns label, label_name, words_full, words_random (mean), random_deviation, random_least,
-    random_most, words_kept, drop_beyond_random: how many words have z over `line`; the last row, with null label, adds
-    the classes.
-    `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose z_random is not null; None where
-    there are none.
-    `words_over_line`: the last row of `over_line`.
-    `line`: the z that by chance no word reaches, at the given significance over all `tests`.
-    `tests`: words tested x labels; the same tests for every set, so that counts can be compared.
+    `words`: the top words of each label in the full set. The columns are label, label_name, column (text, text_pair),
+    word (hostile: escape it), rank (from 1, by z in the full set), and rows_full, rows_random (mean), rows_kept (rows
+    with the word). Then come share_full, share_kept (p; null without rows), expected_full, expected_kept (p0, which
+    random sets share with the kept set), z_full, z_random (mean), random_deviation (of z over the random sets), z_kept
+    (null without rows), and drop_beyond_random (z_random - z_kept). In z_random and in the drop, a word without rows
+    has z = 0, because it predicts nothing. They are null if none or all of the kept rows belong to the class.
+    `over_line`: how many words have z over `line`. The columns are label, label_name, words_full, words_random (mean),
+    random_deviation, random_least, random_most, words_kept, drop_beyond_random; the last row, with null label, sums the
+    classes. `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose z_random is not null;
+    None if there are none. `words_over_line`: the last row of `over_line`. `line`: the z that no word reaches by
+    chance, at the given significance over all `tests`. `tests`: number of tested words x labels; every set has the same
+    tests, so that counts can be compared.
     """
 
     words: pa.Table
@@ -153,26 +152,26 @@ _OVER_LINE = pa.schema(
 
 @dataclass(frozen=True)
 class _Listed:
-    """The words of the table as positions, words x 3: the tested word, the label, and the rank."""
+    """Positions of the listed words, words x 3: the tested word, the label, and the rank."""
 
     places: np.ndarray
 
     def z(self, tested: WordScores) -> np.ndarray:
-        """Return z of each; 0 for a word without rows, NaN where p0 is 0 or 1."""
+        """Return z of each listed word; 0 for a word without rows, NaN if p0 is 0 or 1."""
         words, labels, _ = self.places.T
         gone = ~tested.counts[words].any(axis=1)
         defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
         return np.where(gone & defined, 0.0, tested.z[words, labels])
 
     def rows(self, tested: WordScores) -> np.ndarray:
-        """Rows that hold each."""
+        """Return the number of rows that hold each listed word."""
         rows: np.ndarray = tested.counts[self.places[:, 0]].sum(axis=1)
         return rows
 
 
 @dataclass(frozen=True)
 class _Draws:
-    """Numbers kept of each random set: draws x words listed (z, rows), draws x classes (words over the line)."""
+    """Numbers stored for each random set: draws x listed words (z, rows), and draws x classes (words over the line)."""
 
     z: np.ndarray
     rows: np.ndarray
@@ -189,21 +188,22 @@ def word_artifacts(
     min_rows: int = 20,
     significance: float = 0.01,
 ) -> WordArtifacts:
-    r"""Test every word of the full set for every label, again in the kept set and in random sets of its class sizes.
+    r"""Test every word of the full set for every label; repeat this in the kept set and in random sets of its class
+    sizes.
 
     Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
-    `text_pair` is two words. Random sets are rows of `examples` drawn one by one within each class: where rows left in
-    whole groups, the random sets differ from each other by less than sets of groups would.
+    `text_pair` counts as two words. Random sets are rows of `examples` drawn one by one within each class. If rows were
+    removed in whole groups, the random sets differ less from each other than random sets of groups would.
 
     Args:
         examples: the full set, with texts; usually the train rows.
         kept: ids of the rows that filtering kept, all within `examples`.
-        seed: of the random sets; set i is drawn from (seed, i).
-        draws: how many random sets; at least 2.
-        top: words listed per label.
-        min_rows: words in fewer rows of the full set are not tested: z is no normal variable there.
-        significance: chance that any word at all passes the line when no word means anything (one-sided,
-            Bonferroni over `tests`), in (0, 1).
+        seed: seed of the random sets; set i is drawn from (seed, i).
+        draws: number of random sets, at least 2.
+        top: number of words listed per label.
+        min_rows: words in fewer rows of the full set are not tested, because z is not normally distributed for them.
+        significance: chance that any word passes the line if no word is informative (one-sided, Bonferroni over
+            `tests`), in (0, 1).
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
@@ -237,7 +237,7 @@ def word_artifacts(
 
 
 def _top_words(full: WordScores, top: int) -> _Listed:
-    """For each class the words with the highest z; the more frequent word first on ties."""
+    """Return the words with the highest z for each class; among ties, the more frequent word comes first."""
     rows = full.counts.sum(axis=1)
     places = [np.empty((0, 3), dtype=np.int64)]
     for label, scores in enumerate(full.z.T):
@@ -257,7 +257,7 @@ def _draws(
     seed: int,
     draws: int,
 ) -> _Draws:
-    """Random sets with as many rows of each class as `kept`, one at a time."""
+    """Yield random sets with as many rows of each class as `kept`, one at a time."""
     by_class = np.split(
         np.argsort(examples.labels, kind="stable"),
         np.cumsum(np.bincount(examples.labels, minlength=len(examples.label_names)))[:-1],
@@ -277,7 +277,9 @@ def _draws(
 
 
 def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
-    """Over the words listed that are over the line in the full set, of classes with some but not all kept rows."""
+    """Return the mean z of the listed words that are over the line in the full set, for classes with some but not all
+    kept rows.
+    """
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)
     if not chosen.any():
@@ -328,7 +330,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -> pa.Table:
-    """Return a row per class, then the classes together."""
+    """Return one row per class, then one for all classes together."""
     keys = [*enumerate(label_names), (None, None)]
     records = [
         (*key, count.full, count.mean, count.deviation, min(count.random), max(count.random), count.kept, count.drop)
@@ -354,10 +356,10 @@ def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows:
 
 
 def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """How far each word's label shares lie from the expected ones, in standard errors.
+    """Compute how far each word's label shares are from the expected ones, in standard errors.
 
     Args:
-        counts: words x classes, rows that hold the word and carry the label.
+        counts: words x classes, number of rows that hold the word and carry the label.
         expected: one share per class, p0.
 
     Returns:
@@ -369,7 +371,7 @@ def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def occurrences(examples: Examples) -> Occurrences:
-    """Every word of every row, lower-cased; a word of `text` and the same of `text_pair` are two."""
+    """Return every word of every row, lower-cased; a word of `text` and the same word of `text_pair` are two words."""
     numbers: dict[tuple[str, str], int] = {}
     words, words_per_row = array("q"), []
     for column in ("text", "text_pair"):

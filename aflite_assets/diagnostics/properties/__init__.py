@@ -1,1 +1,1 @@
-"""Properties that a person could name for each row, and how they go with the label; models are not asked here."""
+"""Properties that a person could name for each row, and how they are associated with the label; no models are used."""

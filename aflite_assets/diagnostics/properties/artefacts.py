@@ -1,8 +1,8 @@
-"""Which properties of rows are artefacts by nature: the one list that the verdict and the scan of cues share.
+"""Properties of rows that are artefacts by nature: the verdict and the scan of cues share this list.
 
-An artefact by nature is no part of any task, whatever the dataset: how a text is typed, how a file is stored, where a
-row stands. Properties that may belong to a task (words, lengths, measured columns) are candidates; whether they are
-shortcuts is for models and for people to say.
+An artefact by nature is no part of any task, whatever the dataset: how a text is typed, how a file is stored, or where
+a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only candidates;
+models and people decide whether they are shortcuts.
 """
 
 import re
@@ -15,7 +15,7 @@ Reason = Literal["declared", "artefact"]
 """Why a property is no part of the task: the dataset's file says so, or it is an artefact by nature."""
 
 CONVERSION = "conversion"
-"""Kind of a number that is a whole one in another unit: how it was recorded, not how large it is."""
+"""Kind of a number that is a whole number in another unit, which shows how it was recorded, not how large it is."""
 
 ARTEFACTS = frozenset(
     {"typography", "blanks", "order", "identifier", "file format", "missing values", "position", "copies", CONVERSION}
@@ -34,13 +34,13 @@ _IDENTIFIER = re.compile(
     r"(?:\A|[_\W])(?:id|ids|uid|uuid|guid|index|row|record|serial|number|no|nr|position)(?:\Z|[_\W])"
 )
 _NEARLY_UNIQUE = 0.9
-"""Share of different values from which a column of whole numbers with such a name is an identifier."""
+"""Share of different values above which a column of whole numbers with an identifier's name counts as an identifier."""
 
 
 def is_identifier(name: str, values: np.ndarray) -> bool:
-    """Return True for whole numbers that are nearly all different, in a column that is named like an identifier.
+    """Return True for whole numbers that are nearly all different, in a column named like an identifier.
 
-    `values`: float64 of shape (rows,), NaN where a row has none.
+    `values`: float64 of shape (rows,), NaN for a row without a value.
     """
     known = values[~np.isnan(values)]
     whole = len(known) > 0 and bool((known == np.rint(known)).all())
@@ -100,10 +100,10 @@ TYPOGRAPHY: Mapping[str, Callable[[str], bool]] = {
     "back quote": lambda text: "`" in text,
     "bullet": lambda text: "\u2022" in text or "\n- " in text or "\n* " in text,
 }
-"""Names of typographic properties of a text, and whether a text has one."""
+"""Names of typographic properties of a text, each with its test."""
 
 BROKEN_WORD = "word broken in two"
-"""A blank in the middle of a word; which words are broken, all texts together tell (`scan`)."""
+"""A blank in the middle of a word; all texts together decide which words are broken (`scan`)."""
 
 BLANKS: Mapping[str, Callable[[str], bool]] = {
     "blank at the beginning": lambda text: text[:1].isspace(),
@@ -116,4 +116,4 @@ BLANKS: Mapping[str, Callable[[str], bool]] = {
     "non-breaking blank": lambda text: "\u00a0" in text or "\u202f" in text,
     "invisible character": lambda text: _INVISIBLE.search(text) is not None,
 }
-"""Properties of the blanks in a text, beside those of `TYPOGRAPHY`."""
+"""Properties of the blanks in a text, in addition to those of `TYPOGRAPHY`."""

@@ -1,6 +1,6 @@
-"""How a property goes with the label: the class that each value points to, and rows without the tie.
+"""Associations of a property with the label: the class that each value points to, and rows without the tie.
 
-Which properties a dataset has is in `values`. Whether models lean on one is judged in `analysis`.
+The properties of a dataset are found in `values`. `analysis` decides whether models lean on one.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,25 @@ import numpy as np
 from aflite_assets.diagnostics.score_tests import label_ties
 
 FEWEST_ROWS = 20
-"""Values on fewer rows point nowhere: the test of a tie is about sums of many."""
+"""Fewest rows of a value that may point to a class, because the test of a tie is about sums of many rows."""
 
 MOST_VALUES = 50
-"""Values of one property that are asked for a tie, the most frequent ones."""
+"""Most values of one property that are tested for a tie; they are the most frequent ones."""
 
 MOST_POINTING = 16
-"""Values of one property that may point to a class; the others are one value without a tie."""
+"""Most values of one property that may point to a class; all others become one value without a tie."""
 
 NOWHERE = -1
-"""The class that a value without a tie points to."""
+"""The code, in place of a class, of a value without a tie."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """How the values of a property go with the label, learnt on train rows.
+    """Association of a property's values with the label, learnt on train rows.
 
-    `names`: those of the values that point to a class, `points_to` the classes (int), `p_value` that of the surest tie,
-    adjusted for values and classes (Bonferroni). `overlap`, in [0, 1]: the share of each class's rows that can be kept
-    so that the property is distributed alike in all classes; 1 if it goes with no class.
+    `names`: the values that point to a class; `points_to`: these classes (int); `p_value`: that of the most significant
+    tie, adjusted for values and classes (Bonferroni). `overlap`, in [0, 1]: the share of each class's rows that can be
+    kept so that the property has the same distribution in all classes; 1 if it is associated with no class.
     """
 
     names: tuple[str, ...]
@@ -44,10 +44,10 @@ def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None 
     Args:
         values: per row the value as text, dtype object.
         labels: per row the class, int64.
-        groups: codes of rows that belong together; tests count these. None if every row is its own.
+        groups: codes of rows that belong together; tests count groups. None if every row is its own group.
 
-    A value points to the class that its rows have more often than rows do, if that is sure at 5 % for all its values
-    and classes together (`label_ties`); the `MOST_POINTING` surest do.
+    A value points to the class that is more frequent among its rows than among all rows, if that is significant at 5 %
+    over all values and classes together (`label_ties`). At most the `MOST_POINTING` most significant values do.
     """
     from scipy.sparse import csc_array
 
@@ -67,17 +67,17 @@ def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None 
 
 
 def pointed(values: np.ndarray, tie: Tie) -> np.ndarray:
-    """Return per row the class that its value points to, int64; `NOWHERE` where it points to none."""
+    """Return, per row, the class that its value points to, int64; `NOWHERE` if it points to none."""
     return np.append(tie.points_to, NOWHERE)[_codes(values, tie.names)]
 
 
 def independent_rows(
     values: np.ndarray, labels: np.ndarray, tie: Tie, rng: np.random.Generator, *, share: float = 1.0
 ) -> np.ndarray:
-    """Draw rows in which the property is distributed alike in all classes, as many of each class as its share of rows.
+    """Draw rows in which the property has the same distribution in all classes; each class keeps its share of the rows.
 
-    Of class k with a share a_kv of rows of value v, rows of v are kept at the rate min_j a_jv / a_kv; so a class keeps
-    the share `tie.overlap` of its rows, or `share` in (0, 1] of these. Returns a bool array, (rows,).
+    If class k has a share a_kv of its rows with value v, these rows are kept at the rate min_j a_jv / a_kv. So a class
+    keeps the share `tie.overlap` of its rows, or `share`, in (0, 1], of these. Returns a bool array, (rows,).
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)
@@ -101,13 +101,13 @@ def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generat
 
 
 def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """Return the place of each row's value among `names`; their number if it is none of them."""
+    """Return the position of each row's value in `names`, or their number if it is not among them."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(value, len(names)) for value in values.astype(str)], dtype=np.int64)
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the share of each class's rows that has each code, (classes, codes)."""
+    """Return the share of each class's rows with each code, (classes, codes)."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

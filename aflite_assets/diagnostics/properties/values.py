@@ -1,6 +1,6 @@
 """Properties of a dataset's rows and their values: attributes, lengths, words, and columns of features.
 
-Which are artefacts by nature is in `artefacts`, which of them go with the label in `ties`; properties of typography and
+Artefacts are listed in `artefacts`, and associations with the label are tested in `ties`. Properties of typography and
 files are in `scan`, and the cues of removed rows are in `evidence.cues`.
 """
 
@@ -21,18 +21,18 @@ from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.score_tests import label_ties
 
 MISSING = "none"
-"""The value of a row that lacks an attribute."""
+"""The value used for a row that lacks an attribute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A property of rows.
+    """A property of rows: its name, its kind and a function that reads its values.
 
-    `kind`: attribute, length, word, topic word, column, or that of a cue that the scan found. A topic word is one of a
-    single text, which may be what the text is about; of pairs it is a word. `name`: of the attribute, the length, the
-    column or the cue; of words the text column, and `word` the word. `read`: returns the values of rows of the set of
-    that name. `reason`: why it is no part of the task, None if that is not known. `edges`: of the bins into which a
-    number is cut, None for values that are names.
+    `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. A topic word is a
+    word of a single text, which may be what the text is about; in pairs, the kind is word. `name`: name of the
+    attribute, length, column or cue. For words it is the text column, and `word` is the word. `read`: a function that
+    returns the values of the rows of a set, given the set's name. `reason`: why the property is no part of the task, or
+    None if this is not known. `edges`: edges of the bins into which a number is cut, or None for values that are names.
     """
 
     kind: str
@@ -56,9 +56,9 @@ def properties_of(
     """Return the properties of a dataset; numbers are cut into bins at the quantiles of the train rows.
 
     `irrelevant`: names of attributes and columns that the dataset's file declares to be no part of the task.
-    `feature_names`: names of the feature columns, in order; else they are called "column 0" and so on. Of the columns
-    only those that are declared or identifiers are properties: any other is the task's own input. Of words, those of
-    one text that goes with a class most is one.
+    `feature_names`: names of the feature columns, in order; by default "column 0" and so on. Columns are properties
+    only if they are declared or identifiers; any other column is the task's own input. Among words, the one of each
+    text that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
     found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]
@@ -130,7 +130,7 @@ def _lengths(train: Examples) -> Iterator[Property]:
 
 
 def _words(train: Examples) -> Iterator[Property]:
-    """Return for each text the word that goes with a class most."""
+    """Return, for each text, the word that is most associated with a class."""
     from scipy.sparse import csc_array
 
     present = occurrences(train).in_rows(FEWEST_ROWS)

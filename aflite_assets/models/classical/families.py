@@ -9,7 +9,7 @@ from aflite_assets.models.family import ClassicalFamily, MakeMatrix
 from aflite_assets.specs.models.settings import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 MOST_ITERATIONS = 5_000
-"""Iterations of the solver for logistic regression; raw pixels take some hundreds."""
+"""Most iterations of the solver for logistic regression; raw pixels take some hundreds."""
 
 
 class Linear(ClassicalFamily[LinearModelSpec]):
@@ -18,14 +18,14 @@ class Linear(ClassicalFamily[LinearModelSpec]):
     settings = LinearModelSpec
 
     def estimator(self, settings: LinearModelSpec) -> Any:
-        """Return a logistic regression of this inverse regularisation."""
+        """Return a logistic regression with this inverse regularisation."""
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
 
 
 class RbfSvm(ClassicalFamily[RbfSvmSpec]):
-    """A support vector machine, which gives no probabilities."""
+    """A support vector machine, which predicts no probabilities."""
 
     settings = RbfSvmSpec
     gives_probabilities = False
@@ -39,13 +39,15 @@ class RbfSvm(ClassicalFamily[RbfSvmSpec]):
 
 
 class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
-    """Logistic regression on each class's largest positive pointwise mutual information with a word of the row."""
+    """Logistic regression on the largest positive pointwise mutual information between each class and a word of the
+    row.
+    """
 
     settings = MaxPpmiSpec
     modality = "text"
 
     def estimator(self, settings: MaxPpmiSpec) -> Any:
-        """Return a logistic regression of this inverse regularisation."""
+        """Return a logistic regression with this inverse regularisation."""
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
@@ -57,7 +59,7 @@ class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
         *,
         row_weights: np.ndarray | None,
     ) -> MakeMatrix:
-        """Return what turns rows into their largest information, with a row's words counted by its weight."""
+        """Return the function that maps rows to their largest information per class; rows count by their weights."""
         from aflite_assets.models.classical.max_ppmi import fit_word_information
 
         return fit_word_information(

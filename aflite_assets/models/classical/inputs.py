@@ -16,7 +16,7 @@ from aflite_assets.models.text.inputs import TextColumn, text_columns
 _Fitted = TypeVar("_Fitted")
 
 FALLBACK_SIZE = (32, 32)
-"""Width and height of images that are not all of one size, in pixels."""
+"""Width and height, in pixels, that images are resized to unless all have one size."""
 
 
 def fit_inputs(
@@ -26,13 +26,13 @@ def fit_inputs(
     inputs: Sequence[TextColumn] | None,
     features: Sequence[int] | None = None,
 ) -> MakeMatrix:
-    """Return the function that makes rows x width of examples.
+    """Return a function that turns examples into a matrix, rows x width.
 
-    Features: as they are, of some columns in the given order where `features` names them.
+    Features are used as they are; if `features` is given, only its columns, in its order.
 
-    Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a vocabulary of
-    its own, learned from `train`. Images: RGB in [0, 1], at their own size if it is the same everywhere (`tests` are
-    looked at for this only), else 32 x 32.
+    Texts become TF-IDF weights of lower-cased words and word pairs with sublinear term frequencies. Each text column
+    has its own vocabulary, learned from `train`. Images become RGB in [0, 1], at their own size if all images have one
+    size, else 32 x 32; `tests` are used only to find the sizes.
 
     Raises:
         DataError: a text column of the train rows has no word at all, or an image cannot be decoded.
@@ -59,11 +59,11 @@ def _fit_words(train: Examples, column: TextColumn) -> Any:
 
 
 def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
-    """Return what scikit-learn's `fit` of a vectorizer gives for the texts of a column; `purpose`: what the words are
+    """Return the result of a vectorizer's `fit` on the texts of a column; `purpose` states in errors what the words are
     for.
 
     Raises:
-        DataError: there is no word in them.
+        DataError: the texts hold no word.
     """
     try:
         return fit(train.texts(column))

@@ -1,9 +1,10 @@
-"""Max-PPMI: what the words of a text say about its class, one word at a time. The model fitted on it is in `models`.
+"""Max-PPMI: the information of a text's words about its class, one word at a time. The model fitted on it is in
+`models`.
 
-The association of single words with classes as an artifact of annotation: Gururangan et al. 2018 ("Annotation
-Artifacts in Natural Language Inference Data", section 3), pointwise mutual information with add-100 smoothing. As a
-baseline's only features: Le Bras et al. 2020 ("Adversarial Filters of Dataset Biases", section 4.2), which leaves the
-form open; here a row's features are, per class, the largest positive value among its words.
+Gururangan et al. 2018 ("Annotation Artifacts in Natural Language Inference Data", section 3) use the association of
+single words with classes to find artifacts of annotation: pointwise mutual information with add-100 smoothing. Le Bras
+et al. 2020 ("Adversarial Filters of Dataset Biases", section 4.2) use it as the only features of a baseline and leave
+the form open. Here a row has one feature per class, the largest positive value among its words.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +25,11 @@ def fit_word_information(
     smoothing: float,
     row_weights: np.ndarray | None = None,
 ) -> Callable[[Examples], np.ndarray]:
-    """Return the function that makes rows x classes float64 of examples: each class's largest PPMI with a word of the
-    row.
+    """Return a function that maps examples to rows x classes float64: each class's largest PPMI with a word of the row.
 
-    Words are lower-cased runs of letters, digits and underscores; in two columns they are two words. A row without
-    words of the train rows is all zeros. Classes are those among the train rows, ascending. `row_weights` (rows,): what
-    each train row counts, 1 by default.
+    Words are lower-cased runs of letters, digits and underscores; the same word in two columns counts as two words. A
+    row that shares no word with the train rows is all zeros. Classes are those of the train rows, ascending.
+    `row_weights` (rows,): the weight of each train row, 1 by default.
 
     Raises:
         DataError: a text column of the train rows has no word at all.
@@ -53,9 +53,9 @@ def fit_word_information(
 
 
 def word_counts(words: sparse.csr_matrix, labels: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
-    """Count words x classes, float64: rows of the class that hold the word, each counted with its weight.
+    """Count, words x classes in float64, the rows of the class that hold the word, each row counted with its weight.
 
-    `words`: rows x words, 1 where one is held.
+    `words`: rows x words, 1 if the row holds the word.
     """
     _, column = np.unique(labels, return_inverse=True)
     rows = np.arange(len(labels))
@@ -68,11 +68,12 @@ def _weights(row_weights: np.ndarray | None, rows: int) -> np.ndarray:
 
 
 def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
-    """Positive pointwise mutual information in nats, words x classes float64 of `counts` (likewise).
+    """Return the positive pointwise mutual information in nats, words x classes float64, from `counts` of the same
+    shape.
 
-    max(0, log(p(word, class) / (p(word) p(class)))) with the probabilities of a table to every cell of which
-    `smoothing` was added. Without smoothing, zero where a word and a class never meet; with it, it may be positive
-    there for a class that has few of all words, since smoothing gives a word to all classes alike.
+    The value is max(0, log(p(word, class) / (p(word) p(class)))), with probabilities from a table that has `smoothing`
+    added to every cell. Without smoothing, it is zero if a word and a class never meet. With smoothing it may then be
+    positive for a class with few words in all, because smoothing gives a word to all classes alike.
     """
     table = counts + smoothing
     by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
@@ -82,8 +83,8 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
 
 
 def largest_information(words: sparse.csr_matrix, information: np.ndarray) -> np.ndarray:
-    """Take, rows x classes in float64, the largest of `information` (words x classes) among each row's words, else
-    zero.
+    """Return the largest `information` (words x classes) among each row's words, or zero without words; rows x classes,
+    float64.
     """
     largest = np.zeros((words.shape[0], information.shape[1]))
     filled = np.flatnonzero(np.diff(words.indptr))

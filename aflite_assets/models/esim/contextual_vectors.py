@@ -1,4 +1,6 @@
-"""Word vectors that depend on the text: a Hugging Face encoder's frozen layers, their mix, and the pieces it reads."""
+"""Word vectors that depend on the text: a Hugging Face encoder's frozen layers, their mix, and the word pieces it
+reads.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,9 +30,10 @@ ENCODER_FOLDER = "contextual"
 
 
 class ContextualVectors(nn.Module):
-    """All layers of an encoder in evaluation mode, which no training changes.
+    """All layers of an encoder in evaluation mode; training does not change them.
 
-    They are computed anew for every batch: kept, they would take `layers` x `width` numbers for each word of each text.
+    They are recomputed for every batch, because stored vectors would take `layers` x `width` numbers for each word of
+    each text.
 
     Raises:
         ModelError: the encoder does not give one vector per word piece and layer.
@@ -48,15 +51,15 @@ class ContextualVectors(nn.Module):
         return int(self.encoder.config.hidden_size)
 
     def train(self, mode: bool = True) -> "ContextualVectors":
-        """Nothing changes."""
+        """Do nothing, because the encoder always stays in evaluation mode."""
         return self
 
     def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
-        """Return what each layer has for each word's first piece, layers x rows x most words x width float32.
+        """Return each layer's vector of each word's first piece, float32, layers x rows x most words x width.
 
-        The first layer is what enters the encoder's first block: the pieces' embeddings. `words` rows x most words: the
-        position of that piece in its text, counted from 1, or 0 for no word; `pieces` rows x most pieces: word pieces,
-        or -1 for none. Both int64.
+        The first layer is the input of the encoder's first block: the pieces' embeddings. `words` (rows x most words):
+        the position of that piece in its text, counted from 1, or 0 for no word. `pieces` (rows x most pieces): word
+        pieces, or -1 for none. Both are int64.
         """
         positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
         return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])
@@ -71,7 +74,7 @@ class ContextualVectors(nn.Module):
         return tuple(output.hidden_states or ())
 
     def _count_layers(self) -> int:
-        """By asking: configurations do not name it alike."""
+        """Count the layers by running the encoder, because configurations do not name their number alike."""
         tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
         layers = self._states(tried)
         shapes = {tuple(states.shape) for states in layers}
@@ -84,16 +87,16 @@ class ContextualVectors(nn.Module):
         return len(layers)
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the encoder into a folder of its own there."""
+        """Write the encoder into a subfolder of the given folder."""
         with quiet_libraries():
             self.encoder.save_pretrained(folder / ENCODER_FOLDER)
 
 
 class LayerMix(nn.Module):
-    """A learned mean of layers, times a learned number (Peters et al., NAACL 2018, eq. 1).
+    """A learned weighted mean of layers, times a learned number (Peters et al., NAACL 2018, eq. 1).
 
-    It begins with all layers alike and the number 1. The optimizer's weight decay draws `weights` to 0, all layers
-    alike, as that paper's penalty on them does.
+    At the start all layers weigh the same and the number is 1. The optimizer's weight decay pulls `weights` to 0, where
+    all layers weigh the same, as the penalty in that paper does.
     """
 
     def __init__(self, layers: int) -> None:
@@ -102,20 +105,20 @@ class LayerMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def shares(self) -> torch.Tensor:
-        """Return what each layer counts, float32 (layers,), sums to 1."""
+        """Return each layer's weight, float32 (layers,); the weights sum to 1."""
         return self.weights.float().softmax(dim=0)
 
     def forward(self, layers: torch.Tensor) -> torch.Tensor:
-        """`layers`, layers x rows x most words x width float32; the mix has the shape of one."""
+        """Mix `layers`, layers x rows x most words x width float32; the result has the shape of one layer."""
         with torch.autocast(layers.device.type, enabled=False):
             return self.scale.float() * torch.tensordot(self.shares(), layers, dims=1)
 
 
 class PieceReader:
-    """Turns pairs of texts into word pieces and the positions of the words' first ones.
+    """A reader that turns pairs of texts into word pieces and the positions of each word's first piece.
 
-    The encoder reads a text as it is written, up to the end of its last word that counts; the pieces of a word are
-    those that have one of its characters.
+    The encoder reads the original text up to the end of its last word that counts; a word's pieces are those that
+    contain one of its characters.
     """
 
     def __init__(self, tokenizer: Any, *, most_pieces: int | None) -> None:
@@ -123,10 +126,10 @@ class PieceReader:
         self._most_pieces = most_pieces
 
     def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
-        """`first_words`, `second_words`, `first_pieces` and `second_pieces`, as `ContextualVectors` takes them.
+        """Return `first_words`, `second_words`, `first_pieces` and `second_pieces`, as `ContextualVectors` takes them.
 
-        At most `max_length` words of each text, and those alone whose first piece is within what the encoder reads.
-        A word of which the tokenizer makes no piece is left out; for a text without words stands its first piece.
+        Each text keeps at most `max_length` words, and only words whose first piece is within the encoder's limit. A
+        word without any piece is left out; a text without words is represented by its first piece.
         """
         parts = []
         for side, column in zip(SIDES, PAIR, strict=True):
@@ -154,12 +157,14 @@ class PieceReader:
         return words, pieces
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the tokenizer beside its encoder."""
+        """Write the tokenizer to the folder of its encoder."""
         self.tokenizer.save_pretrained(folder / ENCODER_FOLDER)
 
 
 def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special: Sequence[int]) -> np.ndarray:
-    """Positions, counted from 1, of the first piece that has a character of each word; at least one position."""
+    """Return the position, counted from 1, of the first piece that has a character of each word; at least one
+    position.
+    """
     own = np.flatnonzero(np.array(special, dtype=np.int64) == 0)
     starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2)[own].T
     first = np.searchsorted(ends, words[:, 0], side="right")
@@ -169,11 +174,12 @@ def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special
 
 
 def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:
-    """Look at the configuration and the tokenizer, not at the weights.
+    """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: neither a folder nor an id that the hub or its cache serves, no encoder of texts, one that reads
-            fewer word pieces than `max_length` words have, or a tokenizer that does not say where its pieces are.
+        ModelError: the checkpoint is neither a folder nor an id that the hub or its cache serves, is not an encoder of
+            texts, or reads fewer word pieces than `max_length` words have; or its tokenizer does not give the positions
+            of its pieces.
     """
     check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
     with quiet_libraries():
@@ -195,7 +201,7 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
     """Return the encoder in float32 and its reader.
 
     Raises:
-        ModelError: the checkpoint cannot be loaded, or is not all of an encoder.
+        ModelError: the checkpoint cannot be loaded, or lacks parts of an encoder.
     """
     with quiet_libraries():
         try:

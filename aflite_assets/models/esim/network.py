@@ -1,4 +1,4 @@
-"""ESIM, a classifier of pairs of texts, as a torch module. Its word vectors are made in other files."""
+"""ESIM, a classifier of pairs of texts, as a torch module. Its word vectors are defined in other files."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
 
 @dataclass(frozen=True)
 class EsimConfiguration:
-    """Sizes of a saved model: `words` is the length of its table of vectors, None for contextual ones."""
+    """Sizes of a saved model: `words` is the length of its table of vectors, or None for contextual vectors."""
 
     label_names: tuple[str, ...]
     vector_width: int
@@ -29,14 +29,14 @@ class EsimConfiguration:
 class Esim(nn.Module):
     """Enhanced LSTM for natural language inference (Chen et al., ACL 2017, section 3, without its syntax trees).
 
-    One bidirectional LSTM reads both texts; each word attends to the words of the other text; of each word and what it
-    attends to, their difference and their product a second such LSTM composes what is pooled (means and maxima over
-    the words) for a hidden layer. Dropout is on the word vectors, on what enters the second LSTM and on what enters
-    the hidden and the last layer, as in the authors' code. The texts' padding changes nothing.
+    One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM
+    composes each word, what it attends to, their difference and their product; its outputs are pooled (means and maxima
+    over the words) for a hidden layer. As in the authors' code, dropout is applied to the word vectors and to the
+    inputs of the second LSTM, the hidden layer and the last layer. Padding of the texts does not change the result.
 
-    `vectors` makes rows x longest x `vector_width` of numbers of words; 0 stands for no word. What `ContextualVectors`
-    makes of each layer is mixed by weights that are this model's own and learned with it. New weights are drawn from
-    torch's global generator.
+    `vectors` maps numbers of words to an array rows x longest x `vector_width`; 0 stands for no word. The layers from
+    `ContextualVectors` are mixed by weights that belong to this model and are learned with it. New weights are drawn
+    from torch's global generator.
     """
 
     def __init__(self, configuration: EsimConfiguration, vectors: nn.Module) -> None:
@@ -61,7 +61,7 @@ class Esim(nn.Module):
         first_pieces: torch.Tensor | None = None,
         second_pieces: torch.Tensor | None = None,
     ) -> SequenceClassifierOutput:
-        """Logits, rows x classes, of rows x longest int64 words (and word pieces, for contextual vectors)."""
+        """Return logits, rows x classes, for rows x longest int64 words (and word pieces, for contextual vectors)."""
         words = stacked(first_words, second_words, NO_WORD)
         if first_pieces is None or second_pieces is None:
             vectors = self.vectors(words)
@@ -77,7 +77,9 @@ class Esim(nn.Module):
         return SequenceClassifierOutput(logits=self.output(self.dropout(hidden)))
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the configuration and the weights; the encoder of contextual vectors is saved beside, by itself."""
+        """Write the configuration and the weights; the encoder of contextual vectors is saved separately in the same
+        folder.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         content = {"model_type": "esim", **asdict(self.configuration)}
         (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
@@ -89,7 +91,9 @@ class Esim(nn.Module):
 
 
 def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """For each word the mean of the other text's words, weighted by the softmax of their dot products (eq. 11-13)."""
+    """Return, for each word, the mean of the other text's words, weighted by the softmax of their dot products (eq.
+    11-13).
+    """
     first, second = encoded.chunk(2)
     in_first, in_second = present.chunk(2)
     products = first @ second.transpose(1, 2)
@@ -99,6 +103,6 @@ def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
 
 
 def _pooled(composed: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Mean and maximum over the words of each text."""
+    """Return the mean and maximum over the words of each text."""
     mean = composed.sum(dim=1) / present.sum(dim=1, keepdim=True)
     return torch.cat([mean, composed.masked_fill(~present[:, :, None], -torch.inf).amax(dim=1)], dim=1)

@@ -1,4 +1,4 @@
-"""ESIM models with the readers of their texts: made for train rows, and read from a folder."""
+"""ESIM models with the readers of their texts: new ones for train rows, and saved ones from a folder."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,12 +22,12 @@ from aflite_assets.specs.models.settings import EsimSpec
 def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> BuiltModel:
     """Return a model with random weights from torch's global generator, and the reader of its words or word pieces.
 
-    The vocabulary is the most frequent words of the train texts; where it has room left, and there is a file of
-    vectors, also the first other words of that file, so that words which the train texts lack are known by their
-    vectors. A word without a vector in the file gets normally distributed numbers as large as the file's.
+    The vocabulary holds the most frequent words of the train texts. If it has room left and there is a file of vectors,
+    it also holds the first other words of that file, so that words missing from the train texts have vectors. A word
+    without a vector in the file gets normally distributed numbers with the spread of the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
         ModelError: the contextual checkpoint cannot be loaded.
     """
     if settings.contextual is not None:
@@ -45,10 +45,10 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
 
 
 def saved_esim(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+    """Return the model that was saved into `folder`, and its reader; nothing outside the folder is read.
 
     Raises:
-        ModelError: the folder does not hold one.
+        ModelError: the folder does not hold such a model.
     """
     try:
         configuration = _read_configuration(folder)
@@ -79,7 +79,7 @@ def _read_configuration(folder: Path) -> EsimConfiguration:
 
 
 def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: str | None = None) -> Esim:
-    """Return the model with these weights; those whose names begin with `apart` it has already."""
+    """Return the model with these weights; weights whose names begin with `apart` are already in the model."""
     report = model.load_state_dict(dict(weights), strict=False)
     missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]
     if missing or report.unexpected_keys:

@@ -1,1 +1,1 @@
-"""timm image classifiers: building, loading, and how images become pixels. Training: `training`."""
+"""timm image classifiers: building, loading, and turning images into pixels. Training is in `training`."""

@@ -13,13 +13,13 @@ from aflite_assets.specs.models.settings import ImageModelSpec
 
 
 class TimmImage(NeuralFamily[ImageModelSpec]):
-    """Any image classifier that timm has."""
+    """Any image classifier of timm."""
 
     settings = ImageModelSpec
     modality = "image"
 
     def check(self, settings: ImageModelSpec) -> None:
-        """Look at the architecture's name and at the checkpoint's table of contents."""
+        """Check the architecture's name and the checkpoint's header."""
         from aflite_assets.models.image.timm_models import check_image_model
 
         check_image_model(settings.architecture, checkpoint=settings.checkpoint)
@@ -63,13 +63,14 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         return _weights_of_architecture(settings.architecture)
 
     def make(self, settings: ImageModelSpec) -> str:
-        """Return the kind with timm's name of the architecture."""
+        """Return the kind and timm's name of the architecture."""
         return f"{settings.kind} {settings.architecture}"
 
     def architecture(self, settings: ImageModelSpec) -> str:
-        """Return the module of timm that defines the architecture (efficientnet_b0 and efficientnet_b7 have one).
+        """Return the module of timm that defines the architecture (it is the same for efficientnet_b0 and
+        efficientnet_b7).
 
-        Of a name that timm does not have, the part up to its first digit or underscore.
+        For a name that timm does not know, return the part up to its first digit or underscore.
         """
         from timm.models import is_model, model_entrypoint
 
@@ -82,7 +83,9 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
 
 @cache
 def _weights_of_architecture(architecture: str) -> int | None:
-    """Return the weights of one of timm's models with 100 classes, without making its numbers; None if unknown."""
+    """Return the number of weights of one of timm's models with 100 classes, without allocating them; None if
+    unknown.
+    """
     import timm
     import torch
 

@@ -1,4 +1,4 @@
-"""From encoded images to pixel batches: decoding and keeping. Cropping and augmentation are in `transforms`."""
+"""From encoded images to pixel batches: decoding and caching. Cropping and augmentation are in `transforms`."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.image.transforms import ImagePreparation
 
 CACHE_BYTES = 2**30
-"""Decoded images are kept in memory up to this size; beyond it they are decoded again for every batch."""
+"""Decoded images are kept in memory up to this many bytes; beyond it they are decoded again for every batch."""
 
 
 def open_image(examples: Examples, position: int) -> Image.Image:
-    """Return the image at `position` as Pillow opens it: size known, pixels not yet decoded.
+    """Open the image at `position` with Pillow: its size is known, but its pixels are not yet decoded.
 
     Raises:
-        DataError: the bytes are no image of a kind that is read (`data.images`).
+        DataError: the bytes are not an image of a supported kind (`data.images`).
     """
     content = examples.image_bytes(position)
     try:
@@ -31,9 +31,9 @@ def open_image(examples: Examples, position: int) -> Image.Image:
 
 
 def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | None = None) -> np.ndarray:
-    """Pixels of one image, height x width x 3 uint8, resized bilinearly to `size` (width, height) if given.
+    """Decode one image to height x width x 3 uint8, resized bilinearly to `size` (width, height) if given.
 
-    Transparency is dropped, grey and palette images become RGB.
+    Transparency is dropped; grey and palette images become RGB.
 
     Raises:
         DataError: the image cannot be decoded; the message names its row id.
@@ -69,7 +69,7 @@ def _broken_image(examples: Examples, position: int, error: Exception) -> DataEr
 class ImageInputs:
     """Square RGB images of a table's rows, normalised to [-1, 1] (mean 0.5, standard deviation 0.5).
 
-    `augmentation` is a generator that the preparation's changes of each batch are drawn from (train rows), or None.
+    `augmentation` is a generator for the random changes of each batch of train rows, or None.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class ImageInputs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """All alike: images of one size cost the same."""
+        """Ones, because images of one size cost the same."""
         return np.ones(len(self), dtype=np.int64)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """`pixel_values`, rows x 3 x size x size float32.
+        """Return `pixel_values`, rows x 3 x size x size float32.
 
         Raises:
             DataError: an image cannot be decoded; the message names its row id.

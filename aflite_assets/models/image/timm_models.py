@@ -21,26 +21,27 @@ BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportEr
 """Errors that timm raises for an image size that an architecture cannot be built for."""
 
 SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
-"""Names of timm's arguments in a dataset's file."""
+"""Names of timm's arguments in a dataset's YAML file."""
 
 WRAPPER_PREFIX = "timm_model."
 
 
 class TimmClassifier(TimmWrapperForImageClassification):
-    """transformers' wrapper, with the initial weights that timm gives each architecture.
+    """transformers' wrapper of timm models, but with timm's own initial weights for each architecture.
 
-    The wrapper redraws every convolution with standard deviation 0.02, meant for a head on pretrained weights.
+    The wrapper itself would redraw every convolution with standard deviation 0.02, which is meant for a head on
+    pretrained weights.
     """
 
     def init_weights(self) -> None:
-        """Nothing: timm has initialised the model."""
+        """Do nothing, because timm has initialised the model."""
 
 
 def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
-    """Look at the name and at the checkpoint's table of contents.
+    """Check the architecture's name and the checkpoint's header.
 
     Raises:
-        ModelError: timm has no such architecture, or the checkpoint is no safetensors file.
+        ModelError: timm has no such architecture, or the checkpoint is not a safetensors file.
     """
     if not timm.is_model(architecture):
         near = difflib.get_close_matches(architecture, timm.list_models(), n=3)
@@ -61,11 +62,10 @@ def new_image_model(
 ) -> Any:
     """Return the architecture for square RGB images; new weights are drawn from torch's generator.
 
-    `dropout` before the last layer and `drop_path`, stochastic depth, are timm's drop_rate and drop_path_rate.
+    `dropout` (before the last layer) and `drop_path` (stochastic depth) are timm's drop_rate and drop_path_rate.
 
     Raises:
-        ModelError: the architecture cannot take this image size or has no such dropout, or the checkpoint does not
-            fit it.
+        ModelError: the architecture does not accept this image size or dropout, or the checkpoint does not fit it.
     """
     check_image_model(architecture, checkpoint=checkpoint)
     # Only architectures built for one size have the argument (position embeddings, windows).
@@ -95,7 +95,7 @@ def saved_image_model(folder: Path) -> Any:
     """Return a model that `save_pretrained` wrote.
 
     Raises:
-        ModelError: the folder does not hold one.
+        ModelError: the folder does not hold such a model.
     """
     with quiet_libraries():
         try:

@@ -1,6 +1,7 @@
-"""How images become squares of pixels, by settings: whole or cropped, augmented at random for training or not.
+"""Ways to turn images into squares of pixels, chosen by settings: whole or cropped, and with or without random
+augmentation in training.
 
-timm makes what ImageNet's models are trained and tested on; decoding is in `inputs`.
+timm makes the transforms that ImageNet models are trained and tested on; decoding is in `inputs`.
 """
 
 import math
@@ -16,25 +17,27 @@ from aflite_assets.models.global_state import isolated_cpu_random_state
 from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 GREY = 128
-"""Half of the range of pixels, which is zero for a model."""
+"""The middle of the range of pixels, which a model sees as zero."""
 
 SHIFT_PIXELS = 100
-"""How far RandAugment moves an image at magnitude 10, in the authors' code for EfficientNets of any size."""
+"""Shift of an image by RandAugment at magnitude 10, in the authors' code for EfficientNets of any size."""
 
 LARGEST_SHIFT = 0.5
-"""The most at any magnitude, as a share of the width: small images would else leave the picture."""
+"""Largest shift at any magnitude, as a share of the width; otherwise small images would leave the picture."""
 
 LONGEST_SHAPE = 4
-"""Times its shorter side: of longer images the middle is enough, and all of one a pixel high would fill the memory."""
+"""Largest ratio of the longer to the shorter side: of longer images only the middle is used, because an image one pixel
+high would fill the memory when enlarged.
+"""
 
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """Record of what an image model is given.
+    """The functions that turn images into the input of a model.
 
-    `square` makes image_size x image_size x 3 uint8 of an RGB image to predict. `change(images, rng=)` makes rows x
-    image_size x image_size x 3 of train images: of their squares or, with `changes_originals`, of the RGB images as
-    they are. None: train images are like others.
+    `square` turns an RGB image into image_size x image_size x 3 uint8 for prediction. `change(images, rng=)` turns
+    train images into rows x image_size x image_size x 3; it takes their squares or, with `changes_originals`, the
+    original RGB images. If it is None, train images are treated like others.
     """
 
     image_size: int
@@ -44,7 +47,7 @@ class ImagePreparation:
 
 
 def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
-    """Return what these settings say."""
+    """Return the preparation that these settings describe."""
     size, squeezed = settings.image_size, Squeezed(settings.image_size, settings.interpolation)
     if settings.augmentation == "flip_crop":
         return ImagePreparation(size, squeezed, flip_and_crop)
@@ -63,25 +66,27 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """The whole image, resized to a square whatever its shape."""
+    """Preparation by resizing the whole image to a square, whatever its shape."""
 
     image_size: int
     interpolation: str
 
     def __call__(self, image: Image.Image) -> np.ndarray:
-        """Its pixels, image_size x image_size x 3 uint8."""
+        """Return the image's pixels, image_size x image_size x 3 uint8."""
         size = (self.image_size, self.image_size)
         return np.asarray(image if image.size == size else image.resize(size, _resampling(self.interpolation)))
 
 
 @dataclass(frozen=True)
 class Centre:
-    """The square in the middle of an image; `transform`, timm's for tests, gives 3 x size x size uint8."""
+    """Preparation by cutting out the middle square of an image; `transform`, timm's for tests, gives 3 x size x size
+    uint8.
+    """
 
     transform: Callable[[Image.Image], torch.Tensor]
 
     def __call__(self, image: Image.Image) -> np.ndarray:
-        """Its pixels, size x size x 3 uint8."""
+        """Return the square's pixels, size x size x 3 uint8."""
         return self.transform(_middle(image)).permute(1, 2, 0).numpy()
 
 
@@ -96,24 +101,28 @@ def _middle(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class LargeEnough:
-    """Images of fewer than `pixels` pixels are enlarged, because timm would cut parts without any out of them."""
+    """A transform that enlarges images of fewer than `pixels` pixels, because timm would cut empty parts out of
+    them.
+    """
 
     pixels: float
 
     def __call__(self, image: Image.Image) -> Image.Image:
-        """Return the image, in its shape."""
+        """Return the image, enlarged if needed, in its shape."""
         times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
         return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
 
 @dataclass(frozen=True)
 class RandomChanges:
-    """timm's random transforms, one after another, on each image; all global generators stay as they are."""
+    """timm's random transforms, applied one after another to each image; global generators are not changed."""
 
     steps: tuple[Callable[[Image.Image], Image.Image], ...]
 
     def __call__(self, images: Iterable[Image.Image | np.ndarray], *, rng: np.random.Generator) -> np.ndarray:
-        """Rows x size x size x 3 uint8, drawn from `rng` alone; `images` are RGB, Pillow's or their uint8 pixels."""
+        """Return rows x size x size x 3 uint8, drawn from `rng` alone; `images` are RGB, as Pillow images or as uint8
+        pixels.
+        """
         # timm draws from the generators of random, numpy and torch.
         with isolated_cpu_random_state(int(rng.integers(2**63))):
             return np.stack([np.asarray(self._changed(image)) for image in images])
@@ -126,7 +135,9 @@ class RandomChanges:
 
 
 def _crop_and_flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return a rectangle of 3:4 to 4:3 anywhere in the image, resized to the square, and half of them flipped."""
+    """Cut a rectangle of aspect ratio 3:4 to 4:3 anywhere from the image, resize it to the square, and flip it with
+    probability 0.5.
+    """
     return _first_changes(settings, scale=(settings.crop_area, 1.0))
 
 
@@ -150,10 +161,11 @@ def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Ima
 
 
 def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callable[[Image.Image], Image.Image]:
-    """RandAugment with the strengths of the authors' code for EfficientNets, in which the magnitude goes beyond 10.
+    """Return RandAugment with the strengths of the authors' code for EfficientNets, where the magnitude goes beyond 10.
 
-    By itself timm would end at 10, leave out every second operation and, on large images, shift by more. As in that
-    code posterising and solarising get weaker as the magnitude rises. What comes in from beyond the border is grey.
+    timm's default would stop at 10, leave out every second operation and, on large images, shift by more. As in that
+    code, posterising and solarising get weaker as the magnitude rises. Areas from beyond the border are filled with
+    grey.
     """
     from timm.data import rand_augment_transform
 
@@ -169,7 +181,7 @@ def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callab
 
 
 def _policies(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """Return AutoAugment for ImageNet: for each image one of 25 policies of two operations is drawn."""
+    """Return AutoAugment for ImageNet, which draws one of 25 policies of two operations for each image."""
     from timm.data import auto_augment_transform
 
     fixed = {"img_mean": (GREY, GREY, GREY), "interpolation": _resampling(settings.interpolation)}
@@ -194,10 +206,10 @@ def _resampling(interpolation: str) -> Image.Resampling:
 
 
 def flip_and_crop(pixels: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
-    """Random horizontal flips, then random crops of the reflected surroundings; shape and dtype stay.
+    """Flip randomly (horizontally), then crop randomly after padding by reflection; shape and dtype do not change.
 
-    `pixels` is rows x size x size x 3. The border is 4 pixels per 32, the usual CIFAR augmentation
-    (He et al. 2016, section 4.2), with reflection instead of zeros.
+    `pixels` is rows x size x size x 3. The border is 4 pixels per 32, as usual for CIFAR (He et al. 2016, section 4.2),
+    but with reflection instead of zeros.
     """
     rows, size = pixels.shape[:2]
     border = max(1, size * 4 // 32)

@@ -1,1 +1,3 @@
-"""Siamese models: each text read apart by the same small network, then both compared. Words and vectors: `words`."""
+"""Siamese models: the same small network reads each text separately, then both texts are compared. Words and vectors
+are in `words`.
+"""

@@ -1,4 +1,4 @@
-"""The families of models of words: siamese networks, which encode each text by itself, and the overlap of words."""
+"""The families of models of words: siamese networks, which encode each text separately, and the overlap of words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,18 +14,18 @@ WordSettings = TypeVar("WordSettings", SiameseBagSpec, SiameseLstmSpec, WordOver
 
 
 class WordFamily(NeuralFamily[WordSettings]):
-    """Base of all: they share everything but the encoder of a text."""
+    """Base of all models of words; they differ only in the encoder of a text."""
 
     modality = "text"
 
     def check(self, settings: WordSettings) -> None:
-        """Look for the file of vectors."""
+        """Check that the file of vectors exists."""
         from aflite_assets.models.words.word_vectors import check_vectors_file
 
         check_vectors_file(settings.vectors)
 
     def new(self, settings: WordSettings, train: Examples, log: Log) -> BuiltModel:
-        """Read the words of the train texts and draw the weights."""
+        """Read the words of the train texts and initialise the weights."""
         from aflite_assets.models.siamese.saved_models import new_siamese
 
         return new_siamese(settings, train, log)
@@ -70,5 +70,5 @@ class WordOverlap(WordFamily[WordOverlapSpec]):
     settings = WordOverlapSpec
 
     def check_rows(self, settings: WordOverlapSpec, examples: Examples) -> None:
-        """Refuse rows of one text."""
+        """Refuse rows that have only one text."""
         check_pairs(settings.kind, examples)

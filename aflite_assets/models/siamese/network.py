@@ -1,4 +1,6 @@
-"""The siamese bag of words and LSTM as one torch module. Reading texts, saving and loading: `saved_models`."""
+"""The siamese bag of words and LSTM as one torch module. Texts are read, and models saved and loaded, in
+`saved_models`.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,11 +20,12 @@ from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
 @dataclass(frozen=True)
 class SiameseConfiguration:
-    """Record of what a saved model is built from.
+    """The configuration that a saved model is built from.
 
-    `words`, `other_words`: rows of the table of vectors that are learnt, and that are not. `texts`: 1 or 2 that the
-    model reads. `width`: of the bag's projection, None for none, or of one direction of the LSTM; `layers`, `pooling`:
-    of the LSTM alone, of the bag alone. `encoder` overlap is the model of `overlap`, without any of these.
+    `words`: number of learned rows in the table of vectors; `other_words`: number of rows that are not learned.
+    `texts`: number of texts that the model reads, 1 or 2. `width`: width of the bag's projection (None for no
+    projection) or of one direction of the LSTM. `layers` applies to the LSTM only, and `pooling` to the bag only. With
+    `encoder` "overlap", the model is the one in `overlap`, which uses none of these.
     """
 
     label_names: tuple[str, ...]
@@ -39,7 +42,9 @@ class SiameseConfiguration:
 
 
 class BagEncoder(nn.Module):
-    """A text is the mean, or the maximum, over its words of tanh(W x + b), or of the vectors x themselves."""
+    """An encoder that takes the mean or the maximum, over the words of a text, of tanh(W x + b) or of the vectors x
+    themselves.
+    """
 
     def __init__(self, vector_width: int, width: int | None, pooling: Literal["mean", "max"]) -> None:
         super().__init__()
@@ -48,7 +53,7 @@ class BagEncoder(nn.Module):
         self.width = vector_width if width is None else width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """`vectors` texts x words x vector width; texts x `width`."""
+        """Return texts x `width` for `vectors`, texts x words x vector width."""
         values = vectors if self.projection is None else torch.tanh(self.projection(vectors))
         if self.pooling == "max":
             return _highest(values, present)
@@ -56,7 +61,9 @@ class BagEncoder(nn.Module):
 
 
 class LstmEncoder(nn.Module):
-    """A text is the maximum over its words of what the top layer of a bidirectional LSTM says of each."""
+    """An encoder that takes the maximum, over the words of a text, of the output of a bidirectional LSTM's top
+    layer.
+    """
 
     def __init__(self, vector_width: int, width: int, layers: int) -> None:
         super().__init__()
@@ -64,16 +71,16 @@ class LstmEncoder(nn.Module):
         self.width = 2 * width
 
     def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-        """`vectors` texts x words x vector width; texts x `width`."""
+        """Return texts x `width` for `vectors`, texts x words x vector width."""
         return _highest(run_lstm(self.lstm, vectors, present), present)
 
 
 class Siamese(nn.Module):
-    """A classifier that reads each text apart with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
+    """A classifier that reads each text separately with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
 
-    Of the texts' vectors p and h it sees [p, h, |p - h|, p * h], of a single text its vector alone. A hidden layer with
-    tanh and layer normalisation, and one output per class, follow. The texts' padding changes nothing. New weights are
-    drawn from torch's global generator.
+    For two texts with vectors p and h its input is [p, h, |p - h|, p * h]; for a single text, it is the text's vector.
+    Then come a hidden layer with tanh and layer normalisation, and one output per class. Padding of the texts does not
+    change the result. New weights are drawn from torch's global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:
@@ -90,7 +97,7 @@ class Siamese(nn.Module):
         self.output = nn.Linear(configuration.hidden, self.num_labels)
 
     def forward(self, first_words: torch.Tensor, second_words: torch.Tensor | None = None) -> SequenceClassifierOutput:
-        """Logits, rows x classes, of rows x longest int64 words of one or two texts."""
+        """Return logits, rows x classes, for rows x longest int64 words of one or two texts."""
         words = first_words if second_words is None else stacked(first_words, second_words, NO_WORD)
         texts = self.encoder(self.dropout(self.vectors(words)), words != NO_WORD)
         compared = texts if second_words is None else _compared(*texts.chunk(2))
@@ -103,7 +110,7 @@ class Siamese(nn.Module):
 
 
 def save_network(network: nn.Module, configuration: SiameseConfiguration, folder: Path) -> None:
-    """Write what `saved_models.saved_siamese` reads."""
+    """Write the files that `saved_models.saved_siamese` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"model_type": "siamese", **asdict(configuration)}
     (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")

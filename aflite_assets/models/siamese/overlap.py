@@ -1,4 +1,4 @@
-"""Logistic regression on how much of the second text stands in the first, as one torch module."""
+"""Logistic regression on how much of the second text occurs in the first, as one torch module."""
 
 from pathlib import Path
 
@@ -23,10 +23,10 @@ FEATURES = (
 
 
 class WordOverlap(nn.Module):
-    """A classifier of pairs that sees seven features of the overlap of their words alone.
+    """A classifier of pairs whose only inputs are seven features of the overlap of their words.
 
-    The features are those of the research code of Clark et al. (EMNLP 2019), made for HANS: `overlap_features`. Word
-    vectors do not learn. New weights are drawn from torch's global generator.
+    The features are those in the research code of Clark et al. (EMNLP 2019), made for HANS; see `overlap_features`.
+    Word vectors are not trained. New weights are drawn from torch's global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:
@@ -39,7 +39,7 @@ class WordOverlap(nn.Module):
         self.output = nn.Linear(len(FEATURES), self.num_labels)
 
     def forward(self, first_words: torch.Tensor, second_words: torch.Tensor) -> SequenceClassifierOutput:
-        """Return logits, rows x classes, of rows x longest int64 words of two texts."""
+        """Return logits, rows x classes, for rows x longest int64 words of two texts."""
         vectors = self.vectors(first_words), self.vectors(second_words)
         return SequenceClassifierOutput(logits=self.output(overlap_features(first_words, second_words, *vectors)))
 
@@ -54,8 +54,9 @@ def overlap_features(
 ) -> torch.Tensor:
     """Compute `FEATURES`, rows x 7 float32.
 
-    The words are rows x longest int64, padded with `NO_WORD`, the vectors rows x longest x width. A similarity is the
-    highest cosine of a second text's word with any word of the first. Unknown words are like no other and have none.
+    The words are rows x longest int64, padded with `NO_WORD`; the vectors are rows x longest x width. A similarity is
+    the highest cosine between a word of the second text and any word of the first. Unknown words are not similar to any
+    word and have no similarity.
     """
     known_first, known = first_words > UNKNOWN_WORD, second_words > UNKNOWN_WORD
     first_length, length = ((words != NO_WORD).sum(dim=1) for words in (first_words, second_words))
@@ -78,9 +79,9 @@ def overlap_features(
 
 
 def _stands_whole(same: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
-    """Find whether the second text stands in the first without a gap, bool per row.
+    """Return whether the second text occurs in the first without a gap, bool per row.
 
-    `same`: rows x words of the second x words of the first, bool; `length`: words of the second.
+    `same`: rows x words of the second text x words of the first, bool; `length`: number of words of the second text.
     """
     reached = same[:, 0, :]
     whole = reached.any(dim=1) & (length == 1)

@@ -1,4 +1,4 @@
-"""Siamese models with the readers of their texts: made for train rows, and read from a folder."""
+"""Siamese models with the readers of their texts: new ones for train rows, and saved ones from a folder."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ Settings = SiameseBagSpec | SiameseLstmSpec | WordOverlapSpec
 def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None]) -> BuiltModel:
     """Return a model with random weights from torch's global generator, and the reader of its words.
 
-    The vocabulary is the most frequent words of the train texts, and where there is a file of vectors and room, the
-    file's first other words, whose vectors do not learn. A word of the train texts without a vector gets normally
-    distributed numbers as large as the file's.
+    The vocabulary holds the most frequent words of the train texts. If there is a file of vectors and room, it also
+    holds the file's first other words, whose vectors are not trained. A word of the train texts without a vector gets
+    normally distributed numbers with the spread of the file's vectors.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
     """
     columns = text_columns(train, None if isinstance(settings, WordOverlapSpec) else settings.inputs)
     texts = (text for column in columns for text in train.texts(column))
@@ -45,10 +45,10 @@ def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None])
 
 
 def saved_siamese(folder: Path) -> BuiltModel:
-    """Return the model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+    """Return the model that was saved into `folder`, and its reader; nothing outside the folder is read.
 
     Raises:
-        ModelError: the folder does not hold one.
+        ModelError: the folder does not hold such a model.
     """
     try:
         configuration = _read_configuration(folder)

@@ -1,1 +1,1 @@
-"""Transformers that classify texts: pretrained or made small, and their tokens. Training: `training`."""
+"""Transformers that classify texts, pretrained or small and new, and their tokens. Training is in `training`."""

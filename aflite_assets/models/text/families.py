@@ -1,4 +1,6 @@
-"""Families of Hugging Face's text classifiers: fine-tuned checkpoints, and small BERTs made from the train texts."""
+"""Families of Hugging Face's text classifiers: fine-tuned checkpoints, and small BERTs that are made from the train
+texts.
+"""
 
 import inspect
 import json
@@ -17,12 +19,12 @@ TokenizedSettings = TypeVar("TokenizedSettings", TextModelSpec, SmallTransformer
 
 
 class TokenizedTexts(NeuralFamily[TokenizedSettings]):
-    """Base of both: a sequence classifier of transformers with a tokenizer of word pieces."""
+    """Base of both families: a sequence classifier of transformers with a tokenizer of word pieces."""
 
     modality = "text"
 
     def load(self, settings: TokenizedSettings, folder: Path, label_names: Sequence[str]) -> BuiltModel:
-        """Load a checkpoint's folder; one that lacks weights was trained on other labels."""
+        """Load a model from its folder; a folder that lacks weights was trained on other labels."""
         from aflite_assets.models.text.pretrained import pretrained_text_model
 
         new_weights: list[str] = []
@@ -52,12 +54,12 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
 
 
 class HuggingFaceText(TokenizedTexts[TextModelSpec]):
-    """Any sequence classifier of a checkpoint: a folder, or an id of the hub."""
+    """Any sequence classifier from a checkpoint, which is a folder or an id of the hub."""
 
     settings = TextModelSpec
 
     def check(self, settings: TextModelSpec) -> None:
-        """Look at the checkpoint's configuration and tokenizer."""
+        """Check the checkpoint's configuration and tokenizer."""
         from aflite_assets.models.text.pretrained import check_text_checkpoint
 
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
@@ -71,13 +73,13 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
         )
 
     def make(self, settings: TextModelSpec) -> str:
-        """Return the kind with the checkpoint."""
+        """Return the kind and the checkpoint."""
         return f"{settings.kind} {settings.checkpoint}"
 
     def architecture(self, settings: TextModelSpec) -> str:
-        """Return the `model_type` of the checkpoint's folder, else the id's last part up to the first hyphen.
+        """Return the `model_type` of the checkpoint's folder; for an id, its last part up to the first hyphen.
 
-        So roberta-large and roberta-base are roberta; a misleading name is taken as it is.
+        So roberta-large and roberta-base are both roberta; a misleading name is not detected.
         """
         config = Path(settings.checkpoint).expanduser() / "config.json"
         known = json.loads(config.read_text(encoding="utf-8")).get("model_type") if config.is_file() else None
@@ -91,13 +93,13 @@ class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
     settings = SmallTransformerSpec
 
     def new(self, settings: SmallTransformerSpec, train: Examples, log: Log) -> BuiltModel:
-        """Learn the word pieces and draw the weights."""
+        """Learn the word pieces and initialise the weights."""
         from aflite_assets.models.text.small_transformer import new_small_text_model
 
         return new_small_text_model(settings, train)
 
     def most_weights(self, settings: SmallTransformerSpec) -> int:
-        """Return the weights of the tables, the layers and an output layer of 100 classes."""
+        """Return the number of weights in the tables, the layers and an output layer of 100 classes."""
         width = settings.width
         tables = (settings.vocabulary + settings.max_length + 4) * width
         return tables + settings.layers * (12 * width * width + 13 * width) + width * (width + 1) + 100 * (width + 1)

@@ -1,4 +1,6 @@
-"""From texts to padded token batches, and which columns a model reads. Models are in the files beside it."""
+"""Conversion of texts to padded token batches, and the choice of columns that a model reads. Models are in the other
+files of this folder.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ TOKENIZED_AT_ONCE = 4096
 
 
 def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> list[TextColumn]:
-    """Return the columns a model sees, in the dataset's order; `inputs=None` means all there are."""
+    """Return the columns that a model sees, in the dataset's order; `inputs=None` means all columns."""
     present: list[TextColumn] = ["text"]
     if "text_pair" in examples.table.column_names:
         present.append("text_pair")
@@ -24,10 +26,10 @@ def text_columns(examples: Examples, inputs: Sequence[TextColumn] | None) -> lis
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Rows of tokens of different lengths, kept flat: row `i` of every array is `offsets[i]:offsets[i + 1]`.
+    """Token rows of different lengths, stored flat: row `i` of every array is `offsets[i]:offsets[i + 1]`.
 
-    `arrays` maps a model argument (`input_ids`, `attention_mask`, ...) to int32 values, `padding` the
-    same arguments to what fills shorter rows of a batch.
+    `arrays` maps a model argument (`input_ids`, `attention_mask`, ...) to int32 values; `padding` maps the same
+    arguments to the value that fills shorter rows of a batch.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -40,11 +42,11 @@ class TokenizedTexts:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens per row, int64."""
+        """Number of tokens per row, int64."""
         return np.diff(self.offsets)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Model arguments for these rows, each rows x longest row int64."""
+        """Return the model's arguments for these rows, each rows x longest row int64."""
         return {name: torch.from_numpy(self._padded(name, positions)) for name in self.arrays}
 
     def _padded(self, name: str, positions: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -64,7 +66,9 @@ def tokenize(
     max_length: int,
     arguments: Sequence[str],
 ) -> TokenizedTexts:
-    """Tokens of all rows, longest text cut first until a row has `max_length`; `arguments` are what the model takes."""
+    """Tokenize all rows; the longest text is cut first until a row has `max_length` tokens; `arguments` are those the
+    model takes.
+    """
     columns = [examples.texts(column) for column in text_columns(examples, inputs)]
     padding = {
         "input_ids": tokenizer.pad_token_id,

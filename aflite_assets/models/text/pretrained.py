@@ -25,11 +25,11 @@ POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camember
 
 
 def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:
-    """Look at the configuration and the tokenizer, not at the weights.
+    """Check the configuration and the tokenizer, but not the weights.
 
     Raises:
-        ModelError: neither a folder nor an id that the hub or its cache serves, an architecture without
-            a sequence classifier, a tokenizer without words, or fewer positions than `max_length`.
+        ModelError: the checkpoint is neither a folder nor an id that the hub or its cache serves, or it has an
+            architecture without a sequence classifier, a tokenizer without words, or fewer positions than `max_length`.
     """
     with quiet_libraries():
         config = _load_configuration(checkpoint, revision=revision)
@@ -50,9 +50,10 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> BuiltModel:
-    """Return the checkpoint in float32 with an output layer for these labels; draws new weights from torch's generator.
+    """Return the checkpoint in float32 with an output layer for these labels; new weights are drawn from torch's
+    generator.
 
-    Weights that the checkpoint lacks, or has for another number of labels, are new and named in the log.
+    Weights that the checkpoint lacks, or has for another number of labels, are new, and the log names them.
 
     Raises:
         ModelError: the checkpoint cannot be loaded or is not one of this architecture.
@@ -114,7 +115,9 @@ def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
-    """Return the commit of a hub id that is loaded, the one that keys name; of a folder what transformers ignores."""
+    """Return the commit of the hub id that is loaded, which keys also name; for a folder, a value that transformers
+    ignores.
+    """
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 
@@ -122,7 +125,7 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
     """Return the tokenizer of a folder or hub id.
 
     Raises:
-        ModelError: there is none, or it knows no words.
+        ModelError: there is no tokenizer, or it knows no words.
     """
     try:
         tokenizer = AutoTokenizer.from_pretrained(
@@ -178,8 +181,8 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
 
 
 def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
-    """Return the error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be
-    loaded.
+    """Return the error that explains why the folder or hub id `checkpoint` cannot be loaded; `what` is its name for
+    users.
     """
     if isinstance(error, SafetensorError):
         remedy = "copy or download the file again"

@@ -16,20 +16,20 @@ from aflite_assets.specs.models.settings import SmallTransformerSpec
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHARACTER_COVERAGE = 0.9995
-"""Share of the characters that get pieces of their own; the rarest do not fill the vocabulary (as SentencePiece)."""
+"""Share of the characters that get pieces of their own; the rarest do not fill the vocabulary (as in SentencePiece)."""
 
 LONGEST_WORD = 100
-"""Characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
+"""Longest word in characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
 
 
 def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> BuiltModel:
-    """Return a BERT with random weights from torch's global generator and a tokenizer of the columns that it sees.
+    """Return a BERT with random weights from torch's global generator, and a tokenizer for the columns that it sees.
 
-    Texts are read as uncased BERT models read them: control characters are dropped, letters lower-cased and stripped
-    of their accents (NFD), punctuation and CJK characters stand alone. There is no dropout, the feed-forward layers are
-    four times as wide as the others, and the weights' standard deviation is `1 / sqrt(width)`, which keeps a layer's
-    outputs as large as its inputs (LeCun et al. 1998, Efficient BackProp): BERT's 0.02 is for 768 units, and with it
-    models of 32 to 64 units were seen to learn pairs of texts far more slowly.
+    Texts are read as uncased BERT models read them: control characters are dropped, letters are lower-cased and lose
+    their accents (NFD), and punctuation and CJK characters become words of their own. There is no dropout, and the
+    feed-forward layers are four times as wide as the others. The weights' standard deviation is `1 / sqrt(width)`,
+    which keeps a layer's outputs as large as its inputs (LeCun et al. 1998, Efficient BackProp). BERT's 0.02 is for 768
+    units; with it, models of 32 to 64 units learned pairs of texts far more slowly.
 
     Raises:
         DataError: the columns hold no character that the tokenizer keeps.
@@ -61,10 +61,11 @@ def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> Bui
 
 
 def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:
-    """Word pieces and their numbers from 0, special tokens first; the same for the same texts in any order.
+    """Return word pieces and their numbers from 0, special tokens first; the result does not depend on the order of the
+    texts.
 
-    At most `size` pieces: each of the most frequent characters at the start of a word and within one, then the
-    merges of pairs that occur twice or more. Texts without words give the special tokens alone.
+    There are at most `size` pieces: each of the most frequent characters at the start of a word and within one, then
+    the merges of pairs that occur at least twice. Texts without words give only the special tokens.
     """
     words = _count_words(texts)
     characters = _frequent_characters(words, (size - len(SPECIAL_TOKENS)) // 2)

@@ -1,1 +1,3 @@
-"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. Knows no architecture."""
+"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. It knows no
+architecture.
+"""

@@ -1,4 +1,4 @@
-"""In which order train rows are presented, and how they become batches; what is done with a batch is `train`'s."""
+"""The order in which train rows are presented, and how they become batches; `train` uses the batches."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,34 +17,38 @@ from aflite_assets.models.global_state import library_seed
 from aflite_assets.processors import threads_per_step
 
 BUCKET_BATCHES = 50
-"""Batches among which rows of like length find each other; more would tie an epoch's batches to the lengths."""
+"""Number of batches within which rows are sorted by length; with more, an epoch's batches would depend too much on the
+lengths.
+"""
 
 MOST_WORKERS = 16
-"""Processes that build batches of images beside a GPU."""
+"""Most processes that build batches of images for a GPU."""
 
 WORKER_MEMORY = 2**28
-"""Bytes of shared memory that have to be free for each; containers often have 64 MiB, and end a process at more."""
+"""Bytes of shared memory that must be free for each worker; containers often have 64 MiB and end a process that uses
+more.
+"""
 
 FEWEST_WORKERS_MEMORY = 4
-"""Workers whose memory has to be free before there are any."""
+"""Number of workers for which memory must be free before any is started."""
 
 MOST_THREADS = 8
-"""Threads that decode images beside a GPU that only answers; each holds a batch in main memory."""
+"""Most threads that decode images for a GPU that only predicts; each holds a batch in main memory."""
 
 _ORDER, _AUGMENTATION = 0, 1
-"""Streams of the seed."""
+"""Numbers of the seed's streams of random numbers."""
 
 RowKey = tuple[int, int]
-"""Epoch from 0 and number of an item: a batch is a function of its keys, whichever process builds it."""
+"""Epoch from 0 and number of an item: a batch depends only on its keys, whichever process builds it."""
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
-    """Every row position once, int64, in the order of this epoch; batches are cut from the front.
+    """Return every row position once, int64, in the order of this epoch; batches are cut from the front.
 
-    With `lengths` (rows,), a batch holds rows of about the same length: shuffled rows are cut into stretches of
-    `BUCKET_BATCHES` batches (a quarter of the rows where that is fewer), each is sorted and cut into batches, and
-    the batches are shuffled; the one with the longest row comes first, so that memory runs out at once if at all.
-    What does not fill a batch comes last, whatever its lengths. A function of `seed` and `epoch` alone.
+    With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are cut into stretches of
+    `BUCKET_BATCHES` batches (a quarter of the rows if that is fewer); each stretch is sorted and cut into batches, and
+    the batches are shuffled. The batch with the longest row comes first, so that memory runs out at once if at all.
+    Rows that do not fill a batch come last, whatever their lengths. The order depends on `seed` and `epoch` alone.
     """
     rng = np.random.default_rng([library_seed(seed), _ORDER, epoch])
     order = rng.permutation(n_rows)
@@ -64,7 +68,7 @@ def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 class EpochSampler(Sampler[RowKey]):
-    """The keys of all items in the order of `epoch`, which whoever iterates sets before."""
+    """A sampler of the keys of all items in the order of `epoch`, which the caller sets before each iteration."""
 
     def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
         self.epoch = 0
@@ -84,7 +88,7 @@ class EpochSampler(Sampler[RowKey]):
 
 
 class _Keys(Dataset[RowKey]):
-    """Hands the sampler's keys on, so that the collator builds a batch at once instead of row by row."""
+    """A data set that passes the sampler's keys on, so that the collator builds a whole batch at once."""
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
@@ -98,9 +102,10 @@ class _Keys(Dataset[RowKey]):
 
 @dataclass(frozen=True)
 class Collator:
-    """Builds batches from keys; `augmentation` is the generator that `inputs` draws from, seeded anew for each.
+    """A collator that builds batches from keys; `augmentation` is the generator for `inputs`, seeded again for each
+    batch.
 
-    `items`: the positions of the rows of each item, int64 (items, rows per item); None if each row is one.
+    `items`: the positions of the rows of each item, int64 (items, rows per item); None if each item is one row.
     """
 
     inputs: ModelInputs
@@ -128,9 +133,9 @@ class Collator:
 
 @dataclass(frozen=True)
 class TrainBatches:
-    """Train rows as loaders present them; made once, however often a training starts.
+    """Train rows in the form that data loaders present; it is made once, however often a training starts.
 
-    `lengths`: of each item, or None if batches do not depend on them.
+    `lengths`: the length of each item, or None if batches do not depend on lengths.
     """
 
     collator: Collator
@@ -140,20 +145,20 @@ class TrainBatches:
 
     @property
     def n_items(self) -> int:
-        """Number of items: of rows, or of pairs of answers."""
+        """Number of items, which are rows or pairs of answers."""
         return len(self.collator.labels if self.collator.items is None else self.collator.items)
 
     @property
     def n_presented(self) -> int:
-        """Rows that an epoch presents; an answer of several pairs counts once per pair."""
+        """Number of rows that an epoch presents; an answer in several pairs counts once per pair."""
         return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
 
     def sampler(self, *, batch_size: int) -> EpochSampler:
-        """Return the order of items when `batch_size` of them make an optimiser step."""
+        """Return the order of items for optimiser steps of `batch_size` items."""
         return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
 
     def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
-        """Batches of `micro_batch_size` items; the last one of an epoch may have fewer."""
+        """Return a loader of batches of `micro_batch_size` items; the last batch of an epoch may have fewer."""
         return DataLoader(
             _Keys(len(sampler)),
             batch_size=micro_batch_size,
@@ -166,7 +171,7 @@ class TrainBatches:
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
-    """Return the rows as this classifier is trained on them, augmented and bucketed as its settings say.
+    """Return the rows as this classifier is trained on them, augmented and bucketed by length as its settings say.
 
     Raises:
         DataError: an image cannot be decoded.
@@ -186,8 +191,8 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
 
 
 def loader_workers(*, images: bool, device: torch.device) -> int:
-    """Return processes that decode and augment while the GPU computes; 0 for texts, on the CPU and where none can be
-    had.
+    """Return the number of processes that decode and augment while the GPU computes; 0 for texts, on the CPU and if
+    none can be started.
     """
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
@@ -204,7 +209,7 @@ def _workers_with_memory() -> int:
 
 
 def reading_threads(*, images: bool, device: torch.device) -> int:
-    """Threads that decode the next images while the GPU answers; 0 for texts and on the CPU."""
+    """Return the number of threads that decode the next images while the GPU predicts; 0 for texts and on the CPU."""
     if not images or device.type != "cuda":
         return 0
     return max(0, min(MOST_THREADS, threads_per_step() - 1))

@@ -1,4 +1,4 @@
-"""Files of an unfinished training, which goes on from its last finished epoch. No training here."""
+"""Files of an unfinished training, which resumes from its last finished epoch. Nothing is trained here."""
 
 import hashlib
 import json
@@ -29,10 +29,11 @@ Weights = Mapping[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class TrainingState:
-    """A training after a finished epoch: all that its next epoch depends on.
+    """A training after a finished epoch: everything that its next epoch depends on.
 
-    `accuracies` on the held-back rows and `epochs`, an element per finished epoch; `parts` that a batch was computed
-    in; `weights`, `optimizer`, `scheduler` as their `state_dict` gives them; `generators` as `generator_states` does.
+    `accuracies` on the held-back rows and `epochs` have one element per finished epoch. `parts` is the number of parts
+    that a batch was computed in. `weights`, `optimizer` and `scheduler` are `state_dict`s, and `generators` is from
+    `generator_states`.
     """
 
     epochs: list[EpochDynamics]
@@ -45,11 +46,11 @@ class TrainingState:
 
 
 class CheckpointStore:
-    """The folder of one training; what another one left in it (another `fingerprint`) is deleted at once.
+    """The folder of one training; files of another training (with another `fingerprint`) are deleted at once.
 
-    `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights. Files are written
-    aside and renamed, so that a training killed at any time leaves a whole state or none; they are read without
-    unpickling anything but tensors and plain values.
+    It holds `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights. Files are
+    written under another name and renamed, so that a training killed at any time leaves a whole state or none. Only
+    tensors and plain values are unpickled.
     """
 
     def __init__(self, folder: Path, fingerprint: str, log: Callable[[str], None]) -> None:
@@ -61,7 +62,7 @@ class CheckpointStore:
         write_json(folder / "fingerprint.json", {"fingerprint": fingerprint})
 
     def load(self) -> TrainingState | None:
-        """Return the state of the last finished epoch, tensors in main memory; None if none can be read."""
+        """Return the state of the last finished epoch, with tensors in main memory, or None if no state can be read."""
         path = self.folder / "state.pt"
         if not path.is_file():
             return None
@@ -77,7 +78,7 @@ class CheckpointStore:
             return None
 
     def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
-        """Replace the state, then drop weights that are not those of `best_epoch`."""
+        """Replace the state, then delete all saved weights except those of `best_epoch`."""
         values = {name: getattr(state, name) for name in (field.name for field in fields(state))}
         self._write("state.pt", {**values, "epochs": [vars(epoch) for epoch in state.epochs]})
         for path in self.folder.glob("best-*.pt"):
@@ -89,10 +90,10 @@ class CheckpointStore:
         self._write(f"best-{epoch}.pt", dict(weights))
 
     def best(self, epoch: int) -> Weights:
-        """Return the weights that were kept of this epoch, in main memory.
+        """Return the weights that were saved for this epoch, in main memory.
 
         Raises:
-            ModelError: their file is damaged or missing.
+            ModelError: the file is damaged or missing.
         """
         path = self.folder / f"best-{epoch}.pt"
         try:
@@ -127,7 +128,9 @@ class CheckpointStore:
 def fingerprint(
     settings: TrainingSpec, rows: TrainingRows, weights: Weights, *, seed: int, device: DeviceSettings
 ) -> str:
-    """sha256 over all that a training's numbers depend on: settings, rows, first weights, seed, device, libraries."""
+    """Return the SHA-256 of everything that a training's numbers depend on: settings, rows, first weights, seed,
+    device, libraries.
+    """
     parts = {
         "settings": settings.model_dump(mode="json"),
         "seed": seed,
@@ -160,7 +163,7 @@ def _weights_digest(weights: Weights) -> str:
 
 
 def copied_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return the model's weights as they are now, in main memory."""
+    """Return a copy of the model's current weights in main memory."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
 
 
@@ -177,7 +180,7 @@ def generator_states() -> dict[str, Any]:
 
 
 def restore_generators(states: Mapping[str, Any]) -> None:
-    """Put the global generators back to what `generator_states` gave."""
+    """Restore the global generators to the states from `generator_states`."""
     version, words, gauss = states["python"]
     random.setstate((version, tuple(words), gauss))
     name, keys, *rest = states["numpy"]

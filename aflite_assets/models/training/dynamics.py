@@ -1,4 +1,4 @@
-"""Dynamics of a training's rows, per row and epoch, and whether that is a divergence. No training here."""
+"""Training dynamics per row and epoch, and the test for divergence. Nothing is trained here."""
 
 import math
 from collections.abc import Sequence
@@ -11,18 +11,20 @@ import torch
 from aflite_assets.errors import ModelError
 
 HOPELESS = 10.0
-"""A mean loss of so many times ln(classes) is worse than any that a model of use has."""
+"""A mean loss of this many times ln(classes) is worse than that of any useful model."""
 
 RISEN = 2.0
-"""A loss of so many times that of the first batch is no chance of the rows that the batch has."""
+"""A loss of this many times the first batch's loss cannot be due to which rows the batch has."""
 
 NOISE = 0.01
-"""Relative: by less, dropout and rounding make mean losses differ."""
+"""Relative difference of mean losses that dropout and rounding can cause."""
 
 
 @dataclass
 class EpochDynamics:
-    """One epoch's record, an element per train row: `log_probability` float32, NaN until presented; `correct` bool."""
+    """One epoch's record, with one element per train row: `log_probability` (float32, NaN until presented) and
+    `correct` (bool).
+    """
 
     log_probability: torch.Tensor
     correct: torch.Tensor
@@ -34,19 +36,19 @@ class EpochDynamics:
 
     @property
     def accuracy(self) -> float:
-        """Share of rows whose label had the highest logit."""
+        """Share of rows for which the label had the highest logit."""
         return float(self.correct.double().mean())
 
 
 @dataclass
 class DynamicsRecorder:
-    """Keeps what the model said of each train row when the row was presented, epoch by epoch."""
+    """A recorder of the model's output for each train row at its presentation, epoch by epoch."""
 
     n_rows: int
     epochs: list[EpochDynamics] = field(default_factory=list)
 
     def begin_epoch(self, device: torch.device) -> None:
-        """Make room for the next epoch where the model is, so that recording never waits for a copy."""
+        """Allocate memory for the next epoch on the model's device, so that recording never waits for a copy."""
         self.epochs.append(
             EpochDynamics(
                 torch.full((self.n_rows,), math.nan, device=device),
@@ -55,7 +57,7 @@ class DynamicsRecorder:
         )
 
     def record(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> None:
-        """Keep one batch: `positions` and `labels` int64 (rows,), `logits` rows x classes."""
+        """Record one batch: `positions` and `labels` int64 (rows,), `logits` rows x classes."""
         detached = logits.detach().float()
         scores = detached.log_softmax(dim=1)
         self.epochs[-1].log_probability[positions] = scores.gather(1, labels[:, None])[:, 0]
@@ -68,7 +70,9 @@ class DynamicsRecorder:
         return self.epochs[-1]
 
     def table(self, row_ids: np.ndarray) -> pa.Table:
-        """row_id int64, epoch int64 from 0, label_probability float32 in [0, 1], correct bool; by epoch, then row."""
+        """Return the dynamics as a table: row_id int64, epoch int64 from 0, label_probability float32 in [0, 1],
+        correct bool; ordered by epoch, then row.
+        """
         return pa.table(
             {
                 "row_id": np.tile(row_ids.astype(np.int64), len(self.epochs)),
@@ -82,13 +86,14 @@ class DynamicsRecorder:
 def check_divergence(
     epochs: Sequence[EpochDynamics], first_batch: Sequence[int], *, kept: int, classes: int, rate: float
 ) -> None:
-    """Refuse a training that got far worse than guessing; one that began there and gets better may go on.
+    """Refuse a training that became far worse than guessing; one that began there and improves may continue.
 
-    `epochs`: all that were trained; `kept`: the one whose weights stay, from 1; `first_batch`: positions of the rows
-    that were presented before any step. A training has diverged if its loss is over `HOPELESS` times what guessing
-    gives, ln(classes) nats, and either over `RISEN` times that of the first batch or, after several epochs, no lower
-    than the first epoch's. Where the first epoch stays, the second, which begins with its weights, has to say the same.
-    That the loss falls from epoch to epoch is not enough: after a divergence it does so with the schedule's rate.
+    `epochs`: all trained epochs; `kept`: the number, from 1, of the epoch whose weights are kept; `first_batch`:
+    positions of the rows presented before any step. A training has diverged if two things hold. Its loss is over
+    `HOPELESS` times that of guessing, ln(classes) nats; and it is over `RISEN` times that of the first batch or, after
+    several epochs, not below the first epoch's loss. If the first epoch's weights are kept, the second epoch, which
+    begins with them, must meet the condition too. A loss that falls from epoch to epoch is not enough: after a
+    divergence it falls as the schedule lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

@@ -1,4 +1,6 @@
-"""Stopping by rows that are not trained on: which rows, and when. Keeping the best weights is `checkpoints`'s."""
+"""Early stopping on rows that are not trained on: the choice of these rows, and of the moment. The best weights are
+saved in `checkpoints`.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,14 +17,14 @@ from aflite_assets.specs.models.settings import EarlyStoppingSpec
 FEWEST_TRAIN_ROWS = 2
 
 _HELD_BACK = 2
-"""Stream of the seed; those of `batches` are other ones."""
+"""Number of the seed's stream of random numbers; `batches` uses other streams."""
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows trained on, and rows to stop by (None: every epoch is trained).
+    """Rows to train on, and rows for early stopping (None: every epoch is trained).
 
-    `weights`: what the loss of each row trained on is multiplied by, float32; None for 1.
+    `weights`: the factor of each train row's loss, float32; None for 1.
     """
 
     train: Examples
@@ -38,14 +40,14 @@ def training_rows(
     seed: int,
     weights: np.ndarray | None = None,
 ) -> TrainingRows:
-    """Take `held_back` as the rows to stop by, or a share of the train rows; `weights` are those of `examples`.
+    """Use `held_back` for early stopping, or else a share of the train rows; `weights` are those of `examples`.
 
-    The share is drawn from `seed`: stratified by label, whole groups where there are groups, in which case it may
-    fall short.
+    The share is drawn from `seed`, stratified by label; if there are groups, whole groups are drawn, so the share may
+    be smaller.
 
     Raises:
         DataError: no row would be held back, or fewer than 2 would be left to train on.
-        ModelError: a split is to be stopped by, and its rows were not given.
+        ModelError: early stopping needs a split whose rows were not given.
     """
     if stopping is None:
         return TrainingRows(examples, None, weights)
@@ -88,9 +90,9 @@ def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
 
 @dataclass
 class EarlyStopping:
-    """Accuracies on the held-back rows, one per finished epoch, and what follows from them.
+    """Accuracies on the held-back rows, one per finished epoch, and the best epoch and the end derived from them.
 
-    `score` gives the model's accuracy as it is now, in [0, 1].
+    `score` returns the model's current accuracy, in [0, 1].
     """
 
     patience: int
@@ -99,13 +101,13 @@ class EarlyStopping:
     accuracies: list[float] = field(default_factory=list)
 
     def end_epoch(self) -> float:
-        """Ask the model, and keep and return its accuracy."""
+        """Compute, store and return the model's accuracy."""
         self.accuracies.append(self.score())
         return self.accuracies[-1]
 
     @property
     def best_epoch(self) -> int:
-        """Counted from 1; of several the first."""
+        """Number of the best epoch, counted from 1; the first one if several are equal."""
         return int(np.argmax(self.accuracies)) + 1
 
     @property
@@ -114,7 +116,9 @@ class EarlyStopping:
         return len(self.accuracies) - self.best_epoch >= self.patience
 
     def metrics(self) -> Mapping[str, float]:
-        """held_back_rows, best_epoch (from 1), held_back_accuracy of that epoch, epochs trained."""
+        """Metrics: held_back_rows, best_epoch (from 1), held_back_accuracy of that epoch, and epochs (number
+        trained).
+        """
         return {
             "held_back_rows": float(self.rows),
             "best_epoch": float(self.best_epoch),

@@ -1,6 +1,6 @@
-"""Further stages of a trained model, each with its own optimiser and schedule; a killed run goes on in its stage.
+"""Further stages of a trained model, each with its own optimiser and schedule; a killed run resumes in its stage.
 
-One stage's training is `training`'s; which rows and settings a stage has is said by `sources.recipes`.
+A single stage is trained in `training`; `sources.recipes` describes the rows and settings of each stage.
 """
 
 import json
@@ -22,12 +22,12 @@ from aflite_assets.specs.models.kinds import NeuralModelSpec
 
 _METRICS = "metrics.json"
 _LAST = 0
-"""Under this number `CheckpointStore` keeps the weights that a finished stage ended with."""
+"""Epoch number under which `CheckpointStore` saves the final weights of a finished stage."""
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """One stage: rows with the classes that the model has, and settings of the model's kind. `name`: the rows'."""
+    """One stage: rows with the model's classes, and settings of the model's kind. `name`: the name of the rows."""
 
     name: str
     rows: Examples
@@ -43,10 +43,10 @@ def fine_tune(
     scratch: Path,
     log: Callable[[str], None],
 ) -> tuple[NeuralClassifier, dict[str, float]]:
-    """Return the classifier, trained in place on each stage's rows in turn, and what every stage's training said.
+    """Return the classifier, trained in place on each stage's rows in turn, and the metrics of every stage.
 
-    The metrics of `train_classifier` are named stage_1.train_loss and so on. Every stage starts from `seed`, so that it
-    gives the same bits whether the stage before it was trained by this process or found finished below `scratch`.
+    The metrics of `train_classifier` get the names stage_1.train_loss and so on. Every stage starts from `seed`, so it
+    gives the same bits whether this process trained the previous stage or found it finished below `scratch`.
 
     Raises:
         ModelError: a stage diverged or needs more memory than there is.
@@ -78,7 +78,7 @@ def _stage(
     *,
     keep: bool,
 ) -> dict[str, float]:
-    """Train one stage, or take up what it ended with; `keep`: another stage follows, so its end must outlive a kill."""
+    """Train one stage, or load its final weights; `keep`: another stage follows, so the final weights must be saved."""
     start = copied_weights(classifier.model)
     mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)
     del start

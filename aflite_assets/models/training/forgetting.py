@@ -1,4 +1,6 @@
-"""Which train rows a training forgets, or never learns, from its dynamics; arrays alone. Recording them: `dynamics`."""
+"""The train rows that a training forgets or never learns, computed from its dynamics; only arrays are used. Dynamics
+are recorded in `dynamics`.
+"""
 
 from dataclasses import dataclass
 
@@ -12,9 +14,9 @@ from aflite_assets.errors import InvalidInputError
 class Forgetting:
     """Forgetting of each train row over the epochs (Toneva et al. 2019; Yaghoobzadeh et al., EACL 2021, section 3).
 
-    Arrays (rows,): `events` int64, in how many epochs the row was wrong after it had been right in the one before, 0 to
-    half the epochs; `never_learnt` bool, right in no epoch, which is no event; `right` int64, in how many epochs;
-    `first_learnt` int64, the first of these from 0, or -1.
+    All arrays are (rows,). `events` (int64): in how many epochs the row was wrong after being right in the previous
+    one, 0 to half the epochs. `never_learnt` (bool): never right, which is no event. `right` (int64): in how many
+    epochs the row was right. `first_learnt` (int64): the first of these epochs, from 0, or -1.
     """
 
     events: np.ndarray
@@ -24,11 +26,11 @@ class Forgetting:
 
     @property
     def forgettable(self) -> np.ndarray:
-        """Bool: forgotten at least once or never learnt."""
+        """Rows that were forgotten at least once or never learnt, bool."""
         return (self.events > 0) | self.never_learnt
 
     def histogram(self) -> dict[str, int]:
-        """Rows by events, "0", "1", ...; those never learnt apart (Figure 1)."""
+        """Count rows by number of events, "0", "1", ...; never learnt rows are counted separately (Figure 1)."""
         counts = np.bincount(self.events[~self.never_learnt], minlength=1)
         return {str(events): int(rows) for events, rows in enumerate(counts)} | {
             "never_learnt": int(self.never_learnt.sum())
@@ -36,10 +38,11 @@ class Forgetting:
 
 
 def forgetting(correct: np.ndarray) -> Forgetting:
-    """Count over the presentations of each row: `correct` epochs x rows bool, whether the label had the highest logit.
+    """Count over the presentations of each row; `correct` (epochs x rows, bool) is True if the label had the highest
+    logit.
 
     Raises:
-        InvalidInputError: there is no epoch, or `correct` is no matrix of bools.
+        InvalidInputError: there is no epoch, or `correct` is not a matrix of bools.
     """
     if correct.ndim != 2 or correct.dtype != np.bool_ or not len(correct):
         raise InvalidInputError(
@@ -57,6 +60,6 @@ def forgetting(correct: np.ndarray) -> Forgetting:
 
 
 def epochs_by_rows(column: pa.ChunkedArray, epochs: int) -> np.ndarray:
-    """Return a column of `DynamicsRecorder.table`, whose rows are sorted by epoch and then by row, as epochs x rows."""
+    """Return a column of `DynamicsRecorder.table`, which is sorted by epoch and then by row, as epochs x rows."""
     values: np.ndarray = column.to_numpy()
     return values.reshape(epochs, -1)

@@ -1,4 +1,4 @@
-"""Telling that memory ran out, making room again, and how to go on in smaller parts."""
+"""Detection of exhausted memory, release of memory, and continuation in smaller parts."""
 
 import gc
 import sys
@@ -14,26 +14,30 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.training.prefetch import prefetch
 
 MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
-"""Words of errors that torch's libraries raise without the name for it: CUDA, the CPU's allocator, cuBLAS and cuDNN."""
+"""Texts of errors that torch's libraries raise without a class of their own: CUDA, the CPU's allocator, cuBLAS and
+cuDNN.
+"""
 
 Batch = TypeVar("Batch")
 Answer = TypeVar("Answer")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an operation failed for want of memory on the card or on the CPU."""
+    """Return True if an operation failed because the card or the CPU ran out of memory."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(message in str(error).lower() for message in MESSAGES)
 
 
 def more_parts(parts: int, *, batch_size: int) -> int | None:
-    """Return the fewest parts that are at least twice as many and divide `batch_size`; None for single rows."""
+    """Return the smallest number of parts that is at least twice as large and divides `batch_size`; None for single
+    rows.
+    """
     return next((more for more in range(2 * parts, batch_size + 1) if batch_size % more == 0), None)
 
 
 def release_memory() -> None:
-    """Give back what nobody uses any more; call it outside the `except` block, whose traceback holds tensors."""
+    """Free unused memory; call it outside the `except` block, because the traceback there holds tensors."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -41,7 +45,7 @@ def release_memory() -> None:
 
 @dataclass(frozen=True)
 class BatchOutput(Generic[Answer]):
-    """`rows` int64, the rows that were asked about at once, and what was answered of them."""
+    """One batch's outputs: `rows` (int64) are the rows computed at once, with the results for them."""
 
     rows: np.ndarray
     answer: Answer
@@ -54,9 +58,9 @@ class _RanOut:
 
 @dataclass
 class AdaptiveBatchSize:
-    """How many rows a model is asked about at once: `most`, and half as many from where memory ran out.
+    """The number of rows computed at once: at first `most`, and half as many each time that memory runs out.
 
-    `log` hears of it. `threads` make the next batches meanwhile (see `prefetch`).
+    `log` is told about each reduction. `threads` build the next batches meanwhile (see `prefetch`).
     """
 
     log: Callable[[str], None]
@@ -66,7 +70,7 @@ class AdaptiveBatchSize:
     def ask(
         self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
     ) -> Iterator[BatchOutput[Answer]]:
-        """`answer(batch(rows))` of all `rows` int64, in order and in pieces.
+        """Return `answer(batch(rows))` for all `rows` (int64), in order and in pieces.
 
         Raises:
             ModelError: memory does not suffice for a single row.

@@ -1,4 +1,4 @@
-"""Predictions of a classifier for test rows, and how a neural one is asked; scores are computed in `reports`."""
+"""Predictions of a classifier for test rows, and the batches of a neural one; scores are computed in `reports`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 
 INFERENCE_BATCH = 128
-"""Rows asked about at once, and fewer where memory does not suffice."""
+"""Rows predicted at once; fewer if memory does not suffice."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """`predicted` int64, one class number per row; `probabilities` rows x classes float32 in label order, or None."""
+    """`predicted`: int64, one class number per row; `probabilities`: rows x classes float32 in label order, or None."""
 
     predicted: np.ndarray
     probabilities: np.ndarray | None
@@ -27,27 +27,27 @@ class Predictions:
 
 @dataclass(frozen=True)
 class _Answers:
-    """`probabilities` rows x classes float32; `finite` bool (rows,): whether all of a row's logits are."""
+    """`probabilities`: rows x classes float32; `finite`: bool (rows,), True if all of a row's logits are finite."""
 
     probabilities: np.ndarray
     finite: np.ndarray
 
 
 def no_log(_: str) -> None:
-    """For those who want no log lines."""
+    """Discard a log line."""
 
 
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the same arguments on the device; from pinned memory the copy goes on while the program does."""
+    """Return the same arguments on the device; from pinned memory, the copy runs in the background."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 
 def predict(
     classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
-    """Softmax of the logits in evaluation mode, for all rows in order.
+    """Return the softmax of the logits in evaluation mode, for all rows in order.
 
-    `log` hears when memory runs out and fewer rows are asked about at once.
+    `log` gets a line when memory runs out and fewer rows are predicted at once.
 
     Raises:
         ModelError: memory does not suffice for a single row, or a logit is not a finite number.
@@ -59,7 +59,7 @@ def predict(
 def predict_inputs(
     classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
-    """`predict` for rows that are in the model's form already."""
+    """Predict as `predict` does, for rows that are already in the model's form."""
     answers = _answers(classifier, inputs, device, log)
     wrong = int((~answers.finite).sum())
     if wrong:
@@ -79,7 +79,9 @@ def accuracy(
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> float:
-    """Share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits is not right."""
+    """Return the share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits counts
+    as wrong.
+    """
     answers = _answers(classifier, inputs, device, log)
     return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))
 

@@ -1,4 +1,6 @@
-"""Making the next things while the last ones are used. What is made, and whether threads help, others say."""
+"""Preparation of the next items while the current ones are used. The caller decides what is made, and whether threads
+help.
+"""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -10,10 +12,11 @@ Made = TypeVar("Made")
 
 
 def prefetch(make: Callable[[Item], Made], items: Iterable[Item], *, threads: int) -> Generator[Made, None, None]:
-    """`make(item)` of each item, in order; with `threads`, as many items ahead of the one that is used.
+    """Yield `make(item)` for each item, in order; with `threads`, as many items are prepared ahead as there are
+    threads.
 
-    Without threads each is made when it is asked for. An error of `make` is raised where its item's turn has come.
-    With threads, `make` has to be a function of its item alone. Close the iterator to give up what was not used.
+    Without threads, each is made on request. An error of `make` is raised when its item is due. With threads, `make`
+    must depend on its item alone. Close the iterator to discard unused items.
     """
     if not threads:
         yield from map(make, items)

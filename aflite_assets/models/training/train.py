@@ -1,6 +1,6 @@
-"""Training a neural model: the loop over epochs and batches, its optimiser and schedule, and when it ends.
+"""Training of a neural model: the loop over epochs and batches, its optimiser and schedule, and its end.
 
-What the loop reads and writes has files of its own: `batches`, `dynamics`, `early_stopping`, `checkpoints`.
+Inputs and outputs of the loop have files of their own: `batches`, `dynamics`, `early_stopping`, `checkpoints`.
 """
 
 import itertools
@@ -45,13 +45,15 @@ from aflite_assets.models.training.predictions import accuracy, on_device
 from aflite_assets.specs.models.settings import TrainingSpec
 
 FOLDER = "training"
-"""Below `scratch`; gone when the training ends."""
+"""Folder below `scratch` for checkpoints, deleted when the training ends."""
 
 MAX_GRADIENT_NORM = 1.0
-"""Norm of the gradients of all weights together; longer gradients are scaled down to it."""
+"""Largest norm of the gradients of all weights together; longer gradients are scaled down to it."""
 
 NOT_DECAYED = (r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)")
-"""Names of weights that do not decay, beside those of `torch.nn.LayerNorm`: the list that transformers' Trainer has."""
+"""Names of weights without weight decay, in addition to those of `torch.nn.LayerNorm`: the list of transformers'
+Trainer.
+"""
 
 MicroBatch = dict[str, torch.Tensor]
 """The model's arguments for some rows, with `labels` and `positions`."""
@@ -67,7 +69,7 @@ class TrainingResult:
 
 @dataclass(frozen=True)
 class TrainingSteps:
-    """Optimiser steps of a training: `per_epoch`, in all epochs (`total`), and those in which the rate rises."""
+    """Numbers of optimiser steps of a training: `per_epoch`, in all epochs (`total`), and during warm-up."""
 
     per_epoch: int
     total: int
@@ -93,27 +95,27 @@ def train_classifier(
     held_back: Examples | None = None,
     row_weights: np.ndarray | None = None,
 ) -> TrainingResult:
-    """Train in place with AdamW, a linear schedule and cross-entropy; call within `isolated_random_state`.
+    """Train in place with AdamW, a linear schedule and cross-entropy; call it within `isolated_random_state`.
 
-    With `settings.loss` bradley_terry the loss of a pair of answers is -log sigmoid of the difference of their scores
+    If `settings.loss` is bradley_terry, the loss of a pair of answers is -log sigmoid of the difference of their scores
     (Bradley and Terry 1952), and dynamics and metrics are about pairs. Answers without a pair are not trained on.
 
-    With `row_weights` (float32, one per row of `examples`, 0 or more) the loss of each row is multiplied by its weight;
-    a batch's loss stays the sum over its rows divided by how many these are. Dynamics and metrics are unweighted.
-    The dynamics are the logits as presented: in training mode, before the step that uses them
-    (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on
-    `held_back` (default: a share of `examples`, which is then not trained on) gets no higher, and the weights of
-    the best epoch stay. A training that was killed goes on from its last finished epoch if `scratch` is the same
-    folder; on the CPU with the same bits. Where memory runs out, batches are computed in more and more parts.
+    With `row_weights` (float32, one per row of `examples`, 0 or more), the loss of each row is multiplied by its
+    weight. A batch's loss is still the sum over its rows divided by their number. Dynamics and metrics are unweighted.
+    The dynamics use the logits at presentation: in training mode, before the step that uses them (Swayamdipta et al.
+    2020, section 2). With `settings.early_stopping`, training ends when the accuracy on `held_back` no longer rises,
+    and the weights of the best epoch are kept. By default, `held_back` is a share of `examples`, which is then not
+    trained on. A training that was killed resumes from its last finished epoch if `scratch` is the same folder; on the
+    CPU, the bits are the same. If memory runs out, batches are computed in more and more parts.
 
-    `metrics`: train_loss and train_accuracy of the epoch whose weights stay, as presented too; seconds (of this
-    process), rows trained on, steps; with early stopping also held_back_rows, best_epoch (from 1),
-    held_back_accuracy, epochs. Loss and accuracy of every epoch are left in `scratch` for `epochs.read_epochs`.
+    `metrics` are train_loss and train_accuracy (at presentation, of the epoch whose weights are kept), seconds (of this
+    process), rows (trained on) and steps. Early stopping adds held_back_rows, best_epoch (from 1), held_back_accuracy
+    and epochs. Loss and accuracy of every epoch are written to `scratch` for `epochs.read_epochs`.
 
     Raises:
         DataError: there are no rows, or too few to hold some back.
-        ModelError: the training diverged (its loss stopped being a finite number, or see `check_divergence`), memory
-            does not suffice for a single row, or the rows of `early_stopping.split` were not given.
+        ModelError: the training diverged (its loss is not finite, or see `check_divergence`), memory does not suffice
+            for a single row, or the rows of `early_stopping.split` were not given.
     """
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
@@ -159,7 +161,7 @@ def _paired(examples: Examples, weights: np.ndarray | None) -> tuple[Examples, n
 
 
 def _metrics(training: "_Training", kept: int, *, seconds: float) -> dict[str, float]:
-    """Those of `train_classifier`; `kept` is the epoch whose weights stay, from 1."""
+    """Return the metrics of `train_classifier`; `kept` is the number, from 1, of the epoch whose weights are kept."""
     rows, epoch = training.recorder.n_rows, training.recorder.epochs[kept - 1]
     steps = training_steps(training.classifier.settings, training.batches.n_presented)
     return {
@@ -197,10 +199,10 @@ def _early_stopping(
 
 @dataclass
 class _Training:
-    """One training, over as many attempts as memory makes it take.
+    """One training, with as many attempts as memory requires.
 
-    `start`: the weights before its first step; `parts`: micro-batches that a batch is computed in now; `row_weights`:
-    what each row's loss is multiplied by.
+    `start`: the weights before its first step; `parts`: the current number of micro-batches per batch; `row_weights`:
+    the factor of each row's loss.
     """
 
     classifier: NeuralClassifier
@@ -216,7 +218,7 @@ class _Training:
     row_weights: torch.Tensor | None
 
     def run(self) -> int:
-        """Train to the end; returns the epoch, counted from 1, whose weights the model now has."""
+        """Train to the end; return the number, from 1, of the epoch whose weights the model now has."""
         try:
             while (problem := self._attempt()) is not None:
                 self.parts = self._more_parts(problem)
@@ -230,7 +232,7 @@ class _Training:
         return kept
 
     def _attempt(self) -> str | None:
-        """Train to the end; returns the error's message if memory ran out, else None."""
+        """Train to the end; return the error's message if memory ran out, else None."""
         try:
             self._train()
         except RuntimeError as error:
@@ -240,7 +242,7 @@ class _Training:
         return None
 
     def _train(self) -> None:
-        """All epochs that are left, from the last finished one or from the start."""
+        """Train all epochs that are left, from the last finished one or from the start."""
         settings, device = self.classifier.settings, self.device.resolve()
         # Dropout draws from the global generators; each attempt draws the same.
         set_seed(library_seed(self.seed))
@@ -272,15 +274,16 @@ class _Training:
             self._save(optimizer, schedule)
 
     def _add_gradients(self, batch: Sequence[MicroBatch]) -> None:
-        """Add up the gradients of the batch's mean loss, one micro-batch after another."""
+        """Sum the gradients of the batch's mean loss over its micro-batches."""
         rows = sum(len(micro_batch["labels"]) for micro_batch in batch)
         for micro_batch in batch:
             (self._summed_loss(micro_batch) / rows).backward()
 
     def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
-        """Cross-entropy on the logits, whatever loss a checkpoint's configuration names; the rows are recorded.
+        """Return the summed cross-entropy of the logits, whatever loss a checkpoint's configuration names, and record
+        the rows.
 
-        With label smoothing (Szegedy et al. 2016, section 7) the targets are smoothed, the record's losses are not.
+        With label smoothing (Szegedy et al. 2016, section 7), the targets are smoothed but the recorded losses are not.
         """
         arguments = on_device(micro_batch, self.device.resolve())
         positions, labels = arguments.pop("positions"), arguments.pop("labels")
@@ -296,7 +299,7 @@ class _Training:
             return (losses * self.row_weights.to(losses.device)[positions]).sum()
 
     def _summed_pair_loss(self, positions: torch.Tensor, labels: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Return the sum over rows of the loss of each row's pair; right answers stand before wrong ones."""
+        """Return the sum over rows of the loss of each row's pair; right answers come before wrong ones."""
         right = int(labels[0])
         scores = logits[:, right] - logits[:, 1 - right]
         margins = scores[0::2] - scores[1::2]
@@ -309,10 +312,10 @@ class _Training:
         return 2 * losses.sum()
 
     def _end_epoch(self, number: int) -> None:
-        """Complete the record of the epoch, counted from 1, and log it.
+        """Complete and log the record of the epoch, counted from 1.
 
         Raises:
-            ModelError: its loss is no finite number.
+            ModelError: the epoch's loss is not a finite number.
         """
         epoch, settings, stopping = self.recorder.end_epoch(), self.classifier.settings, self.stopping
         if not math.isfinite(epoch.loss):
@@ -333,7 +336,7 @@ class _Training:
         return True
 
     def _restore(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Take up everything as the last finished epoch left it, or as it was at the start."""
+        """Restore everything to its state after the last finished epoch, or at the start."""
         state = self.files.load()
         self.classifier.model.load_state_dict(self.start if state is None else state.weights)
         self.recorder.epochs = [] if state is None else list(state.epochs)
@@ -346,7 +349,7 @@ class _Training:
             restore_generators(state.generators)
 
     def _save(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Keep what the next epoch depends on, and the weights if this epoch is the best."""
+        """Save everything that the next epoch depends on, and the weights if this epoch is the best."""
         weights, epochs, stopping = self.classifier.model.state_dict(), self.recorder.epochs, self.stopping
         best_epoch = None if stopping is None else stopping.best_epoch
         if best_epoch == len(epochs):
@@ -398,7 +401,9 @@ class _Training:
 
 
 def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter 2019) on the weights that learn; biases and layer normalisations do not decay."""
+    """Return AdamW (Loshchilov and Hutter 2019) for the trainable weights; biases and layer normalisations do not
+    decay.
+    """
     decayed = set(get_parameter_names(model, [torch.nn.LayerNorm], NOT_DECAYED))
     learning = [(name, weights) for name, weights in model.named_parameters() if weights.requires_grad]
     groups = [
@@ -409,7 +414,7 @@ def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
 
 
 def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[MicroBatch]]:
-    """Yield an epoch's batches, each as its `parts` micro-batches; the last one may have fewer."""
+    """Yield an epoch's batches, each split into its `parts` micro-batches; the last batch may have fewer."""
     left = iter(micro_batches)
     while batch := list(itertools.islice(left, parts)):
         yield batch
@@ -417,7 +422,9 @@ def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[M
 
 @contextmanager
 def _running_statistics(model: torch.nn.Module) -> Iterator[None]:
-    """Within, batch normalisation takes its running mean and variance: one row has no variance of its own."""
+    """Let batch normalisation use its running mean and variance in the block, because one row has no variance of its
+    own.
+    """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     for layer in layers:
         layer.eval()

@@ -1,1 +1,1 @@
-"""Texts as words: their numbers, vectors and padded batches, for models that read words. Word pieces: `text`."""
+"""Texts as words: their numbers, vectors and padded batches, for models that read words. Word pieces are in `text`."""

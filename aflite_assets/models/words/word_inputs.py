@@ -1,4 +1,6 @@
-"""Words of texts, a vocabulary of train texts, pairs of texts as padded batches. Vectors are in `word_vectors`."""
+"""Words of texts, a vocabulary from train texts, and pairs of texts as padded batches. Vectors are in
+`word_vectors`.
+"""
 
 import json
 from collections import Counter
@@ -15,17 +17,17 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.text.inputs import TextColumn, TokenizedTexts
 
 NO_WORD = 0
-"""Fills the rows of a batch that are shorter than the longest."""
+"""Number that fills the rows of a batch that are shorter than the longest."""
 
 UNKNOWN_WORD = 1
-"""Number of all words outside of the vocabulary; one of these stands for a text without words."""
+"""Number of all words outside the vocabulary; it also represents a text without words."""
 
 NO_PIECE = -1
-"""The same for word pieces, whose numbers begin at 0."""
+"""Number that fills shorter rows of word pieces, whose own numbers begin at 0."""
 
 PAIR: tuple[TextColumn, ...] = ("text", "text_pair")
 SIDES = ("first", "second")
-"""The same two, as the model's arguments are named."""
+"""The names of the model's arguments for the words of the first and the second text."""
 
 VOCABULARY_FILE = "vocabulary.json"
 
@@ -41,38 +43,44 @@ WORD_PATTERN = (
     rf"|{_LETTER}+"
     r"|[^\s\p{C}]"
 )
-"""Definition of a word in Oniguruma's syntax, the first that fits: a Chinese or Japanese sign; a number with its points
-and commas; of English contractions the verb, "n't" and "'s" apart, as in the Penn Treebank and so in GloVe's vectors;
-letters, marks and digits of any script; any other sign alone, control characters not."""
+"""Definition of a word in Oniguruma's syntax; the first alternative that fits counts. A word is a Chinese or Japanese
+character, or a number with its points and commas. English contractions are split into the verb, "n't" and "'s", as in
+the Penn Treebank and therefore in GloVe's vectors. Other words are runs of letters, marks and digits of any script, or
+any other single character that is not a control character.
+"""
 
 _SPLITTER = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text by `WORD_PATTERN`, in order, in small letters and with plain apostrophes."""
+    """Return the words of a text by `WORD_PATTERN`, in order, in lower case and with plain apostrophes."""
     return [word for word, _ in _SPLITTER.pre_tokenize_str(text.lower().replace(CURLY_APOSTROPHE, "'"))]
 
 
 def word_spans(text: str) -> np.ndarray:
-    """Where the words of a text begin and end: words x 2 int64, in characters."""
+    """Return where the words of a text begin and end: words x 2 int64, in characters."""
     spans = [span for _, span in _SPLITTER.pre_tokenize_str(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def is_one_word(text: str) -> bool:
-    """Whether texts can have this word; no other would ever be looked up."""
+    """Return True if texts can contain this word; any other word would never be looked up."""
     return words_of(text) == [text]
 
 
 def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
-    """How often the `most` frequent words occur, the most frequent first and equally frequent ones by the alphabet."""
+    """Return the counts of the `most` frequent words, most frequent first and equally frequent ones in alphabetical
+    order.
+    """
     counts = Counter(word for text in texts for word in words_of(text))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 
 @dataclass(frozen=True)
 class PairInputs:
-    """Rows of texts, mostly two. Each of `parts` makes one argument of the model, padded by itself."""
+    """Rows of texts, usually with two texts each. Each of `parts` becomes one argument of the model and is padded
+    separately.
+    """
 
     parts: Sequence[TokenizedTexts]
 
@@ -81,7 +89,7 @@ class PairInputs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Numbers per row in all parts together, int64."""
+        """Total length of each row over all parts, int64."""
         return np.sum([part.lengths for part in self.parts], axis=0)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
@@ -90,7 +98,7 @@ class PairInputs:
 
 
 def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: int = NO_WORD) -> TokenizedTexts:
-    """Rows of numbers as the argument `name`."""
+    """Return rows of numbers as the argument `name`."""
     return TokenizedTexts(
         arrays={name: np.fromiter((number for row in rows for number in row), np.int32)},
         padding={name: padding},
@@ -100,20 +108,18 @@ def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: in
 
 
 class WordReader:
-    """Turns texts into the numbers of their words: `words[i]` has the number `i + 2`."""
+    """A reader that turns texts into the numbers of their words: `words[i]` has the number `i + 2`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._numbers = {word: number for number, word in enumerate(self.words, start=UNKNOWN_WORD + 1)}
 
     def __len__(self) -> int:
-        """Rows that a table of these words' vectors has, padding and the unknown word included."""
+        """Return the number of rows in a table of these words' vectors, including padding and the unknown word."""
         return len(self.words) + 2
 
     def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
-        """Return the texts of each row, the first `max_length` words of each: `first_words` and, of two,
-        `second_words`.
-        """
+        """Return `first_words` and, for pairs, `second_words`: the first `max_length` words of each text."""
         return PairInputs(
             [
                 ragged(f"{side}_words", [self.numbers(text)[:max_length] for text in examples.texts(column)])
@@ -122,11 +128,11 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Return the number of each of its words, never none."""
+        """Return the numbers of a text's words; there is at least one."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:
-        """Return the number of a word in small letters."""
+        """Return the number of a word given in lower case."""
         return self._numbers.get(word, UNKNOWN_WORD)
 
     def save_pretrained(self, folder: Path) -> None:
@@ -138,7 +144,7 @@ class WordReader:
         """Return the reader that `save_pretrained` wrote.
 
         Raises:
-            ModelError: the folder holds none.
+            ModelError: the folder holds no such reader.
         """
         try:
             words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))

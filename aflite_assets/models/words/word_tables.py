@@ -1,4 +1,6 @@
-"""Tables of word vectors, learnt or kept, for the words of train texts. Reading files of them: `word_vectors`."""
+"""Tables of word vectors for the words of train texts; the vectors are learned or fixed. Files of vectors are read in
+`word_vectors`.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from aflite_assets.models.words.word_vectors import WordVectors, read_word_vecto
 
 
 class LearntVectors(nn.Module):
-    """A table with a vector for each word."""
+    """A table with a learned vector for each word."""
 
     def __init__(self, words: int, width: int) -> None:
         super().__init__()
@@ -25,12 +27,14 @@ class LearntVectors(nn.Module):
         return self.table.embedding_dim
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """`words` rows x longest int64; rows x longest x width."""
+        """Return the vectors, rows x longest x width, of `words`, rows x longest int64."""
         return self.table(words)
 
     @torch.no_grad()
     def fill(self, reader: WordReader, vectors: WordVectors) -> None:
-        """Put a file's vectors in; a word without one keeps its normally distributed numbers, made as large."""
+        """Insert a file's vectors; a word without one keeps its normally distributed numbers, scaled to the spread of
+        the file's.
+        """
         self.table.weight[UNKNOWN_WORD:] *= float(vectors.values.std())
         numbers = torch.tensor([reader.number(word) for word in vectors.words])
         self._put(numbers, torch.from_numpy(vectors.values))
@@ -40,10 +44,10 @@ class LearntVectors(nn.Module):
 
 
 class PartlyLearntVectors(LearntVectors):
-    """The same, with further words whose vectors never change: those that no train text has.
+    """A table of learned vectors, and of fixed vectors for further words that no train text has.
 
-    An optimiser's step costs as much as it has weights. Of a large file most words are in no train text, so their
-    vectors, `others` x `width`, are a buffer and no weights.
+    The cost of an optimiser's step grows with the number of weights. In a large file, most words are in no train text.
+    So their vectors, `others` x `width`, are stored as a buffer and not as weights.
     """
 
     def __init__(self, words: int, others: int, width: int) -> None:
@@ -52,7 +56,9 @@ class PartlyLearntVectors(LearntVectors):
         self.register_buffer("others", torch.zeros(others, width))
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """`words` rows x longest int64, the others' numbers after the learnt ones'; rows x longest x width."""
+        """Return the vectors, rows x longest x width, of `words`, rows x longest int64; the other words are numbered
+        after the learned ones.
+        """
         learnt = self.table.num_embeddings
         vectors = self.table(words.clamp(max=learnt - 1))
         if not len(self.others):
@@ -68,16 +74,16 @@ class PartlyLearntVectors(LearntVectors):
 
 @dataclass(frozen=True)
 class ReadWords:
-    """The words of the train texts and how often they occur, the most frequent first, and their vectors from a file.
+    """The words of the train texts and their counts, the most frequent first, and their vectors from a file.
 
-    `vectors` is None where there is no file.
+    `vectors` is None if there is no file.
     """
 
     counts: Mapping[str, int]
     vectors: WordVectors | None
 
     def reader(self) -> WordReader:
-        """Vectors of the train texts' words, then of the file's others."""
+        """Reader for the train texts' words, followed by the other words of the file."""
         others = () if self.vectors is None else self.vectors.words
         return WordReader(list(dict.fromkeys([*self.counts, *others])))
 
@@ -85,13 +91,13 @@ class ReadWords:
 def read_words(
     texts: Iterable[str], *, rows: int, file: str | None, vocabulary: int, log: Callable[[str], None]
 ) -> ReadWords:
-    """Return the `vocabulary` most frequent words of the train texts, with vectors where there is a file of them.
+    """Return the `vocabulary` most frequent words of the train texts, with vectors if there is a file of them.
 
-    Where the vocabulary has room left, the first other words of the file are among the vectors, so that words which
-    the train texts lack are known. `rows`: how many train rows the texts are of, for messages.
+    If the vocabulary has room left, the vectors also include the first other words of the file, so that words missing
+    from the train texts have vectors. `rows`: number of train rows behind the texts, for messages.
 
     Raises:
-        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of these words.
     """
     counts = frequent_words(texts, vocabulary)
     if not counts:

@@ -1,4 +1,4 @@
-"""Word vectors from a file in GloVe's text format, for the words needed. Words are defined in `word_inputs`."""
+"""Word vectors from a file in GloVe's text format, for the needed words. Words are defined in `word_inputs`."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ import numpy as np
 from aflite_assets.errors import DataError, MissingDataError, ModelError
 
 HEAD_LINES = 1_000
-"""Among so many lines one must be a word without spaces and its numbers, which says how wide the vectors are."""
+"""One of this many first lines must be a word without spaces followed by its numbers, which gives the width of the
+vectors.
+"""
 
 SHOWN_CHARACTERS = 40
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """`values[i]`, float32, is the vector of `words[i]`; each word once, in the file's order."""
+    """`values[i]`, float32, is the vector of `words[i]`; each word occurs once, in the file's order."""
 
     words: tuple[str, ...]
     values: np.ndarray
@@ -28,7 +30,7 @@ class WordVectors:
 
 
 def check_vectors_file(file: str | None) -> None:
-    """Refuse a path that is no file; None asks for none.
+    """Refuse a path that is not a file; None means that no file is needed.
 
     Raises:
         ModelError: there is no such file.
@@ -46,15 +48,15 @@ def read_word_vectors(
     """Return the vectors of the wanted words, and of the first `most_others` other words of the file that `is_word`
     accepts.
 
-    Each line is a word and its numbers, with single spaces between (Pennington et al., EMNLP 2014); the last `width`
-    fields are the numbers, so that a word may have spaces in it. The width is that of the first line with nothing but
-    numbers after its first field. A first line of two whole numbers (word2vec's count and width) is no word. Of a word
-    on several lines the first counts. Every line's fields are counted, but numbers are read of the lines kept alone,
-    one line at a time: memory is for what is returned.
+    Each line is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The last `width`
+    fields are the numbers, so a word may contain spaces. The width is that of the first line with only numbers after
+    its first field. A first line of two whole numbers (word2vec's count and width) is not a word. If a word is on
+    several lines, the first line counts. The fields of every line are counted, but numbers are parsed only for the
+    lines kept, one line at a time; so memory is used only for the result.
 
     Raises:
-        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or some that are
-        none or not finite; it is not UTF-8; or the file has none of the words.
+        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or some that are not
+            finite numbers; the file is not UTF-8; or it has none of the words.
     """
     if not path.is_file():
         raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")
@@ -80,7 +82,7 @@ def read_word_vectors(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from 1 and lines without their ends; blank lines and word2vec's header are left out."""
+    """Yield line numbers from 1 and lines without their ends; blank lines and word2vec's header are left out."""
     with path.open("rb") as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.rstrip(b" \r\n")
@@ -122,7 +124,7 @@ class _Line:
     width: int
 
     def word(self) -> str:
-        """Return what stands before the last `width` fields."""
+        """Return the text before the last `width` fields."""
         spaces = self.content.count(b" ")
         if spaces < self.width:
             raise self._ragged(spaces)

@@ -1,1 +1,3 @@
-"""Pictures from tables and records, as PNG or as data for a script. Pages are in `page`, statistics in `scores`."""
+"""Pictures of tables and records, as PNG or as data for a script. Pages are made in `page`, and statistics in
+`scores`.
+"""

@@ -20,7 +20,7 @@ LABELS: dict[Series, str] = {"full": "all rows", "control": "random rows", "filt
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar in per cent: `mean`, with its 95 % interval; None where there is no result."""
+    """One bar in per cent: `mean` with its 95 % interval; None if there is no result."""
 
     series: Series
     mean: float | None
@@ -29,12 +29,12 @@ class Bar:
 
     @property
     def label(self) -> str:
-        """Return what the model was trained on, in the words of the chart."""
+        """Return the chart's name of the train set."""
         return LABELS[self.series]
 
     @property
     def text(self) -> str:
-        """The accuracy with its interval: "80.0 [75.3, 84.0]"."""
+        """The accuracy with its interval, such as "80.0 [75.3, 84.0]"."""
         if self.mean is None:
             return "no result"
         return f"{self.mean:.1f} [{self.low:.1f}, {self.high:.1f}]"
@@ -44,8 +44,8 @@ class Bar:
 class BarGroup:
     """The bars of one test set.
 
-    `about`: its size and chance in words, and how the cue of the finding is there. `chance`: accuracy in per cent of
-    always the largest class, or of guessing an answer; None if it is not known.
+    `about`: its size and chance in words, and how the finding's cue occurs in it. `chance`: accuracy in per cent of
+    always predicting the largest class, or of guessing an answer; None if unknown.
     """
 
     test_set: str
@@ -56,9 +56,9 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class AccuracyBars:
-    """The chart of one evaluator. `says`: its result in words. `train_sets`: what filtered and random rows are.
+    """The chart of one evaluator. `says`: its result in words. `train_sets`: explanations of filtered and random rows.
 
-    `guess`: what has the accuracy of chance.
+    `guess`: the baseline that has the accuracy of chance.
     """
 
     evaluator: str
@@ -68,12 +68,12 @@ class AccuracyBars:
 
     @property
     def compares(self) -> bool:
-        """Whether there are bars of filtered and of the control."""
+        """Whether the chart has bars of filtered and of the control."""
         return {"filtered", "control"} <= {bar.series for bar in self.groups[0].bars}
 
     @property
     def says(self) -> str:
-        """The result, for those who do not see the chart."""
+        """The chart's result in words, for readers who do not see the chart."""
         said = []
         for group in self.groups:
             means = [f"{bar.label} {bar.mean:.1f} %" for bar in group.bars if bar.mean is not None]
@@ -82,7 +82,7 @@ class AccuracyBars:
 
 
 def screen_bars(analysis: Analysis, first: FirstScreen) -> AccuracyBars | None:
-    """Return the chart of the evaluator and the test sets that a first screen names; None if there is no accuracy."""
+    """Return the chart of the evaluator and the test sets that the first screen names; None if there is no accuracy."""
     return accuracy_bars(analysis, first.representation, first.evaluator, first.test_sets, notes=first.set_notes)
 
 
@@ -94,9 +94,9 @@ def accuracy_bars(
     *,
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> AccuracyBars | None:
-    """Return the chart of one evaluator on these test sets, all of their rows; None if it has no accuracy there.
+    """Return the chart of one evaluator on all rows of these test sets; None if it has no accuracy there.
 
-    `notes`: by test set what else its heading says.
+    `notes`: by test set, additional text for its heading.
     """
     facts = analysis.facts
     if representation not in facts.filtering:
@@ -122,13 +122,15 @@ def accuracy_bars(
 
 
 def _chance(test_set: TestSetFacts) -> float | None:
-    """Return the accuracy of guessing in per cent: of an answer, else of always the largest class."""
+    """Return the accuracy of guessing in per cent: of guessing an answer, else of always predicting the largest
+    class.
+    """
     share = test_set.largest_class if test_set.chance is None else test_set.chance
     return None if share is None else 100 * share
 
 
 def _about(test_set: TestSetFacts, chance: float | None, note: str) -> str:
-    """Return the size of a test set, its chance, and how the cue is there."""
+    """Return a test set's size, its chance accuracy, and how the cue occurs in it."""
     kind = "challenge set" if test_set.challenge else ""
     pooled = "the filter saw these rows, so they do not show its effect" if test_set.pooled else ""
     guessed = "" if chance is None else f"chance {chance:.1f} %"

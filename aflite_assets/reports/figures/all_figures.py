@@ -1,4 +1,4 @@
-"""All figures of one report by name, for the page, for files and for Dagster; no layout of a page."""
+"""All figures of one report by name, for the page, for files and for Dagster; no page layout."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION
@@ -11,12 +11,14 @@ from aflite_assets.reports.inputs import ReportInputs
 
 
 def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Picture]:
-    """Return every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
+    """Return every figure that applies, by names that are valid file names: a kind and, in most cases, the
+    representation after a dot.
 
-    "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
-    "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation;
-    "similarity" per representation and class number; "data_map" per representation and evaluator; those of
-    `forgettable_pictures`. Raises DataError if rows do not fit the examples.
+    The names are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and "sample_curve" (for `sample`). Per
+    representation there are "overview", "falls", "curve", "predictability", "scores", "scatter_before",
+    "scatter_after", "examples" and "lengths". "similarity" is per representation and class number, "data_map" per
+    representation and evaluator; `forgettable_pictures` has further names. Raises DataError if rows do not match the
+    examples.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)

@@ -1,4 +1,6 @@
-"""A few rows that carry a cue, with the place highlighted: words of a text, a corner of an image, a column's value."""
+"""A few rows that carry a cue, with the place of the cue highlighted: words of a text, a corner of an image, or a
+column's value.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,23 +21,23 @@ from aflite_assets.text import one_line, printable, short
 from aflite_assets.wording import truncate
 
 MOST_ROWS = 3
-"""Most rows that agree with the cue; one more that contradicts it follows, if there is one."""
+"""Most shown rows that agree with the cue; one row that contradicts it follows, if there is one."""
 
 _ATTRIBUTE = "attribute."
 _WINDOW, _SIDE = 110, 96
 
 Corners = tuple[tuple[str, bool], ...]
-"""Corners of an image, and whether what a cue names there is present or absent."""
+"""Corners of an image, and whether the thing that a cue names is present or absent there."""
 
 
 @dataclass(frozen=True)
 class CueRow:
     """One row that carries a cue. Exactly one of `texts`, `image` (a data URI), `problem` and `vector` is set.
 
-    `texts`: each text in pieces, and whether a piece is highlighted. `corners`: corners of the image that get a frame
-    ("top left"), and whether the framed thing is present or, as in "no dark patch", missing. `values`: highlighted
-    columns, each with its value. `place`: file and line, "" if no file is known. `contradicts`: whether the row's
-    class is another than the one that the cue points to.
+    `texts`: each text in pieces, with a flag for highlighted pieces. `corners`: corners of the image that get a frame
+    ("top left"), and whether the framed thing is present or, as in "no dark patch", absent. `values`: highlighted
+    columns, each with the row's value. `place`: file and line, "" if no file is known. `contradicts`: whether the row
+    has another class than the one that the cue points to.
     """
 
     row_id: int
@@ -51,10 +53,10 @@ class CueRow:
 
 
 def cue_rows(inputs: ReportInputs, cues: Sequence[Cue], leaning: PropertyLeaning | None) -> tuple[CueRow, ...]:
-    """Return at most `MOST_ROWS` train rows of the class that a cue points to, one per cue in turn.
+    """Return at most `MOST_ROWS` train rows of the class that a cue points to, taking several cues in turn.
 
-    A row that carries a cue and is of another class follows, if there is one. If the scan has no such cue, the rows
-    have the attribute or word that models lean on. The result is empty if there is neither.
+    If there is a row that carries a cue but has another class, it is added at the end. If the scan has no such cue, the
+    rows have the attribute or word that models lean on. The result is empty if there is neither.
     """
     known = set(inputs.examples.row_ids.tolist())
     agreeing, contradicting = (
@@ -96,13 +98,13 @@ def _row(inputs: ReportInputs, row_id: int, properties: Sequence[CueProperty], *
 
 
 def _corners(cue: Cue) -> Corners:
-    """Return the corners that a cue is about, and whether it means the presence or the absence of what it names."""
+    """Return the corners that a cue concerns, and whether it means the presence or the absence of what it names."""
     found = ((CORNER.search(part), part.startswith("no ")) for part in cue.name.split(" and "))
     return tuple((match[1], not absent) for match, absent in found if match)
 
 
 def _values(one: Examples, source: SourceRows, sources: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Yield the row's columns that are no text, with their values."""
+    """Yield the row's columns that are not text, with their values."""
     for name in sources:
         if f"{_ATTRIBUTE}{name}" in one.table.column_names:
             value = one.table[f"{_ATTRIBUTE}{name}"][0].as_py()
@@ -120,7 +122,9 @@ def _texts(
 
 
 def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]:
-    """Return a text in pieces, and whether each is one of the parts; a long text is cut around the first part."""
+    """Return a text in pieces, with a flag for pieces that are one of the parts; a long text is cut around the first
+    part.
+    """
     if not parts:
         return ((truncate(one_line(text), 2 * _WINDOW), False),)
     start, end = max(parts[0][0] - _WINDOW, 0), parts[0][1] + _WINDOW
@@ -134,7 +138,7 @@ def _in_pieces(text: str, parts: Sequence[Span]) -> tuple[tuple[str, bool], ...]
 
 
 def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
-    """Return the first train rows that have the word in its text."""
+    """Return the first train rows whose text contains the word."""
     train, found = inputs.examples.in_split("train"), list[int]()
     for column in ("text", "text_pair"):
         if column in train.table.column_names and inputs.source.named(column) == word.source:
@@ -144,7 +148,7 @@ def _with_word(inputs: ReportInputs, word: CueProperty) -> list[int]:
 
 
 def _with_attribute(examples: Examples, leaning: PropertyLeaning) -> list[int]:
-    """Train rows whose value of the attribute points to their own class, one of each class in turn."""
+    """Return train rows whose value of the attribute points to their own class, taking the classes in turn."""
     train, column = examples.in_split("train"), f"{_ATTRIBUTE}{leaning.name}"
     if column not in train.table.column_names:
         return []

@@ -1,5 +1,5 @@
-"""Parts that all figures share: palette, empty figures, panels, and the finished picture under a limit. No figure
-itself.
+"""Parts that all figures share: palette, empty figures, panels, and the finished picture within a size limit. No figure
+is drawn here.
 """
 
 import io
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_BYTES = 50_000
-"""No figure is larger, so that Dagster can show it inside metadata."""
+"""Largest size of a figure in bytes, so that Dagster can show it inside metadata."""
 
 # Okabe and Ito's palette (2008), told apart with every common colour blindness
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -31,14 +31,14 @@ _PAD = 7  # pixels around panels
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG under `MAX_BYTES` and what it shows, as literal text for those who do not see it."""
+    """A PNG under `MAX_BYTES`, and its content as literal text for readers who do not see it."""
 
     png: bytes
     alt: str
 
 
 def columns(records: Sequence[object], *names: str) -> list[np.ndarray]:
-    """Return fields of records as arrays, an array per name."""
+    """Return fields of records as arrays, one array per name."""
     return [np.array([getattr(one, name) for one in records]) for name in names]
 
 
@@ -49,7 +49,9 @@ def series_style(number: int) -> dict[str, Any]:
 
 
 def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> "Figure":
-    """Return an empty figure of this size in inches at `DPI`; "constrained" is for parts, which `picture` leaves."""
+    """Return an empty figure of this size in inches at `DPI`; layout "constrained" is for figures that `picture` does
+    not lay out.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -67,7 +69,9 @@ def new_axes(*, width: float = 5.6, height: float = 3.5) -> tuple["Figure", "Axe
 def new_panels(
     number: int, most_across: int, *, size: tuple[float, float], margin: tuple[float, float], **shared: Any
 ) -> tuple["Figure", np.ndarray]:
-    """Return a figure and its grid of panels, those beyond `number` hidden; `size` and `margin` of all in inches."""
+    """Return a figure and its grid of panels; panels beyond `number` are hidden; `size` and `margin` are for the whole
+    figure, in inches.
+    """
     across = max(min(number, most_across), 1)
     down = max(-(-number // across), 1)
     figure = new_figure(width=size[0] * across + margin[0], height=size[1] * down + margin[1])
@@ -86,7 +90,9 @@ def draw_bars(
     bottom: np.ndarray | float = 0.0,
     **style: Any,
 ) -> None:
-    """Draw bars from `low` to `high` as one collection, drawn much faster than artists; it moves no limits."""
+    """Draw bars from `low` to `high` as one collection, which is much faster than single artists; axis limits do not
+    change.
+    """
     from matplotlib.collections import PolyCollection
 
     under = np.broadcast_to(bottom, low.shape)
@@ -95,16 +101,18 @@ def draw_bars(
 
 
 def whole_ticks(axes: "Axes") -> None:
-    """Put ticks at whole numbers of the horizontal axis only, which counts iterations."""
+    """Put ticks only at whole numbers of the horizontal axis, which counts iterations."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: bool = True, **style: Any) -> Picture:
-    """Return the drawn figure as an RGB PNG under `MAX_BYTES`, in fewer colours if it must be; `grid` behind the data.
+    """Return the drawn figure as an RGB PNG under `MAX_BYTES`, with fewer colours if necessary; `grid`: draw a grid
+    behind the data.
 
-    `legend`: whose series are named below, with this `style`. Texts are literal: a dollar sign begins no formula.
+    `legend`: the axes whose series are named below, with this `style`. Texts are literal: a dollar sign does not begin
+    a formula.
     """
     from matplotlib.text import Text
     from PIL import Image
@@ -134,7 +142,7 @@ def picture(figure: "Figure", alt: str, *, legend: "Axes | None" = None, grid: b
 
 
 def _fit_panels(figure: "Figure") -> None:
-    """Give the panels of a figure's one grid the room that texts, measured once, and the legend leave, if any."""
+    """Give the panels of a figure's single grid the room that texts, measured once, and the legend (if any) leave."""
     rows, columns = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()  # type: ignore[union-attr]
     beside = np.zeros((4, max(rows, columns)))  # left and right of columns, under and over rows, in pixels
     for axes in figure.axes:
@@ -162,7 +170,7 @@ def _fit_panels(figure: "Figure") -> None:
 
 
 def _packed(image: "Image.Image") -> bytes:
-    """Return PNG bytes. This level and strategy pack charts as small as `optimize=True` does, four times faster."""
+    """Return PNG bytes. This level and strategy compress charts as well as `optimize=True` does, four times faster."""
     packed = io.BytesIO()
     image.save(packed, format="png", compress_level=6, compress_type=zlib.Z_DEFAULT_STRATEGY)
     return packed.getvalue()

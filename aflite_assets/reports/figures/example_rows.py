@@ -28,10 +28,10 @@ _MAX_VALUES = 8
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """One row as a report shows it: exactly one of `texts`, `image` (a data URI) and `vector` is set.
+    """One row as shown in a report: exactly one of `texts`, `image` (a data URI) and `vector` is set.
 
-    `problem` says why an image cannot be shown. `predictability` in [0, 1]; `removed_in_iteration` is None
-    for kept rows. `place`: file and line ("train.csv, line 9"); empty if no file is known.
+    `problem` states why an image cannot be shown. `predictability` is in [0, 1]; `removed_in_iteration` is None for
+    kept rows. `place`: file and line ("train.csv, line 9"); empty if no file is known.
     """
 
     row_id: int
@@ -52,7 +52,9 @@ def _shown_text(column: str, text: str) -> str:
 def shown_examples(
     examples: Examples, rows: pa.Table, *, kept: bool, seed: int, most: int = 0, source: SourceRows = NO_SOURCE
 ) -> tuple[ExampleRow, ...]:
-    """Draw train rows of one side at random, classes in turn so that small ones appear; `most`: 0 for the usual."""
+    """Draw train rows of one side at random, taking classes in turn so that small ones appear; `most`: 0 for the
+    default number.
+    """
     side = rows.filter(pc.and_(pc.equal(rows["split"], "train"), pc.equal(rows["kept"], kept)))
     labels = side["label"].to_numpy()
     shuffled = np.random.default_rng(seed).permutation(len(labels))
@@ -72,16 +74,17 @@ def shown_rows(
     *,
     shown_text: Callable[[str, str], str] = _shown_text,
 ) -> tuple[ExampleRow, ...]:
-    """Show these of the `rows` of one filtering, in the order given. Raises DataError if `examples` lacks one.
+    """Return these of the `rows` of one filtering as example rows, in the given order. Raises DataError if `examples`
+    lacks one of them.
 
-    `shown_text`: how a text is shown, by the name of its column and the text.
+    `shown_text`: a function of a column's name and a text that returns the text to show.
     """
     places = pc.index_in(pa.array(row_ids, pa.int64()), value_set=rows["row_id"])
     return _example_rows(examples, rows.take(places), source, shown_text)
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
-    """Return the encoded images of shown rows, for a grid; empty bytes if one cannot be read."""
+    """Return the encoded images of shown rows, for a grid; empty bytes for one that cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] for position in range(len(shown))]
 
@@ -113,14 +116,14 @@ def _shown_input(
 
 
 def shown_image(inputs: Examples, position: int, *, side: int = 96, quality: int = 90) -> dict[str, str | None]:
-    """Return the `image` of a row as from `thumbnail_uri`, or the `problem`; the other is None."""
+    """Return the `image` of a row as from `thumbnail_uri`, or a `problem`; the other one is None."""
     encoded, problem = _image(inputs, position)
     uri = thumbnail_uri(encoded, side=side, quality=quality)
     return {"image": uri, "problem": problem or (None if uri else "the image cannot be decoded")}
 
 
 def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
-    """Return an encoded image, or empty bytes and why it cannot be read."""
+    """Return an encoded image, or empty bytes and the reason why it cannot be read."""
     try:
         return inputs.image_bytes(position), None
     except DataError as error:
@@ -128,7 +131,7 @@ def _image(inputs: Examples, position: int) -> tuple[bytes, str | None]:
 
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
-    """Return the first values of a row of features, with their names if there are any, and how many there are."""
+    """Return the first values of a row of features, with their names if there are any, and the number of features."""
     first = values[:_MAX_VALUES].tolist()
     named = [f"{printable(name)} {value:.6g}" for name, value in zip(names or (), first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
@@ -146,12 +149,12 @@ def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str |
 
 
 def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
-    """Return the `data:` URI of an encoded image of this kind ("png" or "jpeg")."""
+    """Return the `data:` URI of an encoded image of the given kind ("png" or "jpeg")."""
     return f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
 
 
 def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
-    """Return pixels (side x side x 3, uint8) with the image fitted in on white, or None if it cannot be read."""
+    """Return pixels (side x side x 3, uint8) with the image fitted onto white, or None if it cannot be read."""
     from PIL import ImageOps
 
     if (image := _decoded(encoded)) is None:

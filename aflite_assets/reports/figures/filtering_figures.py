@@ -1,4 +1,4 @@
-"""Figures by iteration of the filter, one of them for the page's script, and learning curves of warm-up and sample."""
+"""Figures by iteration of the filter, one of them for the page's script, and learning curves for warm-up and sample."""
 
 import json
 from collections import defaultdict
@@ -23,13 +23,15 @@ _DEVIATIONS = 2.0
 """Half the height of the band around the largest class's share, in standard deviations of guessing that class."""
 
 _MOST_CLASSES, _MOST_ITERATIONS = 6, 8
-"""Classes whose shares are drawn, of more those that moved most; iterations whose scores are drawn."""
+"""Most classes with drawn shares (those that moved most), and most iterations with drawn scores."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def filtering_curves(analysis: Analysis) -> Picture:
-    """Draw rows left, bias beside the largest class's share, cut-off score, a line per representation; class shares."""
+    """Draw rows left, bias with the largest class's share, and cut-off score, one line per representation; also class
+    shares.
+    """
     filtered = analysis.facts.filterings
     across = max(min(len(filtered), 3), 1)
     below = -(-len(filtered) // across)
@@ -93,7 +95,9 @@ def _draw_class_shares(panels: list["drawing.Axes"], analysis: Analysis) -> None
 
 
 def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
-    """Draw representation bias (with the largest class's share) above, pool rows left below, by iteration."""
+    """Draw, by iteration, representation bias with the largest class's share above and the number of pool rows
+    below.
+    """
     figure = drawing.new_figure(5.6, 4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     iterations, bias, largest = drawing.columns(rows, "iteration", "representation_bias", "largest_class")
@@ -109,7 +113,9 @@ def filtering_curve(rows: Sequence[filtering.FilterRow], alt: str) -> Picture:
 
 
 def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Picture:
-    """Draw the last known predictability of train rows, kept stacked on removed; rows without a score are left out."""
+    """Draw the last known predictability of train rows, with kept rows stacked on removed ones; rows without a score
+    are left out.
+    """
     figure, axes = drawing.new_axes()
     low, high, kept, removed = drawing.columns(bins, "low", "high", "kept", "removed")
     draw_bars(axes, low, high, removed, lw=0.6, facecolors=ORANGE, hatch="///", label=f"removed ({removed.sum():,})")
@@ -123,7 +129,9 @@ def predictability_histogram(bins: Sequence[filtering.PredictabilityBin]) -> Pic
 
 
 def scores_by_iteration(bins: Sequence[ScoreBin], settings: Mapping[str, object]) -> Picture:
-    """Draw predictability in at most eight iterations, evenly chosen, what each removed, and any threshold."""
+    """Draw predictability in at most eight evenly chosen iterations, the rows that each removed, and the threshold, if
+    any.
+    """
     iterations = [list(of_one) for _, of_one in groupby(bins, attrgetter("iteration"))]
     places = np.linspace(0, len(iterations) - 1, min(_MOST_ITERATIONS, len(iterations))).round().astype(np.int64)
     chosen = [iterations[place] for place in places.tolist()]
@@ -156,14 +164,14 @@ def _draw_scores(axes: "drawing.Axes", bins: Sequence[ScoreBin], threshold: floa
 
 
 def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
-    """Draw the learning curves by which the warm-up rows were chosen, whose sizes double."""
+    """Draw the learning curves that chose the warm-up rows; their sizes double."""
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
     return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
 def sample_picture(points: Sequence[SamplePoint]) -> Picture:
-    """Draw the curve by which the sample of the train rows was chosen."""
+    """Draw the curve that chose the sample of the train rows."""
     chosen = next(one.rows for one in points if one.chosen)
     alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
     return _learning_curves({"sample": points}, alt, logarithmic=False)
@@ -172,7 +180,9 @@ def sample_picture(points: Sequence[SamplePoint]) -> Picture:
 def _learning_curves(
     curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
 ) -> Picture:
-    """Draw accuracy on the same held-back rows against rows trained on, with Wilson's intervals and the elbows."""
+    """Draw accuracy on the same held-back rows against the number of rows trained on, with Wilson's intervals and the
+    elbows.
+    """
     figure, axes = drawing.new_axes(height=4.4)
     for number, (name, points) in enumerate(curves.items()):
         rows, accuracy, low, high = drawing.columns(points, "rows", "accuracy", "interval_low", "interval_high")
@@ -197,9 +207,11 @@ def _learning_curves(
 
 
 def curve_figure(rows: Sequence[filtering.FilterRow]) -> dict[str, JsonValue]:
-    """Return what `page/scripts/charts.js` draws: bias and largest class in the upper panel, pool rows in the lower.
+    """Return the data that `page/scripts/charts.js` draws: bias and largest class in the upper panel, pool rows in the
+    lower.
 
-    A series names its colour on the page; its `values` are one per iteration, `texts` the same in words.
+    A series names its colour on the page; its `values` have one number per iteration, and `texts` are the same in
+    words.
     """
     bias, largest, left = (
         [getattr(row, name) for row in rows] for name in ("representation_bias", "largest_class", "rows_in")
@@ -241,5 +253,5 @@ def _share_series(name: str, colour: str, shares: Sequence[float]) -> dict[str, 
 
 
 def script_json(value: JsonValue) -> str:
-    """Return JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
+    """Return JSON that is safe inside a script element: it cannot end the element or start a comment."""
     return _ENCODER.encode(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""Figures of models: accuracies and falls, wide and narrow; of forgettable rows Figures 1, 4 and 6 of EACL 2021."""
+"""Figures of models: accuracies and falls, wide and narrow; for forgettable rows, Figures 1, 4 and 6 of EACL 2021."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -24,7 +24,7 @@ _DRAWN = zip(sorted(TRAIN_SETS, key=lambda name: name == "sampled"), _COLOURS, d
 _STYLES: dict[str, dict[str, Any]] = {
     name: {"color": colour, "marker": marker, "ls": "", "ms": 5} for name, colour, marker in _DRAWN
 }
-"""Colours of the train sets, in their order; the last is the sample, which few datasets have."""
+"""Colours of the train sets, in their order; the last colour is for the sample, which few datasets have."""
 
 _CHANCE: dict[str, Any] = {"color": INK, "ls": "--", "lw": 1.1}
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
@@ -33,7 +33,7 @@ FORGETTABLE_KINDS = ("forgetting_events", "loss_ranked.", "thresholds.")  # how 
 
 
 def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]:
-    """Return "overview" and "falls" with the representation after a dot, if any; `narrow`: one panel a row."""
+    """Return "overview" and "falls", with the representation, if any, after a dot; `narrow`: one panel per row."""
     most_across = 1 if narrow else 3
     pictures: dict[str, Picture] = {}
     for name in analysis.facts.representations:
@@ -47,12 +47,12 @@ def headline_pictures(analysis: Analysis, *, narrow: bool) -> dict[str, Picture]
 
 
 def _complete(falls: Sequence[Fall]) -> list[Fall]:
-    """Return the falls that have a result for each term."""
+    """Return the falls that have a result for every term."""
     return [terms for terms in falls if all((one.accuracy, one.difference) != (None, None) for one in terms)]
 
 
 def _overview(analysis: Analysis, representation: str, most_across: int) -> Picture:
-    """Draw a panel per test set, a line per evaluator, on it a dot with its interval per train set."""
+    """Draw one panel per test set with one line per evaluator, and on it a dot with its interval per train set."""
     test_sets, plain = analysis.facts.test_sets, analysis.facts.plain_evaluators
     found = [
         one
@@ -105,7 +105,7 @@ def _draw_accuracies(
 
 
 def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
-    """Draw the falls that have a result for each term; their test sets count in `unit`."""
+    """Draw the falls that have a result for every term; `unit` is the unit of their test sets."""
     width, margin = (3.1, 0.6) if min(most_across, len(falls)) > 1 else (3.7, 0)
     figure, panels = drawing.new_panels(len(falls), most_across, size=(width, 2.75), margin=(margin, 0), sharey=True)
     for panel, terms in zip(panels.flat, falls, strict=False):
@@ -117,7 +117,7 @@ def _waterfalls(falls: Sequence[Fall], unit: Unit, most_across: int) -> Picture:
 
 
 def _draw_fall(panel: "drawing.Axes", terms: Sequence[FallTerm]) -> None:
-    """Draw steps from full to filtered, with their joint intervals."""
+    """Draw the steps from full to filtered, with their simultaneous intervals."""
     start, *steps, _ = terms
     over: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "ha": "center", "fontsize": 8}
     level = 100 * (start.accuracy or 0.0)
@@ -148,7 +148,7 @@ def _in_words(terms: Sequence[FallTerm]) -> str:
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
-    """Return "forgetting_events"; if they apply "loss_ranked.<start>" and "thresholds.<start>.<test set>"."""
+    """Return "forgetting_events" and, if they apply, "loss_ranked.<start>" and "thresholds.<start>.<test set>"."""
     facts = analysis.facts
     if not facts.weak_models:
         return {}
@@ -165,7 +165,7 @@ def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
 
 
 def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
-    """Draw the share of the train rows by how often they were forgotten, a group of bars per weak model."""
+    """Draw the share of the train rows by how often they were forgotten, with one group of bars per weak model."""
     figure, axes = drawing.new_axes(height=3.4)
     places, width = np.arange(len(_EVENTS)), 0.8 / len(models)
     for number, (model, facts) in enumerate(models.items()):
@@ -179,7 +179,9 @@ def _events(models: Mapping[str, WeakModelFacts]) -> Picture:
 
 
 def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhase]) -> Picture | None:
-    """Draw accuracy on the first set of either kind by the share of highest loss; None for under two shares."""
+    """Draw accuracy on the first natural and the first challenge set by the share of highest loss; None for fewer than
+    two shares.
+    """
     numbers = {name: one.set_name.partition("highest_loss_")[2].replace("_", ".") for name, one in phases.items()}
     shares = {name: float(number) for name, number in numbers.items() if number}
     sets = {one.challenge: one.name for one in reversed(analysis.facts.test_sets)}
@@ -209,7 +211,7 @@ def _loss_ranked(analysis: Analysis, start: str, phases: Mapping[str, SecondPhas
 
 
 def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
-    """Draw accuracy on one test set by threshold, a line per evaluator with its highest place marked."""
+    """Draw accuracy on one test set by threshold, one line per evaluator with its maximum marked."""
     figure, axes = drawing.new_axes(height=3.8)
     said = []
     for number, (name, each) in enumerate(groupby(thresholds, attrgetter("evaluator"))):

@@ -1,7 +1,8 @@
-"""Figures of the rows of one filtering: two features, images, similarities, text lengths, the data map; no iterations.
+"""Figures of the rows of one filtering (two features, images, similarities, text lengths, the data map), but not of
+iterations.
 
-Two features and what models make of them are Figure 2 of ICML 2020, text lengths Figure 2 of SustaiNLP 2020 (without
-random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
+The figure of two features with the models' accuracies is Figure 2 of ICML 2020. Text lengths are Figure 2 of SustaiNLP
+2020 (without random rows), and the data map (variability against confidence) is Figure 1 of Swayamdipta et al. 2020.
 """
 
 from collections.abc import Sequence
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
 
 _MOST_POINTS, _MOST_ON_MAP = 2_000, 3_000
-"""Rows of all classes in a scatter, and of both sides on a data map; more are a blot."""
+"""Most rows of all classes in a scatter plot, and of both sides on a data map; with more, points overlap too much."""
 
 _LAYERS = 8  # of a data map, each of which holds some rows of both sides
 _ACROSS, _SIDE = 6, 72
-"""Images per row of the grid, drawn of either side (more would leave each too few colours), and pixels of one."""
+"""Images per row of the grid, number of images drawn per side (with more, each would have too few colours), and pixels
+of one.
+"""
 
 _COLOURS = "cividis"  # looks alike with and without red-green blindness (Nuñez et al. 2018)
 _SIDES: dict[str, Any] = {"kept": {"color": BLUE, "marker": "o"}, "removed": {"color": ORANGE, "marker": "^"}}
@@ -44,11 +47,13 @@ _REGIONS = (
 )
 
 Compared = tuple[Accuracy, ...]
-"""One evaluator trained and tested on full; trained on random, tested on full; trained and tested on filtered."""
+"""Accuracies of one evaluator: trained and tested on full; trained on random, tested on full; trained and tested on
+filtered.
+"""
 
 
 def compared_accuracies(analysis: Analysis, representation: str) -> list[Compared]:
-    """Return the accuracies that stand at the scatters, for every evaluator on the test set of its fall."""
+    """Return the accuracies shown with the scatter plots, for every evaluator on the test set of its fall."""
     whole = (one for one in analysis.of(ACCURACIES, representation) if one.whole and one.top == 1)
     found = {(one.evaluator, one.test_set, one.train_set, one.tested_on): one for one in whole}
     sets: tuple[tuple[str, TestedOn], ...] = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
@@ -57,7 +62,9 @@ def compared_accuracies(analysis: Analysis, representation: str) -> list[Compare
 
 
 def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Compared]) -> dict[str, Picture]:
-    """Draw two features of the train rows "before" and "after" filtering on one scale; nothing if none are chosen."""
+    """Draw two features of the train rows "before" and "after" filtering on the same scale; nothing if none are
+    chosen.
+    """
     if inputs.scatter_features is None:
         return {}
     entered = rows.filter(pc.equal(rows["split"], "train"))
@@ -73,7 +80,7 @@ def scatter_pictures(inputs: ReportInputs, rows: pa.Table, compared: Sequence[Co
 def scatter(
     train: Examples, points: np.ndarray, shown: np.ndarray, axis_names: Sequence[str], when: str, notes: Sequence[str]
 ) -> Picture:
-    """Draw the `shown` of the points (rows x 2) by class, every n-th beyond 2,000; `notes` stand under the title."""
+    """Draw the `shown` points (rows x 2) by class; beyond 2,000, only every n-th point; `notes` are below the title."""
     figure, axes = drawing.new_axes(width=4.5, height=4.2 + 0.17 * len(notes))
     places = np.flatnonzero(shown)
     places = places[:: max(1, -(-len(places) // _MOST_POINTS))]
@@ -104,7 +111,9 @@ def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def scatter_caption(analysis: Analysis, representation: str) -> str:
-    """Say what the accuracies at the two scatters are, and what as many random rows give; empty without any."""
+    """Return a caption for the accuracies at the two scatter plots, compared with as many random rows; empty without
+    accuracies.
+    """
     if not (compared := compared_accuracies(analysis, representation)):
         return ""
     full, _, filtered = compared[0]
@@ -118,7 +127,7 @@ def scatter_caption(analysis: Analysis, representation: str) -> str:
 
 
 def _notes(train_set: str, compared: Sequence[Compared]) -> list[str]:
-    """Return lines under a title, up to three evaluators on each as far as they fit."""
+    """Return lines below a title, with up to three evaluators on each as far as they fit."""
     lines: list[list[str]] = []
     for one in compared:
         label = _accuracy(one[0] if train_set == "full" else one[-1])
@@ -134,7 +143,7 @@ def _accuracy(one: Accuracy) -> str:
 
 
 def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) -> Picture:
-    """Draw images of either side at random, the same each time, each with its predictability."""
+    """Draw random images of each side, the same at every call, each with its predictability."""
     images: list[bytes] = []
     captions: list[str] = []
     for side in ("kept", "removed"):
@@ -146,7 +155,7 @@ def examples_picture(inputs: ReportInputs, rows: pa.Table, representation: str) 
 
 
 def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Picture:
-    """Draw thumbnails in rows, each over its caption; an unreadable image is a crossed-out square."""
+    """Draw thumbnails in rows, each above its caption; an unreadable image is a crossed-out square."""
     down = max(1, -(-len(images) // _ACROSS))
     figure = new_figure(width=_ACROSS * (_SIDE + 12) / drawing.DPI, height=down * (_SIDE + 34) / drawing.DPI)
     panels = figure.subplots(down, _ACROSS, squeeze=False)
@@ -163,7 +172,9 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], alt: str) -> Pi
 
 
 def similarity_pictures(classes: Sequence[ClassBlocks]) -> dict[int, Picture]:
-    """Draw per class number the blocks of the class side by side, a cell per pair of rows, all on one colour scale."""
+    """Draw, per class number, the blocks of the class side by side, with one cell per pair of rows, all on one colour
+    scale.
+    """
     from matplotlib.colors import Normalize
 
     return {blocks[0].label: _similarity_map(blocks, Normalize(lowest_similarity(classes), 1)) for blocks in classes}
@@ -195,7 +206,7 @@ def lowest_similarity(classes: Sequence[ClassBlocks]) -> float:
 
 
 def means_text(blocks: ClassBlocks) -> str:
-    """Return the mean similarities of a class in words, with the rows that they are over."""
+    """Return the mean similarities of a class in words, with the numbers of rows behind them."""
     texts = []
     for one in blocks:
         part = "" if one.used_rows == one.rows else f"{count(one.used_rows)} of "
@@ -204,7 +215,9 @@ def means_text(blocks: ClassBlocks) -> str:
 
 
 def lengths_picture(shares: Sequence[LengthShare]) -> Picture:
-    """Draw a panel per text column: shares of kept, removed and random rows of one representation by words."""
+    """Draw one panel per text column: shares of kept, removed and random rows of one representation by number of
+    words.
+    """
     columns = [list(places) for _, places in groupby(shares, attrgetter("column"))]
     figure = new_figure(width=5.6 if len(columns) == 1 else 9.4, height=3.5)
     panels = figure.subplots(1, len(columns), squeeze=False)[0]
@@ -236,7 +249,9 @@ def _draw_lengths(axes: "drawing.Axes", places: Sequence[LengthShare]) -> str:
 
 
 def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Picture:
-    """Draw the train rows that entered the filter, of many a random sample, in an order that hides neither side."""
+    """Draw the train rows that entered the filter (a random sample if there are many), in an order that hides neither
+    side.
+    """
     rows = points.filter(pc.is_valid(points["kept"]))
     is_kept = rows["kept"].to_numpy(zero_copy_only=False).astype(bool)
     places = np.column_stack([rows["variability"].to_numpy(), rows["confidence"].to_numpy()])
@@ -257,7 +272,7 @@ def data_map(kept: DataMapMeans, removed: DataMapMeans, points: pa.Table) -> Pic
 
 
 def data_map_alt(kept: DataMapMeans, removed: DataMapMeans) -> str:
-    """Say what the picture shows, with the means of both sides."""
+    """Describe the picture in words, with the means of both sides."""
     sides = []
     for one in (kept, removed):
         names = ("confidence", "variability", "correctness")

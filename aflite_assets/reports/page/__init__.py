@@ -1,1 +1,1 @@
-"""Pages that are published to read: HTML, JSON, Markdown, the card. Numbers and tables come from the other rooms."""
+"""Published pages: HTML, JSON, Markdown and the dataset card. Numbers and tables come from the other folders."""

@@ -1,4 +1,6 @@
-"""The attachments of a report: tables and pictures that its page shows on demand, and the files that have all."""
+"""The attachments of a report: tables and pictures that its page shows on demand, and the files that contain all of
+them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +20,12 @@ from aflite_assets.text import printable, short
 from aflite_assets.wording import counted
 
 MOST_ROWS = 500
-"""Rows of a table that the page holds; its file has all of them."""
+"""Most rows of a table on the page; its file has all of them."""
 
 FIGURES_FOLDER = "figures"
 
 _LONGEST = 200
-"""Characters of the line about an attachment."""
+"""Most characters of the line about an attachment."""
 
 _FILTERING, _MODELS, _PAPERS = "What filtering removed", "What models learnt", "What the papers print"
 
@@ -36,18 +38,18 @@ _TABLES: Mapping[str, str] = {
     "zero_shot": "Every challenge set beside the others, without training on it.",
     "falls": "From full to filtered, one change after the other.",
 }
-"""The tables of `all_tables.SHOWN` that are attached, and what each holds."""
+"""The tables of `all_tables.SHOWN` that are attached, and the content of each."""
 
 _PAPERS_BESIDE: Mapping[str, tuple[Kind, ...]] = {
     "in_distribution": ("in_distribution",),
     "top_5": ("top_k",),
     "zero_shot": ("zero_shot",),
 }
-"""The papers' tables beside attached ones; the others stand in the sections of their studies."""
+"""The papers' tables that are shown next to attached ones; the others are in the sections of their studies."""
 
 
 class _About(NamedTuple):
-    """The title of a picture, what it shows in a line, and how it is read."""
+    """The title of a picture, its content in one line, and how to read it."""
 
     title: str
     about: str
@@ -85,7 +87,7 @@ _PICTURES: Mapping[str, _About] = {
         "band, their lengths differ by more than chance explains. The last place has all longer texts.",
     ),
 }
-"""The pictures of filtering that are attached, by the beginning of their names."""
+"""The pictures of filtering that are attached, by the prefix of their names."""
 
 _SIMILARITY = (
     "Cosine similarity of pairs of train rows of one class, in the features that filtering saw, as in Figure 1 of "
@@ -97,16 +99,16 @@ _SIMILARITY = (
 )
 
 _SIDES = 2
-"""Blocks of a class whose images are shown: kept and removed."""
+"""Blocks of a class for which images are shown: kept and removed."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A table or a picture of the details; exactly one of `table` and `picture` is set.
+    """A table or a picture in the details; exactly one of `table` and `picture` is set.
 
-    `group`: the part of the list that it stands in. `about`: one line on what it holds; `caption`: how it is read.
-    `file`: its path beside the page, "" if `report.json` alone has it. `images`: data URIs by side, in the order of the
-    rows of a picture.
+    `group`: the part of the list to which it belongs. `about`: one line on its content; `caption`: how to read it.
+    `file`: its path relative to the page, or "" if only `report.json` has it. `images`: data URIs by side, in the order
+    of the rows of a picture.
     """
 
     group: str
@@ -120,19 +122,19 @@ class Attachment:
 
     @property
     def size(self) -> str:
-        """The rows of a table; "picture" for another."""
+        """The number of rows of a table; "picture" for a picture."""
         return "picture" if self.table is None else counted(len(self.table.rows), "row")
 
 
 def attachments(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> tuple[Attachment, ...]:
-    """Return the attachments in the order of their list. `pictures`: those of `report_pictures`."""
+    """Return the attachments in the order of their list. `pictures`: the result of `report_pictures`."""
     return (*_of_filtering(analysis, inputs, pictures), *_of_models(analysis))
 
 
 def attachments_json(attached: Sequence[Attachment]) -> list[JsonValue]:
-    """Return the attachments as the viewer of the page reads them; texts are literal, for `textContent` alone.
+    """Return the attachments in the form that the page's viewer reads; texts are literal and only for `textContent`.
 
-    A cell is a text, or a text and the number that it is sorted by.
+    A cell is a text, or a text with the number that it is sorted by.
     """
     return [
         {
@@ -168,7 +170,7 @@ def _uri(picture: Picture) -> str:
 
 
 def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, Picture]) -> Iterator[Attachment]:
-    """Yield iterations, statistics of kept and removed rows, and the pictures of either."""
+    """Yield iterations, statistics of kept and removed rows, and the pictures of both."""
     for table in listings.ITERATION_TABLE.tables(analysis):
         yield _table(_FILTERING, table, "Rows removed, cut-off score and bias by iteration.")
     for kind, one in _PICTURES.items():
@@ -188,7 +190,7 @@ def _of_filtering(analysis: Analysis, inputs: ReportInputs, pictures: Mapping[st
 
 
 def _of_models(analysis: Analysis) -> Iterator[Attachment]:
-    """Yield the tables of accuracies beside that of the page, each with what the papers print of it."""
+    """Yield the tables of accuracies except the one on the page, each with the papers' values."""
     for kind, about in _TABLES.items():
         for table in all_tables.SHOWN[kind](analysis):
             yield _table(_MODELS, table, about)

@@ -1,4 +1,4 @@
-"""The one-page HTML report: one self-contained file that makes no requests; numbers come from the tables."""
+"""The HTML report of one page: a self-contained file that makes no requests; its numbers come from the tables."""
 
 import base64
 import hashlib
@@ -43,13 +43,13 @@ from aflite_assets.scan.sentences import cue_sentence
 from aflite_assets.wording import counted, truncate
 
 MOST_BYTES = 2_000_000
-"""Bytes of a page; the browser of rows shows as many rows as there is room for."""
+"""Most bytes of a page; the browser of rows shows as many rows as fit."""
 
 MOST_CUES = 6
-"""Cues whose rows are shown on the page."""
+"""Most cues whose rows are shown on the page."""
 
 _ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
-"""Placeholders that are replaced when the size of the rest is known; escaped text cannot contain them."""
+"""Placeholders that are replaced once the size of the rest is known; escaped text cannot contain them."""
 
 _SEED = 0  # of the draws of example rows and of the browser's rows
 
@@ -57,10 +57,11 @@ _SEED = 0  # of the draws of example rows and of the browser's rows
 def render_report(
     analysis: Analysis, inputs: ReportInputs, pictures: Mapping[str, drawing.Picture], *, most_bytes: int = MOST_BYTES
 ) -> str:
-    """Return the whole page as text; write it as UTF-8. `pictures`: those of `report_pictures`.
+    """Return the whole page as text; write it as UTF-8. `pictures`: the result of `report_pictures`.
 
-    Dataset text is escaped everywhere, and the content security policy lets no script run but those that the page
-    itself carries, named by their hashes. `most_bytes`: of the page, as far as leaving out rows of the browser can do.
+    Dataset text is escaped everywhere. The content security policy allows only the scripts that the page itself
+    contains, identified by their hashes. `most_bytes`: size limit of the page, as far as it can be met by leaving out
+    rows of the browser.
     """
     folder = files("aflite_assets.reports.page") / "scripts"
     scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
@@ -122,7 +123,7 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
 
 
 def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tuple[example_rows.ExampleRow, ...]]]:
-    """Return the cues that are shown, what their numbers mean, and a few of their rows that a filtering has."""
+    """Return the shown cues, explanations of their numbers, and a few of their rows that a filtering has."""
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
@@ -137,7 +138,7 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
 
 
 def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
-    """Return a function that shows a text of a column, with the part that carries the cue highlighted."""
+    """Return a function that returns a text of a column with the part that carries the cue highlighted."""
     named = analysis.facts.text_columns
     return lambda column, text: marked_text(text, cue, named.get(column, column))
 
@@ -145,7 +146,7 @@ def _highlighting(cue: Cue, analysis: Analysis) -> Callable[[str, str], str]:
 def _section(
     analysis: Analysis, inputs: ReportInputs, filtering: FilteringFacts, pictures: Mapping[str, dict[str, str]]
 ) -> dict[str, Any]:
-    """Return what the template shows of one representation; its pictures have names without it."""
+    """Return the template's data for one representation; its pictures have names without the representation."""
     name, examples, source = filtering.representation, inputs.examples, inputs.source
     rows, within = inputs.rows_of(name), f".{name}."
     return {
@@ -169,7 +170,7 @@ def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Return the lines of the sections that are pictures first: their results in words."""
+    """Return the lines of the sections that begin with pictures: their results in words."""
     names = [one.representation for one in analysis.facts.filterings]
     said = [filtering_figures.curve_says(analysis.of(ITERATIONS, name)) for name in names]
     tables = sum(one.table is not None for one in attached)
@@ -181,7 +182,7 @@ def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Att
 
 
 def _by_group(attached: Sequence[Attachment]) -> list[tuple[str, list[tuple[int, Attachment]]]]:
-    """Return the attachments of each group with their numbers, groups in the order of their first ones."""
+    """Return the attachments of each group with their numbers; groups are in the order of their first attachment."""
     found: dict[str, list[tuple[int, Attachment]]] = {}
     for number, one in enumerate(attached):
         found.setdefault(one.group, []).append((number, one))
@@ -214,7 +215,9 @@ def term_id(term: str) -> str:
 
 
 def with_definitions(shown: str) -> Markup:
-    """Return the text, escaped if no markup, with a link at the first place of each term outside of links and code."""
+    """Return the text, escaped unless it is markup, with a link at the first occurrence of each term outside links and
+    code.
+    """
     terms, pattern = _terms()
     seen: set[str] = set()
 
@@ -231,7 +234,9 @@ def with_definitions(shown: str) -> Markup:
 
 @cache
 def _terms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return terms by their escaped small letters, and their pattern; it finds tags, links, code and buttons first."""
+    """Return terms by their escaped lower-case form, and a pattern for them, which first matches tags, links, code and
+    buttons.
+    """
     terms = {str(escape(term)).lower(): term for term in wording.GLOSSARY}
     longest_first = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
     left_alone = r"<(?P<tag>a|code|button)\b.*?</(?P=tag)>|<[^>]*>"

@@ -15,7 +15,7 @@ _TESTS = "name challenge rows unit chance pooled filtered_rows label_names class
 
 
 def report_json(analysis: Analysis, inputs: ReportInputs) -> JsonValue:
-    """Return all numbers of the page: shares in [0, 1], differences in points, None if missing; texts as they came."""
+    """Return all numbers of the page: shares in [0, 1], differences in points, None if missing; texts are unchanged."""
     facts, verdicts = analysis.facts, {one.representation: one for one in verdict_texts(analysis)}
     tables = {table.name: [table.as_row(one) for one in analysis.of(table)] for table, _ in TABLES}
     return to_json(

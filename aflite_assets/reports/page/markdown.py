@@ -1,4 +1,6 @@
-"""Markdown: the report's tables, and the dataset card, which is the README of a published dataset; all text escaped."""
+"""Markdown: the report's tables, and the dataset card, which is the README of a published dataset; all text is
+escaped.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +29,7 @@ _BLOCK_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+=]))")  # a backslash go
 
 
 def template_environment(safe: Callable[[str], str]) -> Environment:
-    """Return an environment in which `safe` is applied to every text that is no Markup, which is then escaped."""
+    """Return an environment in which `safe` is applied to every text that is not Markup; its result is then escaped."""
     environment = Environment(
         loader=PackageLoader("aflite_assets.reports.page"),
         autoescape=True,
@@ -49,7 +51,7 @@ def escape_markdown(text: str) -> str:
 
 
 def plain_table(table: Table) -> dict[str, Any]:
-    """Return title, columns (with numbers from `numbers_from` on), rows and notes as literal texts, as they came."""
+    """Return title, columns (numbered from `numbers_from` on), rows and notes as literal texts, unchanged."""
     return {
         "title": table.of,
         "columns": [*table.headings, *(column.plain for column in table.columns)],
@@ -115,10 +117,11 @@ def dataset_card(
 ) -> str:
     """Return the dataset card, Markdown with the YAML front matter that `datasets` reads. All dataset text is escaped.
 
-    `configs`: by configuration name the Parquet path pattern of each split, relative to the folder; the first is loaded
-    by default. Names and splits are of [a-z0-9_]; a name may end with a representation, `filtered_<representation>`.
-    `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes; `own_columns`: what the columns
-    that the project adds are called, by their plain names; `ids_given`: whether `id` is the source's own.
+    `configs`: by configuration name, the Parquet path pattern of each split, relative to the folder; the first one is
+    loaded by default. Names and splits consist of [a-z0-9_]; a name may end with a representation,
+    `filtered_<representation>`. `rows[config][split]` counts rows. `source_columns`: inputs, label and attributes.
+    `own_columns`: the names, by their plain names, of the columns that the project adds. `ids_given`: whether `id` is
+    the source's own.
     """
     template = template_environment(lambda text: Markup(escape_markdown(text))).get_template("card.md.j2")
     return template.render(
@@ -149,7 +152,7 @@ def dataset_card(
 
 
 def _policies(filtered: FilteredSet) -> Mapping[str, str]:
-    """Return what became of the rows of each split but train."""
+    """Return how the rows of each split except train were treated."""
     policies = filtered.settings.get("evaluation_rows")
     return policies if isinstance(policies, Mapping) else {}
 

@@ -1,4 +1,6 @@
-"""Rows of the page's browser: a random sample of either side of each filtering, as JSON under a size. No markup."""
+"""Rows in the page's browser: a random sample of each side of each filtering, as JSON below a size limit. No markup is
+made here.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,13 +30,13 @@ from aflite_assets.text import printable, signed_points
 from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
-"""Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""
+"""Most rows shown of each side of each filtering: kept, removed, and never in the pool."""
 
 MOST_SUSPECTS = 200
-"""Suspected label errors of each filtering that are shown whatever is drawn, the surest."""
+"""Most suspected label errors of each filtering that are always shown; the most certain ones come first."""
 
 _OUTSIDE = "not filtered"
-"""The side of rows in splits that the filter left alone; the others are kept and removed."""
+"""The side of rows in splits that were not filtered; the other sides are kept and removed."""
 
 _AT_ONCE = 200  # rows whose values are Python's objects at one time
 _MOST_CHARACTERS = 2_000
@@ -53,7 +55,9 @@ _ANSWER = ("row_id", "group", "label", "predictability", "text", "text_pair")
 
 @dataclass(frozen=True)
 class Shown:
-    """Counts of the rows of one side on the page; `suspects` of them were not drawn: their labels are likely wrong."""
+    """Counts of the rows of one side on the page; `suspects` of them are shown for their likely wrong labels, not
+    drawn.
+    """
 
     representation: str
     side: str
@@ -65,7 +69,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One drawn row of the side `shown`; `shown_at`, in [0, 1), orders the rows of all sides of a filtering."""
+    """One drawn row of the side `shown`; `shown_at`, in [0, 1), gives the order of rows over all sides of a
+    filtering.
+    """
 
     shown: Shown
     row_id: int
@@ -76,7 +82,9 @@ class _Entry:
 def row_browser(
     analysis: Analysis, inputs: ReportInputs, *, budget: int, seed: int, most: int = MOST_ROWS
 ) -> tuple[str, tuple[Shown, ...]]:
-    """Return JSON for a script element, rows of at most `budget` bytes drawn from (seed, row id), and their counts."""
+    """Return JSON for a script element, with rows of at most `budget` bytes drawn from (seed, row id), and their
+    counts.
+    """
     facts = analysis.facts
     sides = _draw({name: inputs.rows.read(name).select(_DRAWN_BY) for name in facts.representations}, seed, most)
     # filterings and sides in turn, so that each has its part of the room there is
@@ -107,7 +115,7 @@ def row_browser(
 
 
 def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, list[_Entry]]:
-    """Draw the rows of each side by a few columns per representation, in order: suspects first, then at random."""
+    """Draw the rows of each side, using a few columns per representation, in order: suspects first, then at random."""
     ids = [table["row_id"].to_numpy().max(initial=-1) for table in tables.values()]
     ranks = np.random.default_rng(seed).permutation(1 + int(max(ids)))
     # the likeliest label errors of each filtering, the surest first
@@ -132,7 +140,7 @@ def _draw(tables: Mapping[str, pa.Table], seed: int, most: int) -> dict[Shown, l
 
 
 def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str, Any]]]:
-    """Return by row id all answers of the row's question, in order, for the questions of the drawn rows."""
+    """Return, by row id, all answers to the row's question in order, for the questions of the drawn rows."""
     answers = table.select([name for name in _ANSWER if name in table.column_names])
     answers = answers.append_column("question", _questions(table)).filter(
         pc.is_in(_questions(table), _questions(drawn))
@@ -147,7 +155,9 @@ def answers_by_row(table: pa.Table, drawn: pa.Table) -> dict[int, list[dict[str,
 
 
 def _questions(table: pa.Table) -> pa.ChunkedArray:
-    """Return which rows are answers of one question, as text; a group, as of one prompt, may have several questions."""
+    """Return the question of each row as text; a group, such as the answers to one prompt, may have several
+    questions.
+    """
     if "source_question" not in table.column_names or table["source_question"].null_count:
         return table["group"].cast(pa.string())
     parts = table["source_split"].cast(pa.string()), table["source_question"].cast(pa.string())
@@ -155,7 +165,7 @@ def _questions(table: pa.Table) -> pa.ChunkedArray:
 
 
 class _Page:
-    """Data of the page: `settings` of each filtering, `rows`, each once, and `size`, the bytes of both as JSON."""
+    """Data of the page: the `settings` of each filtering, `rows` (each once), and `size`, the bytes of both as JSON."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, entries: Sequence[_Entry]) -> None:
         self.settings: dict[str, dict[str, Any]] = {
@@ -196,7 +206,7 @@ class _Page:
         self.size = 0
 
     def add(self, entry: _Entry) -> dict[str, Any]:
-        """Return the values of the next of the entries in its filtering; its row and question are added."""
+        """Return the values of the next entry in its filtering; its row and question are added to the page."""
         name, rows, questions = entry.shown.representation, len(self.rows), len(self.questions)
         found = self._fact(entry, next(self._facts[name]))
         if answers := self._answers[name].get(entry.row_id):
@@ -229,7 +239,9 @@ class _Page:
         return {name: value for name, value in found.items() if value is not None}
 
     def _asked(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the number of a question, added the first time, and the shares that took each answer for right."""
+        """Return the number of a question, which is added at its first use, with the shares that took each answer for
+        right.
+        """
         number = self._numbers.setdefault(answers[0]["group"], len(self.questions))
         if number == len(self.questions):
             self.questions.append(list(map(self._answer, answers)))
@@ -242,26 +254,26 @@ class _Page:
         return {"id": one["row_id"], "text": _short(one[self._text]), "right": right, "by": by}
 
     def _place(self, row_id: int) -> int:
-        """Return the place of a row in `rows`, to which it is added the first time."""
+        """Return the position of a row in `rows`, to which it is added at its first use."""
         if self._places[row_id] == len(self.rows):
             self.rows.append(next(self._waiting))
         return self._places[row_id]
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
-    """Round a number; None and NaN give None."""
+    """Round a number; return None for None and NaN."""
     return None if value is None or value != value else round(value, digits)
 
 
 def _short(text: str | None) -> str:
-    """Return a text that is safe to show, cut after 2,000 characters; the number of further ones follows."""
+    """Return a text that is safe to show, cut after 2,000 characters with the number of further ones at the end."""
     shown = printable(text or "")
     left = len(shown) - _MOST_CHARACTERS
     return f"{shown[:_MOST_CHARACTERS]} … ({counted(left, 'more character')})" if left > 0 else shown
 
 
 class _RowValues:
-    """Maker of the JSON values of rows: `classes` by name, and by filtering the `words` that are cues of removal."""
+    """Maker of the JSON values of rows: `classes` are names, and `words` are the cues of removal by filtering."""
 
     def __init__(self, analysis: Analysis, inputs: ReportInputs, rows: pa.Table) -> None:
         facts, self._rows = analysis.facts, rows
@@ -318,7 +330,9 @@ class _RowValues:
         return {"vector": short_vector(np.array(list(features.values())), names=tuple(features)), "values": values}
 
     def _learnt(self, record: Mapping[str, Any]) -> list[list[Any] | None] | None:
-        """Return [forgotten, right, presented, numbers of its sets] per training, None where it lacks the row."""
+        """Return [forgotten, right, presented, numbers of its sets] per training; None if the training lacks the
+        row.
+        """
         found: list[list[Any] | None] = []
         for one in self._trainings:
             name = f"{one.weak_model}.{one.seed}"
@@ -351,7 +365,7 @@ def _cue_words(analysis: Analysis) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) -> dict[int, list[int]]:
-    """Return by row id the places of the cues that the row carries, among those that the browser filters by."""
+    """Return, by row id, the positions of the row's cues among those that the browser filters by."""
     found: dict[int, list[int]] = {}
     for place, cue in enumerate(browsed_cues(analysis)):
         for row_id in np.intersect1d(inputs.carriers.get(cue.number, ()), row_ids).astype(np.int64).tolist():
@@ -360,7 +374,7 @@ def _cues_by_row(analysis: Analysis, inputs: ReportInputs, row_ids: np.ndarray) 
 
 
 def _measured(analysis: Analysis, tables: RowTables, row_ids: pa.ChunkedArray) -> Iterator[tuple[int, str]]:
-    """Yield what evaluators measured of a row: PVI of test rows, coordinates of train rows on data maps."""
+    """Yield the values that evaluators measured for a row: PVI of test rows, data map coordinates of train rows."""
     known = pc.and_(pc.is_valid(tables.information["pvi"]), pc.is_in(tables.information["row_id"], row_ids))
     for row in tables.information.filter(known).to_pylist():
         bits = signed_points(row["pvi"])

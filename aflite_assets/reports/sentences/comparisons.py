@@ -1,4 +1,4 @@
-"""Differences between trainings in sentences: the deciding comparisons, pairs, falls, samples, rankings, phases."""
+"""Sentences about differences between trainings: the deciding comparisons, pairs, falls, samples, rankings, phases."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _CHANGES: Mapping[str, str] = {
 
 
 def of_kind(analysis: Analysis, kind: Comparison, representation: str | None = None) -> list[Difference]:
-    """Return the differences of one kind, of one representation if it is given."""
+    """Return the differences of one kind, for one representation if it is given."""
     return [one for one in analysis.of(DIFFERENCES, representation) if one.comparison == kind]
 
 
@@ -36,7 +36,7 @@ def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Differenc
 
 
 def comparison_sentence(analysis: Analysis, representation: str) -> str:
-    """State how many of the deciding comparisons show a gain or a loss, and how many of the others."""
+    """Return a sentence on how many of the deciding comparisons, and how many of the others, show a gain or a loss."""
     differences = of_kind(analysis, "control", representation)
     deciding = _sides([one for one in differences if one.deciding])
     found = f" (evaluators of another make on challenge sets, Holm): {deciding}."
@@ -52,7 +52,7 @@ def _sides(differences: Sequence[Difference]) -> str:
 
 
 def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
-    """Return a sentence per evaluator about the natural test set of the headlines and every challenge set."""
+    """Return one sentence per evaluator on the natural test set of the headlines and every challenge set."""
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
     natural, sentences = headline_split(list(facts.natural_sets)), []
     compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
@@ -77,7 +77,7 @@ def _paired_text(one: Difference, differences: Sequence[Difference]) -> str:
 
 
 def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
-    """State the fall from full to filtered and what it is made of, or why there is none."""
+    """Return a sentence on the fall from full to filtered and its parts, or on why there is none."""
     start, *changes, end = fall
     where, unit = f"{start.evaluator} on {start.test_set}", facts.test_set[start.test_set].unit
     if start.accuracy is None or end.accuracy is None:
@@ -98,10 +98,11 @@ def fall_sentence(facts: DatasetFacts, fall: Fall) -> str:
 
 
 def adversary_sentences(analysis: Analysis) -> Iterator[str]:
-    """Say for each adversary and evaluator whether a weaker one made rows harder for a stronger (ICML 2020, 4.2).
+    """Return, for each adversary and evaluator, whether a weaker adversary made rows harder for a stronger evaluator
+    (ICML 2020, 4.2).
 
     An adversary is the linear classifiers on a representation; its strength is the share of the pool's rows that they
-    were right about in the first pass. Nothing where the dataset has one representation, or without results.
+    predicted right in the first pass. Return nothing if the dataset has one representation, or there are no results.
     """
     facts = analysis.facts
     for one in facts.filterings if len(facts.filterings) > 1 else ():
@@ -118,7 +119,7 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """One per evaluator: where all train rows are better than the sample, where worse, and where neither is shown."""
+    """Return one sentence per evaluator: on which sets all train rows are better than the sample, worse, or neither."""
     for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
         found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
         for one in costs:
@@ -129,7 +130,7 @@ def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
 
 
 def ranking_line(analysis: Analysis) -> str:
-    """How many comparisons on whole test sets found one of the rankings better, over all sizes."""
+    """Return a line on how many comparisons on whole test sets, over all sizes, found one of the rankings better."""
     whole = [one for one in of_kind(analysis, "ranking") if one.whole and one.difference is not None]
     if not whole:
         return "No evaluator was trained on both."
@@ -139,7 +140,9 @@ def ranking_line(analysis: Analysis) -> str:
 
 
 def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
-    """Per pair of rankings how alike the kept rows are, then a sentence per evaluator about whole test sets."""
+    """Return, per pair of rankings, a sentence on how similar the kept rows are, then one per evaluator on whole test
+    sets.
+    """
     sentences = []
     for name, pair in analysis.facts.rankings.items():
         first, second = pair.rankings
@@ -156,7 +159,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence[Difference]) -> str:
-    """One evaluator's differences on whole test sets, those with a better ranking first."""
+    """Return a sentence on one evaluator's differences on whole test sets; those with a better ranking come first."""
     first, second = pair.rankings
     said, undecided = [], [one_line(one.test_set) for one in compared if better_ranking(facts, one) is None]
     for one in compared:
@@ -170,7 +173,7 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
 
 
 def second_phase_line(analysis: Analysis) -> str | None:
-    """Return what second phases on forgettable rows gain over random rows; None if none was judged."""
+    """Return a line on the gain of second phases on forgettable rows over random rows; None if none was judged."""
     judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
     if not judged:
         return None

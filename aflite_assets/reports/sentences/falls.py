@@ -1,4 +1,6 @@
-"""Sentences on how far models fall from natural to challenge rows, and on challenge sets that look alike to them."""
+"""Sentences on how far models fall from natural to challenge rows, and on challenge sets that they cannot tell
+apart.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +9,7 @@ from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import listed, percent, short, signed_points
 
 MOST_NAMED, LONGEST = 2, 40
-"""Names in a list, and characters of a name."""
+"""Most names in a list, and most characters of a name."""
 
 
 def alike_text(falls: Sequence[ChallengeFall]) -> str:
@@ -21,7 +23,7 @@ def alike_text(falls: Sequence[ChallengeFall]) -> str:
 
 
 def falls_text(falls: Sequence[ChallengeFall]) -> str:
-    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is to be named."""
+    """Name the falls of the evaluator that falls furthest on a challenge set; empty if no fall is named."""
     named = sorted((one for one in falls if one.named), key=lambda one: -one.fall)
     if not named:
         return ""

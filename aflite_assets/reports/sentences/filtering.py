@@ -14,7 +14,9 @@ _MOST_CLASSES, _MOST_ALIKE, _MOST_SETS = 3, 4, 3
 
 
 def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
-    """Describe the outcome of filtering; the train rows are answers of so many `questions`, or None if of none."""
+    """Describe the outcome of filtering; the train rows answer `questions` questions, or None if they are not
+    answers.
+    """
     share = f"{answers_text(questions)} ({percent(one.kept_rows / one.train_rows)} %)" if one.train_rows else ""
     kept, why = f"{count(one.kept_rows)} of {count(one.train_rows)} train rows{share}", stop_text(one.stop_reason)
     text = f"Filtering with representation {one.representation} kept {kept} and stopped because {why}."
@@ -27,7 +29,7 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
 
 
 def runs_sentence(one: FilterOutcome) -> str:
-    """Describe how alike several runs of the filter are; empty for one run."""
+    """Describe how similar several runs of the filter are; empty for one run."""
     if one.kept_jaccard is None:
         return ""
     mean, least, chance = (percent(one.kept_jaccard[name]) for name in ("mean", "least", "by_chance"))
@@ -75,7 +77,7 @@ def cue_name(cue: Cue) -> str:
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
-    """Describe what was tested and what was found."""
+    """Describe what was tested and found."""
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
@@ -89,19 +91,21 @@ def cues_caption(cues: Sequence[Cue]) -> str:
 
 
 def class_text(cue: Cue) -> str:
-    """Say how often a cue stands with its class: "with spam in 100.0 % of its 284 rows"."""
+    """Return how often a cue's rows have its class, such as "with spam in 100.0 % of its 284 rows"."""
     return f"with {_brief(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
 def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
-    """List the classes of the rows with a cue, the largest shares first: "spam 91.0 %, ham 9.0 %"."""
+    """List the classes of the rows with a cue, the largest shares first, such as "spam 91.0 %, ham 9.0 %"."""
     shares = sorted(zip(cue.class_shares, label_names, strict=False), key=lambda pair: -pair[0])
     rest = f" and {count(len(shares) - _MOST_CLASSES)} more" if len(shares) > _MOST_CLASSES else ""
     return ", ".join(f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]) + rest
 
 
 def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
-    """Return a cue with its numbers in brackets: "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 % kept)"."""
+    """Return a cue with its numbers in brackets, such as "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 %
+    kept)".
+    """
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
     most = share >= 0.5 and cue.kind != "partial input"  # a text that is right alone is so whatever the class
@@ -113,7 +117,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def cue_text(cue: Cue) -> str:
-    """Return a cue with its share of the removed rows, in one sentence or two, without the last full stop."""
+    """Return a cue with its share of the removed rows, in one or two sentences, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:
         verb = "is right for" if cue.kind in ("partial input", "column") else "is in"
@@ -123,7 +127,7 @@ def cue_text(cue: Cue) -> str:
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:
-    """State precision and recall, each beside that of as many rows drawn at random."""
+    """State precision and recall, each compared with the value for as many rows drawn at random."""
     planted = f"{short(removal.attribute)} {listed(list(map(short, removal.values)))}"
     where = f"Of the {count(removal.rows)} train rows that entered filtering with {removal.representation}"
     if removal.recall is None or removal.recall_by_chance is None:

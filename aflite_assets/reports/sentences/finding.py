@@ -1,4 +1,6 @@
-"""The finding of a report in plain words: what was found, how sure it is, what to do. The first screen shows it."""
+"""The finding of a report in plain words: what was found, how certain it is, and what to do. It is shown on the first
+screen.
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -17,7 +19,7 @@ from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
 
 Tone = Literal["found", "judge", "none", "unknown"]
-"""Kinds of findings that a person must tell apart at a glance."""
+"""Kinds of findings that a person must be able to distinguish at a glance."""
 
 Badge = Literal[
     "Shortcut found", "Artefact found", "Filtering helps", "Yours to judge", "No shortcut shown", "Cannot tell"
@@ -44,19 +46,21 @@ SET_STATES: Mapping[State, str] = {
     "gone": "the cue is unrelated to the label there",
     "reversed": "the cue comes with other labels there",
 }
-"""How a cue goes with its class in a test set; "cannot tell" has no words."""
+"""Words for how a cue is associated with its class in a test set; "cannot tell" has none."""
 
 _LONGEST, _LONGEST_CUE = 40, 160
 
 
 def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...]) -> tuple[Tone, Badge]:
-    """Return the tone of a verdict and its words; "No shortcut shown" never stands above a cue that tells a class."""
+    """Return the tone of a verdict and its words; "No shortcut shown" is never shown above a cue that predicts a
+    class.
+    """
     tone, badge = BADGES[one.verdict.code]
     return ("judge", "Yours to judge") if tone == "none" and cues else (tone, badge)
 
 
 def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """Return the cues of the scan that the finding is about, the strongest first; else the strongest cue."""
+    """Return the scan's cues that the finding is about, the strongest first; without any, the strongest cue."""
     if analysis.scan is None:
         return ()
     evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
@@ -68,7 +72,7 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 class FindingWords:
-    """The sentences of one finding, none escaped; `cues` as `cues_of` gives them."""
+    """The sentences of one finding, not escaped; `cues` are the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
         self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
@@ -79,7 +83,7 @@ class FindingWords:
         self._fall = next((falls[evaluator, name] for name in sets if (evaluator, name) in falls), None)
 
     def found(self) -> str:
-        """Return what was found, with its numbers, in the fewest sentences."""
+        """Return the finding with its numbers, in as few sentences as possible."""
         if self.leaning is not None:
             own = "" if self.verdict.shortcut else " You decide whether that is a shortcut."
             leans = f"“{self.leaning.evaluator}” leans on {self._name(self.leaning)}"
@@ -99,13 +103,13 @@ class FindingWords:
         return f"{_capital(said)}{self._beside()}"
 
     def _beside(self) -> str:
-        """Return the strongest single cue, which the rows of the first screen show; "" without one."""
+        """Return the strongest single cue, whose rows are on the first screen; "" if there is none."""
         if not self.cues:
             return ""
         return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
 
     def sure(self) -> str:
-        """How sure that is; "" where `found` says so itself."""
+        """Return how certain the finding is; "" if `found` already states it."""
         one = self.leaning
         if one is not None and self._fall is not None:
             fall = self._fall
@@ -120,7 +124,9 @@ class FindingWords:
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
-        """How many rows of the class and of the others carry the first cue, and its other names; "" without a cue."""
+        """Return how many rows of the class and of the others carry the first cue, and its other names; "" without a
+        cue.
+        """
         if not self.cues:
             return ""
         cue = self.cues[0]
@@ -134,7 +140,7 @@ class FindingWords:
         return said
 
     def set_notes(self) -> dict[str, str]:
-        """By test set how the cue of the finding goes with its class there, where that is known."""
+        """Return, by test set, how the finding's cue is associated with its class there, if this is known."""
         notes: dict[str, str] = {}
         for cue in self.cues:
             for one in cue.elsewhere:
@@ -143,7 +149,7 @@ class FindingWords:
         return notes
 
     def to_do(self) -> str:
-        """Return what to do, in at most three sentences."""
+        """Return advice in at most three sentences."""
         code = self.verdict.code
         if self.leaning is not None and self.verdict.shortcut:
             return f"{_capital(self._mending(self.leaning))}. {self._until_then()}"
@@ -169,20 +175,22 @@ class FindingWords:
         return f"Use {self.words.use_rows()}"
 
     def _name(self, one: PropertyLeaning) -> str:
-        """Return the property as the rows show it: the cue of the scan, unless it is a whole column or attribute."""
+        """Return the property's name as the rows show it: the scan's cue, unless it is a whole column or attribute."""
         reasons = {"declared": ", declared irrelevant", "artefact": ", which is no part of any task", None: ""}
         name = f"the cue “{short(self.cues[0].name, _LONGEST_CUE)}”" if self._is_cue(one) else property_name(one)
         return f"{name}{reasons[one.reason]}"
 
     def _is_cue(self, one: PropertyLeaning) -> bool:
-        """Whether the property is named by its cue: a column or attribute has many, and a name that people know."""
+        """Return whether the property is named by its cue; a column or attribute has many cues, and a name that users
+        know.
+        """
         return bool(self.cues) and one.kind not in ("attribute", "column")
 
     def _mending(self, one: PropertyLeaning) -> str:
         return mending(one, "it" if self._is_cue(one) else property_name(one))
 
     def _price(self, one: PropertyLeaning) -> str:
-        """Return what leaning costs, as accuracies where a fall was measured."""
+        """Return the price of leaning on the property, as accuracies if a fall was measured."""
         if (fall := self._fall) is not None:
             return (
                 f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
@@ -201,12 +209,12 @@ class FindingWords:
         return f"that costs {signed_points(lost)} points on “{short(where, _LONGEST)}”"
 
     def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """Return the accuracy in the chart, in per cent; where there is none, the mean over gold labels."""
+        """Return the accuracy in the chart, in per cent, or the mean over gold labels if there is none."""
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
         return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
-        """How the tie of the cue is broken in a challenge set."""
+        """Return how a challenge set breaks the tie of the cue."""
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
@@ -223,7 +231,7 @@ class FindingWords:
         )
 
     def _leans(self, cue: Cue) -> str:
-        """Whether models were seen to lean on a cue."""
+        """Return whether models were shown to lean on a cue."""
         tested = {one.leans for one in self.verdict.evidence.leanings if is_about(cue, one)} - {None}
         if not tested:
             return "Whether models lean on it was not tested."
@@ -233,7 +241,7 @@ class FindingWords:
         return _capital(self.words.artefact())
 
     def _learnt(self) -> str:
-        """Say that the task is learnt, and that no single property that was tested tells a class."""
+        """Return a sentence that the task is learnt, and that no single tested property predicts a class."""
         scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
@@ -248,7 +256,9 @@ class FindingWords:
         return f"{said} {self.words.explained()}" if self.verdict.evidence.leanings else said
 
     def _until_then(self) -> str:
-        """Say what filtered rows are good for until the data are mended: the gain and its price, against all rows."""
+        """Return a sentence on the use of filtered rows until the data are mended: the gain and its price compared with
+        all rows.
+        """
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
         gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
@@ -269,7 +279,7 @@ class FindingWords:
         )
 
     def _instead(self, test_set: str, evaluator: str) -> str:
-        """Return the accuracy after training on filtered instead of on all rows: "27.3 instead of 2.4 %"."""
+        """Return the accuracy after training on filtered instead of on all rows, such as "27.3 instead of 2.4 %"."""
         found = whole_accuracies(self.analysis, self.representation, evaluator)
         filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
         numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]

@@ -1,4 +1,4 @@
-"""The first screen of a report: what this is, the finding, what to do, and what limits it."""
+"""The first screen of a report: what the page is, the finding, what to do, and the limits of the finding."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ SIGNS: Mapping[Tone, str] = {
 }  # fmt: skip
 
 MOST_SETS = 4
-"""Test sets that the first screen shows."""
+"""Most test sets on the first screen."""
 
 _FINDINGS = frozenset({"no_artefact_tells"})
-"""Checks whose failure is a finding and no doubt about one."""
+"""Checks whose failure is a finding rather than a doubt about one."""
 
 _CONSEQUENCES: Mapping[str, str] = {
     "no_repeats_across_splits": "Accuracies may be too high, because train rows are repeated in other splits",
@@ -33,7 +33,7 @@ _CONSEQUENCES: Mapping[str, str] = {
     "texts_fit_encoders": "Encoders do not see whole texts",
     "all_cells_done": "Some trainings have no result",
 }
-"""By name of a check the consequence of its failure, where there is one for every finding."""
+"""The consequence of a check's failure, by the check's name, if it is the same for every finding."""
 
 _ABOUT: Mapping[str, str] = {
     "data": "On the data",
@@ -48,7 +48,7 @@ _MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
 
 @dataclass(frozen=True)
 class Limit:
-    """One sentence on what limits the finding, and the section of the page that has more; "" if none has."""
+    """One sentence on a limit of the finding, and the section of the page with details; "" if there is none."""
 
     text: str
     section: str = ""
@@ -56,13 +56,13 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstScreen:
-    """The sentences of the first screen; none is escaped.
+    """The sentences of the first screen; they are not escaped.
 
-    `badge`: the kind of finding in two or three words. `about`: what the page is. `sure`: how sure the finding is.
-    `to_do` with its `command`; each is "" where there is none. `cues`: those of the scan that the finding is about, the
-    strongest first, and `carriers` how many rows carry it. `evaluator`: whose accuracies show it, "" if none was
-    trained. `test_sets`: those that show it, the natural one first; `set_notes`: how the cue is there.
-    `representation`: "" if nothing was filtered.
+    `badge`: the kind of finding in two or three words. `about`: a sentence on what the page is. `sure`: how certain the
+    finding is. `to_do` is advice with its `command`; both are "" if there is none. `cues`: the scan's cues that the
+    finding is about, the strongest first; `carriers`: how many rows carry each. `evaluator`: the evaluator whose
+    accuracies show the finding; "" if none was trained. `test_sets`: the test sets that show it, the natural one first;
+    `set_notes`: how the cue occurs in each. `representation`: "" if nothing was filtered.
     """
 
     tone: Tone
@@ -83,12 +83,14 @@ class FirstScreen:
 
     @property
     def sign(self) -> str:
-        """The tone as one sign."""
+        """One sign for the tone."""
         return SIGNS[self.tone]
 
 
 def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
-    """Word the verdict that says most. `from_files`: whether the rows stand in files that `aflite fix` can mend."""
+    """Return the first screen for the most informative verdict. `from_files`: whether the rows are in files that
+    `aflite fix` can mend.
+    """
     about = _about(analysis)
     if not analysis.verdicts:
         found = "No filtering was run, so there is no finding."
@@ -130,13 +132,15 @@ def _about(analysis: Analysis) -> str:
 
 
 def _without_question(analysis: Analysis) -> str:
-    """Say how many right answers are found without the question; empty where none surely are, or without questions."""
+    """Return a sentence on how many right answers are found without the question; empty if none significantly are, or
+    without questions.
+    """
     blind = None if analysis.scan is None else analysis.scan.blind
     return "" if blind is None or not blind.named else blind_sentence(blind)
 
 
 def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that does what is to be done, or begins it; "" where there is none."""
+    """Return the command that does, or begins, what is advised; "" if there is none."""
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable[:_MOST_CUES])
     fix = f"aflite fix {name}.yaml {numbers} --to NEW_FOLDER" if numbers else ""
@@ -152,7 +156,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return the evaluator of the finding, else one that may judge, else the first."""
+    """Return the evaluator of the finding, else one that can judge, else the first one."""
     evidence, judges = one.verdict.evidence, analysis.judging.judges
     named = [evidence.leaning.evaluator] if evidence.leaning else []
     named += [comparison.evaluator for comparison in evidence.comparisons[:1]]
@@ -160,7 +164,7 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return the test sets of the finding after the natural ones, at most `MOST_SETS`, those of the dataset first."""
+    """Return the natural test sets and then those of the finding, at most `MOST_SETS`, the dataset's own sets first."""
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
@@ -170,9 +174,9 @@ def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
 
 
 def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, touched: bool) -> Iterator[Limit]:
-    """Yield what a reader must know before trusting the finding, the gravest first.
+    """Yield what a reader must know before trusting the finding, the most serious limit first.
 
-    `touched`: whether the finding rests on what the filter kept.
+    `touched`: whether the finding depends on which rows the filter kept.
     """
     facts = analysis.facts
     yield from (Limit(one_line(note)) for note in facts.notes)
@@ -210,7 +214,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
 
 
 def _failed(check: CheckOutcome, *, touched: bool) -> str:
-    """Return a check that failed, in words: whom it concerns, the consequence, and what was found."""
+    """Return a sentence on a failed check: what it concerns, the consequence, and what was found."""
     subject = f" “{short(check.subject, _LONGEST)}”" if check.subject else ""
     lead = _CONSEQUENCES.get(check.name, f"{_ABOUT.get(check.about, 'On the data')}{subject}")
     found = _first_sentences(one_line(check.found or check.what_to_do or check.asks))
@@ -221,6 +225,6 @@ def _failed(check: CheckOutcome, *, touched: bool) -> str:
 
 
 def _first_sentences(text: str) -> str:
-    """As many whole sentences as fit, without the last full stop; a cut one if not even the first fits."""
+    """Return as many whole sentences as fit, without the last full stop; if not even the first one fits, it is cut."""
     fitting = text[: _LONGEST_SAID + 1].rpartition(". ")[0] if len(text) > _LONGEST_SAID else text
     return fitting.rstrip(".") or truncate(text.rstrip("."), _LONGEST_SAID)

@@ -1,4 +1,4 @@
-"""The summary of a report in sentences: findings, cautions, and one line about each section of its page."""
+"""The summary of a report in sentences: findings, cautions, and one line per section of its page."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,13 +39,15 @@ _FIXED = {
 
 
 def plain_summary(analysis: Analysis) -> tuple[str, ...]:
-    """Return the verdicts with what they rest on, then what the numbers say, then the cautions."""
+    """Return the verdicts with their reasons, then the findings, then the cautions."""
     said = ((one.sentence, *(detail.text for detail in one.details)) for one in verdict_texts(analysis))
     return (*chain.from_iterable(said), *findings(analysis), *cautions(analysis))
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Sentences on filtering, planted rows and comparisons per representation, then on the sample and rankings."""
+    """Return sentences on filtering, planted rows and comparisons per representation, then on the sample and on
+    rankings.
+    """
     sentences: list[str] = []
     for one in analysis.facts.filterings:
         name = one.representation
@@ -60,7 +62,7 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
 
 
 def section_lines(analysis: Analysis) -> dict[str, str]:
-    """One line about each section of the page, by the section's id."""
+    """Return one line about each section of the page, by the section's id."""
     facts, compared = analysis.facts, comparisons.of_kind(analysis, "control")
     tested = [*facts.natural_sets, *facts.challenge_sets]
     evaluators, sets = (
@@ -95,13 +97,13 @@ def _checks(checks: Sequence[CheckOutcome]) -> str:
 
 
 def cautions(analysis: Analysis) -> tuple[str, ...]:
-    """Return what these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
+    """Return the limits of these numbers: built-in effects, single seeds, small or missing sets, unfinished cells."""
     parts = _selection_cautions, _related_cautions, _training_cautions, _size_cautions
     return tuple(sentence for part in parts for sentence in part(analysis))
 
 
 def _selection_cautions(analysis: Analysis) -> Iterator[str]:
-    """Test rows that filtering chose or that took part in it, and rows in groups."""
+    """Yield cautions about test rows that filtering chose or that it included, and about rows in groups."""
     tests = analysis.facts.test_sets
     if analysis.of(TRAININGS) and any(one.filtered_rows for one in tests):
         left = "those that filtering left, and it removed what linear classifiers predict best"
@@ -115,7 +117,9 @@ def _selection_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _related_cautions(analysis: Analysis) -> Iterator[str]:
-    """Yield evaluators that are what a representation was made with, of its architecture, and shares held back."""
+    """Yield cautions about evaluators that share a representation's model or architecture, and about shares held
+    back.
+    """
     facts = analysis.facts
     same = same_kind(facts.evaluators, facts.representations, facts.families)
     alike = same_kind(facts.evaluators, facts.representations, facts.architectures)
@@ -148,7 +152,7 @@ def _judge_by(analysis: Analysis, related: Mapping[str, list[str]]) -> str:
 
 
 def _training_cautions(analysis: Analysis) -> Iterator[str]:
-    """Warnings of filters, evaluators that learnt little, and those that were trained with one seed only."""
+    """Yield warnings of filters, and cautions about evaluators that learnt little or have only one seed."""
     facts, judging = analysis.facts, analysis.judging
     for one in facts.filterings:
         yield from (f"Filter with {one.representation}: {warning}" for warning in one.warnings)
@@ -176,7 +180,7 @@ def _training_cautions(analysis: Analysis) -> Iterator[str]:
 
 
 def _size_cautions(analysis: Analysis) -> Iterator[str]:
-    """Small test sets and parts, missing sets and unfinished cells."""
+    """Yield cautions about small test sets and parts, missing sets and unfinished cells."""
     tests, trainings = analysis.facts.test_sets, analysis.of(TRAININGS)
     sizes = [(one.name, one.rows) for one in tests]
     sizes += [(f"{one.name} filtered with {name}", rows) for one in tests for name, rows in one.filtered_rows.items()]

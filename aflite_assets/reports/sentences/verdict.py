@@ -1,4 +1,6 @@
-"""The verdict in words: one line, and what it rests on: leanings, falls, what went, costs and gains, what to use."""
+"""The verdict in words: one line, and its reasons: leanings, falls, removed rows, costs and gains, and which rows to
+use.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,12 +63,12 @@ _UNTOLD: dict[WhyUntold, str] = {
 }
 
 NOT_SHOWN = "Models were tested for leaning on it, and none was shown to."
-"""The sentence on a cue that models were not seen to lean on."""
+"""The sentence on a cue that models were not shown to lean on."""
 
 
 @dataclass(frozen=True)
 class Detail:
-    """One sentence under the verdict, and the section of the page that has its table."""
+    """One sentence below the verdict, and the section of the page that has its table."""
 
     text: str
     section: str
@@ -83,12 +85,12 @@ class VerdictText:
 
 
 def verdict_texts(analysis: Analysis) -> tuple[VerdictText, ...]:
-    """Word the verdict on every filtering, the one that says most first."""
+    """Return the verdict on every filtering in words, the most informative one first."""
     return tuple(VerdictWords(analysis, one).text() for one in analysis.verdicts)
 
 
 def verdict_json(analysis: Analysis) -> JsonValue:
-    """Return the verdict that says most as `code`, `sentence`, `details` and `evidence`; None without a filter."""
+    """Return the most informative verdict as `code`, `sentence`, `details` and `evidence`; None without a filter."""
     if not analysis.verdicts:
         return None
     verdict, text = analysis.verdicts[0].verdict, verdict_texts(analysis)[0]
@@ -97,12 +99,12 @@ def verdict_json(analysis: Analysis) -> JsonValue:
 
 
 def undecided_text(analysis: Analysis) -> str:
-    """Say why no comparison can decide whether filtering helps."""
+    """Return a sentence on why no comparison can decide whether filtering helps."""
     return _LACKS[analysis.undecided or "not trained"]
 
 
 def leaning_text(one: PropertyLeaning) -> str:
-    """Say that models lean on a property, and how that was shown, in one sentence without the full stop."""
+    """Return one sentence, without the full stop, that models lean on a property and how this was shown."""
     reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
     text = f"models lean on {property_name(one)}{reasons[one.reason]}"
     if one.fallen_on is None and one.pull is not None and one.untied is not None:
@@ -117,7 +119,7 @@ def leaning_text(one: PropertyLeaning) -> str:
 
 
 def judgement_text(one: PropertyLeaning) -> str:
-    """Say whose it is to say whether the property belongs to the task, and how to say so."""
+    """Return a sentence on who decides whether the property belongs to the task, and how to declare it."""
     if one.kind in ("attribute", "column"):
         how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
     else:
@@ -126,9 +128,9 @@ def judgement_text(one: PropertyLeaning) -> str:
 
 
 def mending(one: PropertyLeaning, name: str) -> str:
-    """Say how data are mended in which models lean on a property that is no part of the task, without a full stop.
+    """Return how to mend data in which models lean on a property that is no part of the task, without a full stop.
 
-    `name`: what the property is called in the sentence.
+    `name`: the name of the property in the sentence.
     """
     if one.kind == "column":
         return f"leave out {name}, which models should not see"
@@ -136,7 +138,7 @@ def mending(one: PropertyLeaning, name: str) -> str:
 
 
 def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
-    """Return True if models were tested for leaning on this cue, or on the attribute or column that it is of."""
+    """Return True if models were tested for leaning on this cue, or on its attribute or column."""
     if one.kind in ("attribute", "column"):
         return one.name in {each.source for each in cue.properties}
     if one.kind in ("word", "topic word"):
@@ -146,12 +148,12 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
 
 
 def cue_text(one: SurfaceCue) -> str:
-    """Name a cue of the scan, its class and its balanced accuracy: "“no full stop” for “a”, 71.2 %"."""
+    """Return a cue of the scan with its class and balanced accuracy, such as "“no full stop” for “a”, 71.2 %"."""
     return f"“{short(one.name, 4 * LONGEST)}” for “{short(one.label, LONGEST)}”, {percent(one.balanced)} %"
 
 
 class VerdictWords:
-    """The words of one verdict; each method has those of one clause or sentence, empty if there is nothing to say."""
+    """The words of one verdict; each method returns one clause or sentence, empty if it does not apply."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict) -> None:
         self.analysis, self.facts, self.one, self.verdict = analysis, analysis.facts, one, one.verdict
@@ -171,12 +173,16 @@ class VerdictWords:
         return VerdictText(self.one.representation, self.verdict.code, sentence, tuple(filter(None, details)))
 
     def opening(self) -> str:
-        """Say the verdict in a few words; "no shortcut shown" is never above a cue that tells a class by itself."""
+        """Return the verdict in a few words; "no shortcut shown" is never shown above a cue that predicts a class by
+        itself.
+        """
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
         return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if scan is not None and scan.cues else opening
 
     def because(self, *, with_effect: bool = True) -> str:
-        """Say what the verdict rests on; `with_effect` False leaves out what filtering does, if nothing is leant on."""
+        """Return the reasons for the verdict; if nothing is leant on, `with_effect` False leaves out the effect of
+        filtering.
+        """
         verdict, bias = self.verdict, self.verdict.evidence.bias
         effect = "" if self.effect is None or not with_effect else f" {self.helps()}."
         if self.leaning is not None:
@@ -213,7 +219,7 @@ class VerdictWords:
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
-        """Return the strongest artefact that the scan found, and whether models were seen to lean on it."""
+        """Return the strongest artefact that the scan found, and whether models were shown to lean on it."""
         scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
         cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
         if cue is None:
@@ -226,8 +232,8 @@ class VerdictWords:
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
-        """Return the strongest single cues of the scan that the verdict does not name; whose part they are is not
-        decided.
+        """Return the scan's strongest single cues that the verdict does not name; whether they belong to the task is
+        undecided.
         """
         if (scan := self.analysis.scan) is None:
             return None
@@ -241,7 +247,9 @@ class VerdictWords:
         return Detail(f"{lead}. {' '.join(said)}", "cues") if said else None
 
     def changes(self, which: Literal["gains", "losses"]) -> str:
-        """Return the surest gain, or loss, on each challenge set: "“linear” gains 5.2 points on “clean”"."""
+        """Return the most significant gain, or loss, on each challenge set, such as "“linear” gains 5.2 points on
+        “clean”".
+        """
         surest: dict[str, str] = {}
         verb = "gains" if which == "gains" else "loses"
         for one in getattr(self.verdict.evidence, which):
@@ -250,7 +258,7 @@ class VerdictWords:
         return listed(list(surest.values()), MOST_NAMED)
 
     def giveaway(self) -> str:
-        """Return the hint that stands with one class almost alone, which may be a shortcut as well."""
+        """Return the cue whose rows are nearly all of one class, which may also be a shortcut."""
         cue, names = self.one.giveaway, self.fallen_sets()
         fallen = f"But models fall on {names}. " if names else ""
         if cue is None:
@@ -259,14 +267,16 @@ class VerdictWords:
         return f"{fallen}But look at {cue_name(cue)}, {class_text(cue)}: {doubt}"
 
     def fallen_sets(self) -> str:
-        """Return the challenge sets on which models fall, which an easy task would not explain; empty if there are
+        """Return the challenge sets on which models fall although an easy task would not explain it; empty if there are
         none.
         """
         names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
         return listed(list(names), MOST_NAMED)
 
     def explained(self) -> str:
-        """Whether a property that was tested explains it: a topic word, none of them, or none could be tested."""
+        """Return whether a tested property explains the accuracy: a topic word, none of them, or none could be
+        tested.
+        """
         leanings = self.verdict.evidence.leanings
         tested = [one for one in leanings if one.leans is not None]
         if leanings and not tested:
@@ -278,7 +288,7 @@ class VerdictWords:
         return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
 
     def single_property(self) -> str:
-        """Return what the scan found, where no property was tested for whether models lean on it."""
+        """Return the scan's finding if no property was tested for whether models lean on it."""
         scan = self.analysis.scan
         if scan is None or not scan.can_tell:
             return "No property was tested that could explain it."
@@ -287,7 +297,7 @@ class VerdictWords:
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:
-        """Whether filtering helps, and by how much, without a full stop."""
+        """Return whether filtering helps, and by how much, without a full stop."""
         if not self.comparisons:
             return f"Whether filtering helps cannot be judged: {undecided_text(self.analysis)}"
         if self.effect is None and self.verdict.evidence.gains:
@@ -310,7 +320,7 @@ class VerdictWords:
         return f"{text}; it is undecided on {listed(names, MOST_NAMED)}" if names else text
 
     def lacking(self, bias: Excess) -> str:
-        """Return what there is too little of to tell."""
+        """Return what is missing for a decision."""
         shortfalls = self.verdict.shortfalls
         present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
         needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
@@ -324,7 +334,7 @@ class VerdictWords:
         return f"{text} has {present}. At least {needed} would settle it."
 
     def beside(self) -> Detail | None:
-        """Falls of models trained on all rows, and properties of which nothing can be told."""
+        """Return sentences on falls of models trained on all rows, and on properties for which nothing is known."""
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), _UNTOLD[one.why]) for one in leanings if one.why is not None]
         whether = [f"It cannot be tested whether models lean on {name}: {why}" for name, why in untold]
@@ -332,7 +342,7 @@ class VerdictWords:
         return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
-        """State how many rows were removed, the class whose share moved most, and the cues of the removed rows."""
+        """Return how many rows were removed, the class whose share moved most, and the cues of the removed rows."""
         all_rows, tested = self.filtering.train_rows, self.analysis.of(CUES, self.one.representation)
         gone, rows = all_rows - self.filtering.kept_rows, counted(all_rows, "train row")
         if not gone:
@@ -367,7 +377,7 @@ class VerdictWords:
         return None if stated is None else Detail(f"Against all rows: {self.difference(stated)}.", "accuracy")
 
     def gain(self) -> Detail | None:
-        """Compare filtered with its control on the challenge set that is stated first."""
+        """Compare filtered with its control on the challenge set of the first comparison."""
         stated, full = self.one.on_first, self.one.on_first_full
         if stated is None:
             return None
@@ -378,7 +388,9 @@ class VerdictWords:
         return Detail(f"{text}{self.at_chance(stated)}", "paired")
 
     def at_chance(self, stated: StatedDifference) -> str:
-        """Say that no difference means little if the model is no better than the largest class after all rows."""
+        """Return a sentence that a missing difference means little if the model is no better than the largest class
+        after all rows.
+        """
         margins = {(one.evaluator, one.test_set): one for one in self.analysis.judging.challenge_margins}
         over = margins.get((stated.evaluator, stated.test_set))
         if over is None or not stated.interval.low <= 0 <= stated.interval.high:
@@ -396,7 +408,7 @@ class VerdictWords:
         )
 
     def difference(self, stated: StatedDifference) -> str:
-        """Return a difference with the models and the test set that it is of."""
+        """Return a difference with its models and its test set."""
         where, said = f"on “{stated.test_set}”", self.points(stated)
         pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
@@ -404,20 +416,20 @@ class VerdictWords:
         return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return the difference with its interval; if that says nothing, what there is too little of."""
+        """Return the difference with its interval and, if that is uninformative, what is missing."""
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
         return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
 
     def use(self) -> str:
-        """Which data to mend, if models lean on a shortcut, then which rows to use."""
+        """Return which data to mend, if models lean on a shortcut, and which rows to use."""
         if self.leaning is None or not self.leaning.shortcut:
             return self.use_rows()
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
 
     def use_rows(self) -> str:
-        """Which rows to use."""
+        """Return which rows to use."""
         code = self.verdict.code
         if code in ("nothing_found", "class_balance_only") and self.effect:
             gains = self.changes("gains")
@@ -459,7 +471,7 @@ class VerdictWords:
         return "what was removed" if self.leaning is None else property_name(self.leaning)
 
     def use_if_it_helps(self, first: Comparison, whole: AgainstAllRows) -> str:
-        """Which rows to use if filtered beats its control, by what is shown against all rows."""
+        """Return which rows to use if filtered beats its control, depending on the comparison with all rows."""
         name, side = f"“{first.test_set}”", whole.side
         as_good = " The same number of plain random rows is not shown to be worse there: try it first."
         random = as_good if first.test_set in whole.random_as_good else ""

@@ -23,7 +23,9 @@ def comparison_line(compared: VersionComparison) -> str:
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:
-    """Return a sentence per filtering: rows in both results, rows that changed sides, and rows only one has."""
+    """Return one sentence per filtering: the rows in both results, the rows that changed sides, and the rows in only
+    one.
+    """
     return tuple(
         f"{one.representation}: {counted(one.shared, 'row')} in both results; {one.to_removed:,} were kept before "
         f"and are removed now, {one.to_kept:,} were removed before and are kept now. Only the earlier result has "

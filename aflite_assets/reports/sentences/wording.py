@@ -1,4 +1,4 @@
-"""How differences and names of train sets are put into words, and what the words of a report mean."""
+"""Words for differences and for names of train sets, and explanations of the words in a report."""
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
@@ -81,27 +81,27 @@ GLOSSARY = {
 }
 
 Bounded = CrossedInterval | Difference | FallTerm
-"""A difference in points with its 95 % interval, as a record of its own or as a row of the tidy table."""
+"""A difference in points with its 95 % interval, as a record or as a row of the tidy table."""
 
 
 def side_text(points: float, none: str = "no difference") -> str:
-    """Return a difference without its sign: "2.0 points above", or `none` if it rounds to zero."""
+    """Return a difference without its sign, such as "2.0 points above", or `none` if it rounds to zero."""
     side = "above" if points > 0 else "below"
     return f"{signed_points(abs(points))} points {side}" if round(points, 1) else none
 
 
 def paired_text(one: Bounded) -> str:
-    """Return a paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
+    """Return a paired difference with its interval, such as "2.0 points above, 95 % [0.5, 3.5]"."""
     return f"{side_text(one.difference or 0.0)}, {bounds_text(one)}"
 
 
 def bounds_text(one: Bounded) -> str:
-    """Return the bounds in points, and what they leave out if there is one training: "95 % [0.5, 3.5]"."""
+    """Return the bounds in points, such as "95 % [0.5, 3.5]", and what they leave out if there is one training."""
     return f"{'95 %' if one.counts_training else '95 % of test rows alone'} {bounds(one.low, one.high)}"
 
 
 def interval_points(one: Bounded) -> str:
-    """Return a difference in points with its interval: "2.0 [0.5, 3.5]", or a dash without a result."""
+    """Return a difference in points with its interval, such as "2.0 [0.5, 3.5]", or a dash without a result."""
     if one.difference is None:
         return DASH
     alone = "" if one.counts_training else ", rows alone"
@@ -109,7 +109,7 @@ def interval_points(one: Bounded) -> str:
 
 
 def answers_text(questions: int | None) -> str:
-    """Say how many questions rows answer: ", answers of 98 questions"; empty if rows are no answers."""
+    """Return how many questions the rows answer, such as ", answers of 98 questions"; empty if rows are not answers."""
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
 
 
@@ -124,5 +124,5 @@ def train_set_meaning(name: str) -> str:
 
 
 def stop_text(stop_reason: str) -> str:
-    """Say why filtering stopped."""
+    """Return why filtering stopped."""
     return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

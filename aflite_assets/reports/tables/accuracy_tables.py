@@ -15,17 +15,17 @@ _HUMAN = ("human",)
 _FALL = Heading("full minus filtered", ("{representation}", "points"))
 _FALL_COLUMN = Column(_FALL, line=True)
 _Compared = tuple[str, str | None, str]
-"""Train set of a column, by which filtering (None of full), and on which rows it is tested."""
+"""A column's train set, its filtering (None for full), and the rows on which it is tested."""
 
 
 def _is_natural(facts: DatasetFacts, one: Accuracy | Difference | AnnotatorAgreement) -> bool:
-    """Whether it is about all classes of a split of the dataset, by the likeliest class alone."""
+    """Return True if the score is about all classes of a split of the dataset, by the likeliest class alone."""
     of_all = getattr(one, "whole", True) and getattr(one, "top", 1) == 1
     return of_all and not facts.test_set[one.test_set].challenge
 
 
 def _before_and_after(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Own test rows only if other train sets than filtered have some."""
+    """Return True for the scores before and after filtering; own test rows count only if other train sets have some."""
     has_own = one.representation in facts.test_set[one.test_set].own_laws
     return _is_natural(facts, one) and (one.tested_on != "own" or has_own)
 
@@ -51,7 +51,7 @@ def _before_and_after_cell(facts: DatasetFacts, one: Accuracy) -> TableCell:
 
 
 def _on_whole_challenge_set(facts: DatasetFacts, one: Accuracy) -> bool:
-    """Whether a model without rows of the challenge set is tested on all of them."""
+    """Return True if a model without rows of the challenge set is tested on all of it."""
     asked = one.whole and one.top == 1 and facts.test_set[one.test_set].challenge
     return asked and one.evaluator in facts.plain_evaluators
 
@@ -80,7 +80,9 @@ ACCURACY = TableSpec(
 
 
 def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
-    """Full, then by representation random, its control and filtered; on filtered rows, or a whole challenge set."""
+    """Return full and then, by representation, random, its control and filtered; tested on filtered rows or a whole
+    challenge set.
+    """
     test_set = facts.test_set[name]
     columns: list[_Compared] = [("full", None, "all" if test_set.challenge else "full")]
     for one in facts.filterings:
@@ -92,7 +94,7 @@ def _compared(facts: DatasetFacts, name: str) -> list[_Compared]:
 
 
 def _trained_and_tested(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> _Compared:
-    """Return the column of a score. Full has one column, with its score beside the first filtering."""
+    """Return the column of a score. Full has one column, whose score is in the first filtering."""
     is_first = one.representation in (None, *facts.representations[:1])
     return one.train_set, None if one.train_set == "full" and is_first else one.representation, one.tested_on
 
@@ -117,13 +119,13 @@ def _column(facts: DatasetFacts, one: Accuracy | AnnotatorAgreement) -> Column:
 
 
 def _is_fall(facts: DatasetFacts, one: Difference) -> bool:
-    """Whether it is full on full rows against filtered on the rows that it is compared on, or the other way round."""
+    """Return True if full on full rows is compared with filtered on its own rows, in either order."""
     pair = ("filtered", "full") if facts.test_set[one.test_set].challenge else ("full", "filtered")
     return one.comparison == "means" and one.whole and one.pair == pair and one.evaluator in facts.plain_evaluators
 
 
 def _fall(facts: DatasetFacts, one: Difference) -> TableCell:
-    """Full minus filtered, whichever stands first."""
+    """Return full minus filtered, in whichever order they are given."""
     sign = -1 if one.train_set == "filtered" else 1
     return cells.number(None if one.difference is None else sign * one.difference, signed_points)
 

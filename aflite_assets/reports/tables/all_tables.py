@@ -12,7 +12,7 @@ from aflite_assets.reports.tables.table import Table, TableSpec
 
 
 def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """Return the tables of several specs, those of one name together, names in the order of the first spec."""
+    """Return the tables of several specs, grouped by name; names are in the order of the first spec."""
     return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
 
 
@@ -51,9 +51,9 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "missing_sets": _missing_sets,
     "sample_curve": declared(SAMPLE_TABLE),
 }
-"""By kind, in the order of Markdown and Dagster; the page has its own."""
+"""The tables by kind, in the order of Markdown and Dagster; the page has its own order."""
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
-    """Return the tables by their names, each name's in their order; names with nothing to show are left out."""
+    """Return the tables by name, in the order of each name; names without a table are left out."""
     return _by_name(make(analysis) for make in SHOWN.values())

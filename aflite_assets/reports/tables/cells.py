@@ -1,4 +1,4 @@
-"""Numbers of a report as cells and headings of a table, and what the declarations of several tables share."""
+"""Numbers of a report as cells and headings of a table, and helpers that several tables share."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short
 from aflite_assets.wording import counted, truncate
 
 MINUS = ("{train_set} minus {against}, points",)
-"""The text before a row that has the difference between two train sets."""
+"""The prefix of a row with the difference between two train sets."""
 
 CellMaker = Callable[[DatasetFacts, Any], TableCell]
 _LONGEST_VALUE = 2_000
@@ -25,12 +25,12 @@ _LONGEST_NAME = 40
 def number(
     given: float | None, form: Callable[[Any], str] = count, *small: str, strong: bool = False, shaded: bool = False
 ) -> TableCell:
-    """Return a number written by `form`, with what stands `small` below it; a dash for None."""
+    """Return a number formatted by `form`, with `small` text below it; a dash for None."""
     return NOTHING if given is None else TableCell(form(given), small, given, strong=strong, shaded=shaded)
 
 
 def field(name: str, form: Callable[[Any], str] = count, *, strong: bool = False) -> CellMaker:
-    """Return a `number` that is one field of its record."""
+    """Return a `number` from one field of its record."""
     return lambda facts, one: number(getattr(one, name), form, strong=strong)
 
 
@@ -39,7 +39,9 @@ points = field("difference", signed_points)
 
 
 def score(_facts: DatasetFacts, one: Accuracy, *, shaded: bool = False, short: bool = False) -> TableCell:
-    """Accuracy in per cent, its deviation over seeds (how many is left out if `short`) and interval; or why none."""
+    """Return accuracy in per cent, its deviation over seeds (without their number if `short`) and interval; or why it
+    is missing.
+    """
     if one.accuracy is None or one.interval_low is None or one.interval_high is None:
         why = one.status if one.reason is None else f"{one.status}: {one.reason}"
         return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing")
@@ -57,12 +59,14 @@ short_score = partial(score, short=True)
 
 
 def bounds(*ends: float | None) -> str:
-    """Return the two ends of an interval in points: "[0.5, 3.5]"; a dash for None."""
+    """Return the two ends of an interval in points, such as "[0.5, 3.5]"; a dash for None."""
     return f"[{', '.join(DASH if end is None else signed_points(end) for end in ends)}]"
 
 
 def difference(_facts: DatasetFacts, one: Difference | FallTerm, *, judged: bool = False) -> TableCell:
-    """Show a difference in points with bounds, shaded if it is a finding, with its verdict if `judged`, or why none."""
+    """Return a difference in points with bounds, shaded if it is a finding, with its verdict if `judged`; or why it is
+    missing.
+    """
     if one.difference is None or one.low is None or one.high is None:
         return TableCell("no rows" if getattr(one, "test_rows", None) == 0 else "not run", kind="missing")
     small = [bounds(one.low, one.high), *(() if one.counts_training else ("rows alone",))]
@@ -76,13 +80,13 @@ judged = partial(difference, judged=True)
 
 
 def verdict_text(verdict: Verdict | Difference) -> str:
-    """Return a verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
+    """Return a verdict in words, such as "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
     side = "no verdict" if verdict.side is None else verdict.side
     return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
 def sizes(_facts: DatasetFacts, *trained: Accuracy) -> TableCell:
-    """Train rows over seeds: one number, or the smallest and the largest; a dash for none."""
+    """Return train rows over seeds: one number, or the smallest and the largest; a dash for none."""
     known = [rows for one in trained for rows in (one.train_rows, one.train_rows_most) if rows is not None]
     if not known:
         return NOTHING
@@ -94,7 +98,7 @@ test_rows = field("test_rows")
 
 
 def value(given: object, *, strong: bool = False, shaded: bool = False) -> TableCell:
-    """Any text, or value of a setting, a statistic or an iteration."""
+    """Return any text, or the value of a setting, a statistic or an iteration, as a cell."""
     text = truncate(value_text(given), _LONGEST_VALUE)
     if isinstance(given, int | float) and not isinstance(given, bool) and given == given:
         return TableCell(text, value=float(given), strong=strong, shaded=shaded)
@@ -102,35 +106,37 @@ def value(given: object, *, strong: bool = False, shaded: bool = False) -> Table
 
 
 def rows_heading(text: str, test_rows: int, *notes: str) -> Heading:
-    """Return the heading of a column about so many test rows; dataset text is cut to one short line."""
+    """Return the heading of a column with its number of test rows; dataset text is cut to one short line."""
     return Heading(short(text), (*notes, f"n = {count(test_rows)}"))
 
 
 def part_text(category_column: str | None, category: str | None, label: str | None) -> str:
-    """Heading of one part of a challenge set, "all" for the whole set."""
+    """Return the heading of one part of a challenge set, or "all" for the whole set."""
     if category is None and category_column is not None:
         category = f"any {category_column}"
     return ", ".join(name for name in (category, label) if name is not None) or "all"
 
 
 def part_name(one: Accuracy | Difference) -> tuple[str | None, str | None, str | None]:
-    """Which part of a challenge set it is about: category column, category and gold label."""
+    """Return the name of the part of a challenge set: category column, category and gold label."""
     return one.column, one.category, one.label
 
 
 def set_column(_facts: DatasetFacts, one: Accuracy | Difference, *, whole_split: str = "all") -> Column:
-    """Return a test set, or a part of it, below the set's name; `whole_split`: the heading of all rows of a split."""
+    """Return the name of a test set, or of a part of it below the set's name; `whole_split`: the heading for all rows
+    of a split.
+    """
     text = whole_split if one.tested_on == "full" else part_text(*part_name(one))
     return Column(rows_heading(text, one.test_rows or 0), Heading(one.test_set), key=part_name(one))
 
 
 def is_of_filtering(_facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Whether it belongs to a filtering, by the likeliest class alone."""
+    """Return True if the score belongs to a filtering and uses the likeliest class alone."""
     return one.representation is not None and one.top == 1
 
 
 def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> bool:
-    """Whether it is a plain evaluator's on all rows of a split, or on a challenge set or a category of it."""
+    """Return True for a plain evaluator's score on all rows of a split, on a challenge set, or on a category of one."""
     plain = one.evaluator in facts.plain_evaluators and one.tested_on in ("full", "all")
     return plain and (
         one.whole or (one.tested_on == "all" and facts.test_set[one.test_set].part[part_name(one)].by_size)
@@ -138,12 +144,14 @@ def is_whole_or_category(facts: DatasetFacts, one: Accuracy | Difference) -> boo
 
 
 def units_text(facts: DatasetFacts, _one: object = None) -> str:
-    """Return what the numbers of the test sets count: "rows", "questions", or "rows or questions"."""
+    """Return the unit of the test sets' numbers: "rows", "questions", or "rows or questions"."""
     return " or ".join(sorted({f"{one.unit}s" for one in facts.test_sets}, reverse=True)) or "rows"
 
 
 def property_name(one: PropertyLeaning) -> str:
-    """Name a property: "the attribute place", "the word “not” of text_pair", "the number of words of text"."""
+    """Return a property's name, such as "the attribute place", "the word “not” of text_pair", "the number of words of
+    text".
+    """
     name = short(one.name, _LONGEST_NAME)
     if one.kind in ("word", "topic word"):
         return f"the word “{short(one.word, _LONGEST_NAME)}” of {name}"

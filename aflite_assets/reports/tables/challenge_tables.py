@@ -18,7 +18,9 @@ _is_transfer = having(comparison="transfer")
 
 
 def set_notes(test_set: TestSetFacts, label_names: Sequence[str]) -> tuple[str, ...]:
-    """Return a challenge set's notes, and what each of the dataset's labels counts as there, if not as itself."""
+    """Return a challenge set's notes, and the label of the set that each of the dataset's labels is mapped to, if it
+    differs.
+    """
     sources: dict[str | None, list[str]] = {}
     for label, target in (test_set.class_map or {}).items():
         sources.setdefault(target, []).append(short(label))
@@ -41,14 +43,14 @@ def _on_challenge_set(facts: DatasetFacts, one: _Any) -> bool:
 
 
 def _columns_apart(facts: DatasetFacts, one: Accuracy) -> list[str]:
-    """Return the category columns of the test set that have a table each; none if there are fewer than two."""
+    """Return the category columns of the test set with a table of their own; none if there are fewer than two."""
     names = [part.name[0] for part in facts.test_set[one.test_set].parts]
     columns = [name for name in dict.fromkeys(names) if name is not None]
     return columns if len(columns) > 1 else []
 
 
 def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
-    """Yield the tables that a score stands in: one, or of several category columns one each after that of the gold
+    """Yield the tables that contain a score: one, or with several category columns one for each after that of the gold
     labels.
     """
     columns = _columns_apart(facts, one)
@@ -57,7 +59,7 @@ def _blocks(facts: DatasetFacts, one: Accuracy) -> Iterator[dict[str, object]]:
 
 
 def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
-    """With a line where another category begins."""
+    """Return the column with a line where another category begins."""
     if one.whole:
         return Column(cells.rows_heading("overall", one.test_rows), line=True)
     name, names = cells.part_name(one), [part.name for part in facts.test_set[one.test_set].parts]
@@ -68,7 +70,7 @@ def _part_column(facts: DatasetFacts, one: Accuracy) -> Column:
 
 
 def _notes(facts: DatasetFacts, records: Sequence[Accuracy]) -> tuple[str, ...]:
-    """Return the notes of the test set, above the first of its tables."""
+    """Return the notes of the test set, which are above its first table."""
     is_further = {one.column for one in records} & {*_columns_apart(facts, records[0])}
     return () if is_further else set_notes(facts.test_set[records[0].test_set], facts.label_names)
 
@@ -114,7 +116,7 @@ def _controls(facts: DatasetFacts, one: _Any, filtered: str) -> tuple[str, ...]:
 
 
 def _by_size(facts: DatasetFacts, one: _Any) -> list[str]:
-    """Full and its sample, then each filtered set after its controls, the smallest first."""
+    """Return full and its sample, then each filtered set after its controls, the smallest set first."""
     sizes = facts.filtering[str(one.representation)].train_sets
     smallest = sorted(filter(is_filtered_set, sizes), key=lambda name: (not sizes[name], sizes[name]))
     shown = ["full", "sampled", *(each for name in smallest for each in (*_controls(facts, one, name), name))]
@@ -155,9 +157,7 @@ FINE_ACTION = TableSpec(
 
 
 def _tuned(facts: DatasetFacts, one: _Any) -> list[tuple[str, str]]:
-    """Return the evaluators fine-tuned on the test set of a score that is about them or, "zero-shot", about their
-    start.
-    """
+    """Return the evaluators fine-tuned on a score's test set; "zero-shot" scores are those of their starts."""
     tuned = [(name, each.start) for name, each in facts.fine_tuned.items() if one.test_set in each.sets]
     trained = [(name, tested) for name, start in tuned for tested in (name, start) if tested == one.evaluator]
     return [(name, "fine-tuned" if name == tested else "zero-shot") for name, tested in trained]

@@ -1,4 +1,4 @@
-"""The table of the cues that the scan found: properties of rows that tell the label by themselves."""
+"""The table of the cues that the scan found: properties of rows that predict the label by themselves."""
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
@@ -7,7 +7,7 @@ from aflite_assets.scan.sentences import elsewhere_sentences, reach_sentence, su
 from aflite_assets.text import DASH, count, one_line, percent, short
 
 MOST_SHOWN = 12
-"""Cues in the table of the page; `surface_cues` of the stage `cue_scan` has all of them."""
+"""Most cues in the page's table; `surface_cues` of the stage `cue_scan` has all of them."""
 
 _LONGEST = 80
 
@@ -55,19 +55,19 @@ def cue_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def shown_cues(scan: ScanFacts) -> tuple[Cue, ...]:
-    """Return the cues that no stronger one explains, artefacts first, the strongest first; at most `MOST_SHOWN`."""
+    """Return the cues that no stronger cue explains, artefacts first and then by strength; at most `MOST_SHOWN`."""
     return tuple(one for one in scan.cues if one.explained_by is None)[:MOST_SHOWN]
 
 
 def browsed_cues(analysis: Analysis) -> tuple[Cue, ...]:
-    """Return the shown cues by which the page's browser of rows filters: those whose rows are known, if it has one."""
+    """Return the shown cues by which the page's browser of rows, if it has one, filters: those with known rows."""
     if analysis.scan is None or not analysis.facts.filterings:
         return ()
     return tuple(one for one in shown_cues(analysis.scan) if one.number < CUES_WITH_ROWS)
 
 
 def rows_place(cue: Cue) -> str:
-    """Return the id of the page's place that shows the rows of a cue."""
+    """Return the id of the place on the page that shows the rows of a cue."""
     return f"rows-cue-{cue.number}"
 
 

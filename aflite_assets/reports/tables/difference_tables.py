@@ -31,7 +31,7 @@ def _fall_column(facts: DatasetFacts, one: FallTerm) -> str | Column:
 
 
 def _fall_cell(facts: DatasetFacts, one: FallTerm) -> TableCell:
-    """Return the accuracy at an end, or the change that a step makes: what falls is below zero."""
+    """Return the accuracy at an end, or the change of a step; a fall is negative."""
     if one.change in _ENDS:
         return cells.number(one.accuracy, percent, strong=True)
     if one.difference is None or one.low is None or one.high is None:
@@ -108,14 +108,14 @@ def _ranked_on(facts: DatasetFacts, one: Difference | Accuracy) -> str:
 
 
 def better_ranking(facts: DatasetFacts, one: Difference) -> str | None:
-    """Return the ranking on whose side the whole interval lies; None where it holds zero, or there is none."""
+    """Return the ranking that is better by the whole interval; None if the interval includes zero or does not exist."""
     if one.low is None or one.high is None or one.low <= 0 <= one.high:
         return None
     return facts.rankings[str(one.representation)].rankings[0 if one.low > 0 else 1]
 
 
 def ranking_text(facts: DatasetFacts, one: Difference) -> str:
-    """Which ranking is better, in words, or that no difference was shown."""
+    """Return in words which ranking is better, or that no difference was shown."""
     if one.difference is None:
         return "not run" if one.test_rows else "no rows"
     if (better := better_ranking(facts, one)) is None:
@@ -124,7 +124,7 @@ def ranking_text(facts: DatasetFacts, one: Difference) -> str:
 
 
 def _sides(facts: DatasetFacts) -> dict[str, tuple[str, str]]:
-    """By filtering: the name of the pair that it is in, and its ranking there."""
+    """Return, by filtering, the name of the pair that it belongs to, and its ranking there."""
     pairs = facts.rankings.items()
     against = {pair.against: (name, pair.rankings[1]) for name, pair in pairs}
     return against | {name: (name, pair.rankings[0]) for name, pair in pairs}
@@ -142,7 +142,7 @@ def _ranking_heading(facts: DatasetFacts, one: Accuracy) -> Heading:
 
 
 def _pairs(facts: DatasetFacts, one: Any) -> list[dict[str, object]]:
-    """Return the pair that a record stands with, and its rankings."""
+    """Return the pair that a record belongs to, and its rankings."""
     name, _ = _sides(facts)[str(one.representation)]
     first, second = facts.rankings[name].rankings
     return [{"representation": name, "first": first, "second": second}]

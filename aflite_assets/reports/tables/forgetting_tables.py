@@ -1,4 +1,4 @@
-"""The tables of rows that weak models forget, and of what training on them changes (EACL 2021, Tables 1 to 11)."""
+"""The tables of rows that weak models forget, and of the effect of training on them (EACL 2021, Tables 1 to 11)."""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -112,7 +112,7 @@ OF_WEAK_MODELS = (WEAK_MODEL_TABLE, CLASS_TABLE, EVENT_TABLE, AGREEMENT_TABLE, M
 
 
 def _starts(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> Iterable[dict[str, object]]:
-    """Yield the evaluators that phases start from, of such an evaluator and of its phases."""
+    """Yield the evaluators that phases start from, for such an evaluator and for its phases."""
     if one.evaluator in {phase.start for phase in facts.phases.values()}:
         yield {"start": one.evaluator}
     if one.evaluator in facts.phases:
@@ -124,7 +124,7 @@ def _in_phases(facts: DatasetFacts, one: Accuracy) -> bool:
 
 
 def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> str:
-    """Return the later stages with their rows, where these are known, epochs and rates."""
+    """Return the later stages with their rows and, if known, epochs and rates."""
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
     sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
@@ -192,7 +192,7 @@ BY_OVERLAP = TableSpec(
 
 
 def _alone_order(facts: DatasetFacts, one: Accuracy) -> tuple[bool, str, bool]:
-    """Random rows after those that they stand beside, full last."""
+    """Return the order in which random rows come after the rows they are compared with, and full comes last."""
     name = one.train_set
     return name == "full", name.removeprefix("random_"), name.startswith("random_")
 

@@ -1,4 +1,4 @@
-"""Tables of records that are no scores: iterations, learning curves, evidence, settings, checks."""
+"""Tables of records that are not scores: iterations, learning curves, evidence, settings, checks."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from aflite_assets.text import DASH, one_line, percent, short, value_text
 def _values(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
-    """Return a column for each named field of the records, with its heading."""
+    """Return one column for each named field of the records, with its heading."""
 
     def field(name: str) -> cells.CellMaker:
         return lambda facts, one: cells.value(getattr(one, name))
@@ -78,7 +78,7 @@ _IN_WORDS = {
     "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
     "classes": "of which classes", "shown": "beyond chance", "row_id": "row", "majority_share": "largest class",
 }  # fmt: skip
-"""Headings of the evidence's columns; of others the name with spaces."""
+"""Headings of the evidence's columns; other columns have their name with spaces."""
 
 _CUE_COLUMNS = {"share_removed", "share_expected", "adjusted_p"}
 _LEFT_OUT = {"p_value", "class_share"}
@@ -109,19 +109,19 @@ def _evidence_cell(is_of_cues: bool, name: str, value: Any) -> TableCell:
 
 
 def _row_name(place: Mapping[str, Any]) -> str:
-    """Return "train.csv, line 9 (row 7)", or "row 7"."""
+    """Return the name of a row: "train.csv, line 9 (row 7)", or "row 7"."""
     row = f"row {place['row_id']}"
     return row if place["source_file"] is None else f"{one_line(brief_place(place))} ({row})"
 
 
 def settings_table(title: str, values: Mapping[str, object], name: str = "settings") -> Table:
-    """Names and their values."""
+    """Return a table of names and their values."""
     rows = [[cells.value(each), cells.value(value_text(value))] for each, value in values.items()]
     return listing(name, title, ["name", "value"], rows)
 
 
 def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") -> Table:
-    """Every check with its outcome: those that did not pass first, those that do not apply last."""
+    """Return a table of every check with its outcome: failed ones first, and those that do not apply last."""
     in_order = sorted(checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome))
     texts = [(one.title.replace("_", " "), one.about, one.outcome, one.asks, one.said or DASH) for one in in_order]
     heads = ["check", "about", "outcome", "what it asks", "what was found"]
@@ -134,7 +134,7 @@ def check_table(checks: Sequence[CheckOutcome], *, title: str = "All checks") ->
 
 
 def listing(name: str, title: str, heads: Sequence[str], rows: Sequence[list[TableCell]], caption: str = "") -> Table:
-    """Lay out rows of cells under their headings; the first cell is the row's own heading."""
+    """Arrange rows of cells below their headings; the first cell is the row's own heading."""
     columns = tuple(Column(Heading(head)) for head in heads[1:])
     lines = tuple(Row((first.text,), tuple(others)) for first, *others in rows)
     return Table(name, title, title, tuple(heads[:1]), columns, lines, caption, style="free")

@@ -1,4 +1,4 @@
-"""The papers' own tables by the names that a spec's `report.published` may have; the numbers are in `papers.yaml`."""
+"""The papers' own tables by the names that a spec's `report.published` may have; their numbers are in `papers.yaml`."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -18,9 +18,11 @@ Kind = Literal[
 
 
 class Printed(NamedTuple):
-    """A value as a paper prints it: in per cent or points, a number of rows, an index in [0, 1], or a sum of distances.
+    """A value as printed in a paper: in per cent or points, a number of rows, an index in [0, 1], or a sum of
+    distances.
 
-    `text` is whole, with any deviation; `deviation` is over seeds, in points. A number is None if the paper has none.
+    `text` is the whole printed text, with any deviation; `deviation` is over seeds, in points. A number is None if the
+    paper does not give it.
     """
 
     text: str
@@ -41,9 +43,9 @@ def _printed(line: str) -> list[Printed]:
 
 
 class PublishedTable(BaseModel, frozen=True, extra="forbid"):
-    """One table of a paper: `rows` are names with a value per column; `note`: what to read before comparing.
+    """One table of a paper: `rows` are names with one value per column; `note`: what to read before comparing.
 
-    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table.
+    `kind` names the table here that shows the same for our models; "fine_tuned" is the transfer table.
     """
 
     kind: Kind
@@ -56,19 +58,19 @@ class PublishedTable(BaseModel, frozen=True, extra="forbid"):
 
 @cache
 def every_table() -> dict[str, tuple[PublishedTable, ...]]:
-    """Return the tables by dataset, those of one dataset by paper."""
+    """Return the tables by dataset, those of one dataset grouped by paper."""
     text = (files("aflite_assets.reports.tables") / "papers.yaml").read_text(encoding="utf-8")
     content = yaml.load(text, yaml.BaseLoader)  # which leaves numbers texts, as printed
     return TypeAdapter(dict[str, tuple[PublishedTable, ...]]).validate_python(content)
 
 
 def published_tables(name: str | None) -> tuple[PublishedTable, ...]:
-    """Return the papers' tables of one dataset; none for None."""
+    """Return the papers' tables of one dataset; an empty list for None."""
     return () if name is None else every_table()[name]
 
 
 def paper_records(published: str | None) -> Iterator[dict[str, str | float | None]]:
-    """Yield a record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
+    """Yield one record per printed value: source, caption, note, row, column, value and its deviation over seeds."""
     for table in published_tables(published):
         where = {"source": table.source, "caption": table.caption, "note": table.note}
         for name, cells in table.rows.items():
@@ -77,7 +79,9 @@ def paper_records(published: str | None) -> Iterator[dict[str, str | float | Non
 
 
 def paper_table(table: PublishedTable) -> Table:
-    """Values as printed there, with the deviation over seeds if there is one, under the source and the caption."""
+    """Return the values as printed in the paper, with the deviation over seeds if there is one, below the source and
+    the caption.
+    """
     return Table(
         "published",
         f"{table.source}: {table.caption}",

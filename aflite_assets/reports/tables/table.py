@@ -1,4 +1,4 @@
-"""The record of one table of the report, and how tables are declared over tidy tables. What draws them is in `page`."""
+"""The record of one table of the report, and how tables are declared over tidy tables. Tables are drawn in `page`."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,15 +11,15 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.text import DASH
 
 Values = Mapping[str, object]
-"""Values that texts such as "accuracy on {split}" are filled with."""
+"""Values for placeholders in texts such as "accuracy on {split}"."""
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """One place of a table, in words.
+    """One cell of a table, as text.
 
-    `text` is read first, then `small`. `value`: what it is sorted by; None if it is no number. `kind`: a missing result
-    says why there is none. `strong` and `shaded` single it out on the page.
+    `text` is read first, then `small`. `value`: the number that it is sorted by; None for other cells. `kind`: what the
+    cell holds; for a missing result, the reason why it is missing. `strong` and `shaded` highlight it on the page.
     """
 
     text: str
@@ -31,17 +31,17 @@ class TableCell:
 
     @property
     def plain(self) -> str:
-        """All of it on one line."""
+        """The whole cell on one line."""
         return ", ".join((self.text, *self.small))
 
 
 NOTHING = TableCell(DASH)
-"""The cell where nothing applies."""
+"""The cell used if nothing applies."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading and the lines under it."""
+    """A heading and the lines below it."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Heading:
 class Column:
     """One column: its heading, with the `group` heading that it shares with its neighbours; `line`: a line on its left.
 
-    `key` tells columns apart whose headings are cut to the same text.
+    `key` distinguishes columns whose headings are cut to the same text.
     """
 
     heading: Heading
@@ -61,7 +61,7 @@ class Column:
 
     @property
     def plain(self) -> str:
-        """All headings on one line: "test, full (n = 200)"."""
+        """All headings on one line, such as "test, full (n = 200)"."""
         shared = self.group or Heading("")
         name = ", ".join(filter(None, (shared.text, self.heading.text)))
         notes = ", ".join((*self.heading.notes, *shared.notes))
@@ -70,9 +70,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a text per heading of the table's rows, then a cell per column; `apart`: it stands below the results.
+    """One row: one text per heading of the table's rows, then one cell per column; `apart`: the row is below the
+    results.
 
-    `rows_at`: id of the page's place that shows the rows of the dataset that this row is about; "" if there is none.
+    `rows_at`: id of the place on the page that shows the dataset's rows behind this row; "" if there is none.
     """
 
     headings: tuple[str, ...]
@@ -85,10 +86,10 @@ class Row:
 class Table:
     """One table of the report.
 
-    `name`: its kind and representation; `of`: which one of that name. `title` and `caption` (how its places are read)
-    stand on the page; `notes`, which must be known beside the numbers, everywhere. `headings`: what the texts before
-    each row are; rows below each other share all but the last. `style`: whether the page breaks headings or cells.
-    `source`: the tidy table that has the numbers unrounded; "" if none has them all.
+    `name`: its kind and representation; `of`: which table of that name it is. `title` and `caption` (how to read its
+    cells) are shown on the page. `notes`, which readers must know with the numbers, are shown everywhere. `headings`:
+    names of the texts before each row; consecutive rows share all but the last. `style`: whether the page breaks
+    headings or cells. `source`: the tidy table with the unrounded numbers; "" if none has all of them.
     """
 
     name: str
@@ -103,19 +104,19 @@ class Table:
     source: str = ""
 
     def kind(self, column: Column) -> Literal["number", "text"]:
-        """Return "text" if a column has nothing but texts."""
+        """Return "text" if a column has only texts."""
         place = self.columns.index(column)
         return "text" if self.rows and all(row.cells[place].kind == "text" for row in self.rows) else "number"
 
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
-        """Rows below each other that share all headings but the last, with these."""
+        """Consecutive rows that share all headings but the last, with these headings."""
         by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
         return [(shared, list(rows)) for (shared, _), rows in by_group]
 
     @property
     def head(self) -> list[tuple[Heading | None, list[Column]]]:
-        """Columns beside each other that share a heading, with it; each column without one by itself."""
+        """Consecutive columns that share a heading, with it; a column without one is by itself."""
         by_group = groupby(enumerate(self.columns), lambda one: one[1].group or one[0])
         found = [[column for _, column in columns] for _, columns in by_group]
         return [(columns[0].group, columns) for columns in found]
@@ -126,27 +127,28 @@ _Key = TypeVar("_Key")
 _Head = str | Heading | Column
 _Order = Callable[[DatasetFacts, Any], Any] | None
 _RowKey = tuple[bool, tuple[str, ...], Hashable]
-"""Whether a row stands apart, the texts before it, and what tells it from others with these."""
+"""Whether a row is apart, the texts before it, and what distinguishes it from other rows with these texts."""
 
 
 def always(_facts: DatasetFacts, _one: object) -> bool:
-    """Return True; the condition of what is never left out."""
+    """Return True: the condition of a table that is never left out."""
     return True
 
 
 def having(**fields: object) -> Callable[[DatasetFacts, object], bool]:
-    """Whether fields of a record have these values."""
+    """Return a condition that is True for records whose fields have these values."""
     return lambda facts, one: all(getattr(one, name) == value for name, value in fields.items())
 
 
 @dataclass(frozen=True)
 class Cells(Generic[_Record]):
-    """Some places of a table: which records of a tidy table stand there, in which row and column, and in what words.
+    """Some cells of a table: the records of a tidy table that they show, with their rows, columns and words.
 
-    Every function gets the dataset's facts and a record. `column`: the column or its heading, equal for records below
-    each other, or several columns; a function, or filled as the spec's `title` is. `value`: the cell of the first
-    record of a place, or, if `merged`, of all of them. `order`: what columns are sorted by; those without it come
-    first, as the records do. `apart`: the texts before the row, filled likewise, if it stands below the others.
+    Every function takes the dataset's facts and a record. `column`: the column or its heading, equal for records that
+    share a column, or several columns; it is a function, or filled in like the spec's `title`. `value`: a function that
+    returns the cell of the first record at a place or, if `merged`, of all its records. `order`: the sort key of
+    columns; columns without one come first, in the order of the records. `apart`: the texts before the row, filled in
+    likewise, if the row is below the others.
     """
 
     source: TidyTable[_Record]
@@ -160,13 +162,14 @@ class Cells(Generic[_Record]):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table over tidy tables, or several: one for each `name` and `of` that its records give.
+    """A table based on tidy tables, or several tables: one for each `name` and `of` of its records.
 
-    `headings`: the texts before a row by their headings. They are functions, or filled with the fields of a record, as
-    in "{evaluator}, zero-shot"; so are `name` and `of` and, with its first record, a table's `title` and `notes`.
-    `each` gives further values to fill in, once for each table that a record stands in. `where`: the records that the
-    table is about. `row_order`: what rows are sorted by, else as the records are. `row_key` tells rows apart whose
-    texts are cut. `notes` may be a function of the facts and the table's records, as `when` is: whether it is shown.
+    `headings`: the texts before a row by their headings. They are functions, or texts filled in with the fields of a
+    record, as in "{evaluator}, zero-shot"; so are `name` and `of`. A table's `title` and `notes` are filled in with its
+    first record. `each` returns further values to fill in, one set for each table that contains a record. `where`: a
+    condition that selects the table's records. `row_order`: the sort key of rows; by default, they are in the order of
+    the records. `row_key` distinguishes rows whose texts are cut. `notes` and `when` (whether the table is shown) may
+    be functions of the facts and the table's records.
     """
 
     name: str
@@ -183,7 +186,7 @@ class TableSpec:
     when: Callable[[DatasetFacts, Sequence[Any]], bool] = always
 
     def tables(self, analysis: Analysis) -> tuple[Table, ...]:
-        """Return the tables in the order of their first records; none without a record."""
+        """Return the tables in the order of their first records; a table without records is left out."""
         facts, found = analysis.facts, dict[tuple[object, ...], list[_Placed]]()
         for block in self.cells:
             for one in analysis.of(block.source):
@@ -229,7 +232,7 @@ class TableSpec:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A record in a row and column where its block puts it, and the `values` that texts are filled with."""
+    """A record with its row and column, and the `values` that texts are filled in with."""
 
     block: Cells[Any]
     one: Any
@@ -261,7 +264,9 @@ def _cell(facts: DatasetFacts, there: Sequence[_Placed]) -> TableCell:
 
 
 def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) -> list[_Key]:
-    """Each once: those without an order as they came, then the others by the order of their first record."""
+    """Return each column or row once: those without an order as they came, then the others in the order of their first
+    record.
+    """
     firsts: dict[_Key, Any] = {}
     for key, order, one in found:
         if key not in firsts:

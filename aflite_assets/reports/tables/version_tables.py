@@ -1,4 +1,4 @@
-"""The tables of two results beside each other: moved accuracies, rows that changed sides, what differs."""
+"""The tables that compare two results: moved accuracies, rows that changed sides, and other differences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from aflite_assets.reports.tables.table import Table, TableCell
 from aflite_assets.text import DASH, percent, short, signed_points
 
 MOST_ROWS = 20
-"""Rows that changed sides that are shown; `aflite compare --json` has all of them."""
+"""Most rows that changed sides in the table; `aflite compare --json` has all of them."""
 
 _NUMBER_HEADS = ("evaluator", "trained on", "tested on", "rows", "before (%)", "now (%)", "difference (points)")
 _NOTE = (

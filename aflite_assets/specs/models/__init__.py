@@ -1,1 +1,1 @@
-"""Settings of encoders and evaluators as a dataset's YAML writes them; the models are in `aflite_assets.models`."""
+"""Settings of encoders and evaluators in a dataset's YAML file; the models are in `aflite_assets.models`."""

@@ -1,7 +1,8 @@
-"""Every kind of model that a dataset's YAML can name: those of the project, and those that installed packages add.
+"""Every kind of model that a dataset's YAML file can name: the project's kinds, and those that installed packages add.
 
-A package adds one by an entry point of the group `aflite_assets.models` that names a family (`models.family`). Its
-settings stand beside ours in every union below, so that they are checked, documented and part of keys in the same way.
+A package adds a kind by an entry point of the group `aflite_assets.models` that names a family (`models.family`). Its
+settings are in every union below, like the project's own, so they are checked, documented and part of keys in the same
+way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,18 +33,20 @@ from aflite_assets.specs.models.settings import (
 )
 
 ENTRY_POINTS = "aflite_assets.models"
-"""The group of entry points under which a package names its families of models."""
+"""The group of entry points under which a package registers its families of models."""
 
 
 class HasSettings(Protocol):
-    """The part of a family that is read here; the rest is in `aflite_assets.models.family`."""
+    """The part of a family that is used here; the rest is in `aflite_assets.models.family`."""
 
     settings: type[StrictSpec]
 
 
 @dataclass(frozen=True)
 class InstalledFamily:
-    """A kind of model that an installed package adds. `package`: its name and version, a part of every key."""
+    """A kind of model that an installed package adds. `package`: the package's name and version, a part of every
+    key.
+    """
 
     kind: str
     family: HasSettings
@@ -51,10 +54,10 @@ class InstalledFamily:
 
 
 def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, InstalledFamily]:
-    """Load the families that installed packages name, by kind, in the order of their names.
+    """Load the families that installed packages register, by kind, in the order of their names.
 
     Raises:
-        ModelError: one cannot be loaded, is no family, or has the kind of another one (`taken` are the project's).
+        ModelError: one cannot be loaded, is not a family, or has an existing kind (`taken` are the project's kinds).
     """
     found: dict[str, InstalledFamily] = {}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
@@ -93,7 +96,7 @@ def _refusal(entry: EntryPoint, why: str) -> ModelError:
 
 
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
-"""Models without randomness: the same for every seed."""
+"""Models without randomness, which are the same for every seed."""
 
 NeuralModelSpec = (
     TextModelSpec
@@ -104,7 +107,7 @@ NeuralModelSpec = (
     | WordOverlapSpec
     | ImageModelSpec
 )
-"""Models that are trained in epochs, as encoder or as evaluator."""
+"""Models that are trained in epochs, as encoders or as evaluators."""
 
 
 def _kinds_of(union: object) -> Iterator[tuple[str, type[StrictSpec]]]:
@@ -125,7 +128,7 @@ if not TYPE_CHECKING:  # which kinds are installed is known at run time alone
             NeuralModelSpec |= _one.family.settings
 
 OneStageSpec = ClassicalModelSpec | NeuralModelSpec
-"""Evaluators that are trained on a train set and nothing else."""
+"""Evaluators that are trained only on a train set."""
 
 EncoderSpec = Annotated[NeuralModelSpec | IdentityEncoderSpec | SurfaceEncoderSpec, Field(discriminator="kind")]
 
@@ -133,6 +136,6 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Return splits that an evaluator stops by, which therefore no table reports."""
+    """Return the splits used for early stopping by an evaluator, which no table reports for that reason."""
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
     return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -1,4 +1,4 @@
-"""Settings of the project's own kinds of encoders and evaluators, and the bases that every kind is derived from."""
+"""Settings of the project's own kinds of encoders and evaluators, and the base classes of every kind."""
 
 from typing import Annotated, Literal, Self
 
@@ -12,7 +12,7 @@ from pydantic import (
 )
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
-"""A dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
+"""Name of a dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
 
 
 SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
@@ -27,7 +27,7 @@ With that value they are left out of keys, so that results that were made before
 
 
 class StrictSpec(BaseModel):
-    """Base of all spec models: unknown keys are refused and values never change."""
+    """Base of all spec models: unknown keys are refused, and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
@@ -42,7 +42,7 @@ class StrictSpec(BaseModel):
 
 
 TextInputs = Annotated[tuple[Literal["text", "text_pair"], ...], Field(min_length=1)]
-"""Text columns that a model sees; fewer than the dataset has make a partial-input model."""
+"""Text columns that a model sees; if some are left out, it is a partial-input model."""
 
 
 FeatureColumns = Annotated[
@@ -91,7 +91,7 @@ class TrainingSpec(StrictSpec):
 
     @property
     def rows_per_item(self) -> int:
-        """Rows that are presented together: the two answers of a pair, or one row."""
+        """Number of rows that are presented together: the two answers of a pair, or one row."""
         return 2 if self.loss == "bradley_terry" else 1
 
     @model_validator(mode="after")
@@ -109,7 +109,9 @@ class TrainingSpec(StrictSpec):
         return self
 
     def for_rows(self, n_rows: int) -> Self:
-        """Return the settings with which so many rows are trained on: what depends on their number is filled in."""
+        """Return the settings for training on a given number of rows, with all fields that depend on this number filled
+        in.
+        """
         return self
 
     @model_validator(mode="after")
@@ -135,7 +137,7 @@ class TextModelSpec(TrainingSpec):
 
 
 class SmallTransformerSpec(TrainingSpec):
-    """A small BERT and its word-piece tokenizer, both made from the texts it is trained on; downloads nothing."""
+    """A small BERT and its word-piece tokenizer, both made from the texts it is trained on, without any download."""
 
     kind: Literal["small_transformer"]
     vocabulary: int = Field(4_000, ge=100, le=100_000, description="word pieces at most")
@@ -183,7 +185,7 @@ class EsimSpec(TrainingSpec):
 
 
 LARGE_BATCH_ROWS = 50_000
-"""From so many train rows on siamese models are trained with the paper's large batches."""
+"""Number of train rows from which siamese models are trained with the paper's large batches."""
 
 
 class WordsSpec(TrainingSpec):
@@ -203,14 +205,14 @@ class WordsSpec(TrainingSpec):
     warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
 
     def for_rows(self, n_rows: int) -> Self:
-        """With the batch size for so many rows where the file names none."""
+        """Fill in the batch size for the given number of rows if the file names none."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
 
 
 class SiameseSpec(WordsSpec):
-    """Settings of both siamese models, which read each text apart."""
+    """Settings of both siamese models, which read each text separately."""
 
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -223,7 +225,7 @@ class SiameseSpec(WordsSpec):
 
 
 class WordOverlapSpec(WordsSpec):
-    """Logistic regression on seven numbers of how much of the second text stands in the first (Clark et al. 2019)."""
+    """Logistic regression on seven features of how much of the second text occurs in the first (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
     vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
@@ -232,7 +234,7 @@ class WordOverlapSpec(WordsSpec):
 
 
 class SiameseBagSpec(SiameseSpec):
-    """A siamese bag of words: each text is the mean or maximum of its words' projected vectors."""
+    """A siamese bag of words: a text is represented by the mean or maximum of its words' projected vectors."""
 
     kind: Literal["siamese_bag"]
     pooling: Literal["mean", "max"] = Field("mean", description="over the words of a text")
@@ -243,7 +245,7 @@ class SiameseBagSpec(SiameseSpec):
 
 
 class SiameseLstmSpec(SiameseSpec):
-    """A siamese LSTM: each text is the maximum over its words of the top layer's outputs."""
+    """A siamese LSTM: a text is represented by the maximum, over its words, of the top layer's outputs."""
 
     kind: Literal["siamese_lstm"]
     width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
@@ -252,7 +254,7 @@ class SiameseLstmSpec(SiameseSpec):
 
 
 class RandAugmentSpec(StrictSpec):
-    """Random operations on train images (Cubuk et al. 2019), the same number and strength for every image."""
+    """Random operations on train images (Cubuk et al. 2019), with the same number and strength for every image."""
 
     operations: int = Field(2, ge=1, le=10, description="applied to each image, one after another (the paper's N)")
     magnitude: int = Field(
@@ -332,7 +334,7 @@ class IdentityEncoderSpec(UntrainedSpec):
 
 
 class SurfaceEncoderSpec(UntrainedSpec):
-    """The surface properties of each row as the scan reads them, such as lengths, signs and blanks; no model."""
+    """The surface properties of each row that the scan reads, such as lengths, signs and blanks, without a model."""
 
     kind: Literal["surface"]
     inputs: TextInputs | None = Field(
@@ -341,7 +343,7 @@ class SurfaceEncoderSpec(UntrainedSpec):
 
 
 class ClassicalSpec(StrictSpec):
-    """Base of models without randomness, which are the same for every seed and see no epochs."""
+    """Base of models without randomness, which are the same for every seed and have no epochs."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -364,7 +366,9 @@ class RbfSvmSpec(ClassicalSpec):
 
 
 class MaxPpmiSpec(ClassicalSpec):
-    """Logistic regression on each class's largest positive pointwise mutual information with a word of the row."""
+    """Logistic regression on the largest positive pointwise mutual information between each class and a word of the
+    row.
+    """
 
     kind: Literal["max_ppmi"]
     smoothing: float = Field(100.0, ge=0, description="added to every count of a word with a class")
@@ -373,7 +377,7 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """Rows that a trained model is trained on next; what is left out is as in the evaluator that it starts from."""
+    """Rows for the next stage of training; a field that is left out is as in the starting evaluator."""
 
     rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
     forgettables: Name | None = Field(
@@ -420,9 +424,10 @@ class FineTuneStage(StrictSpec):
 
 
 class FineTunedSpec(StrictSpec):
-    """Another evaluator, trained as that one is, and then on other rows in turn.
+    """Another evaluator, trained in the same way and then on further sets of rows in turn.
 
-    Rows of challenge sets: ICML 2020, Table 2. Forgettable rows: Yaghoobzadeh et al. 2021, section 3.
+    The rows may come from challenge sets (ICML 2020, Table 2). They may also be forgettable rows (Yaghoobzadeh et al.
+    2021, section 3).
     """
 
     kind: Literal["fine_tuned"]

@@ -1,1 +1,1 @@
-"""Reading the text of a dataset's YAML file: safe loading, variables, checks, messages, schema. No data is opened."""
+"""Reading of a dataset's YAML file as text: safe loading, variables, checks, messages, schema. No data are opened."""

@@ -13,9 +13,9 @@ Location = tuple[int | str, ...]
 
 
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
-    """Every value below `value` with its location and the annotation that stands there, `value` itself first.
+    """Yield every value below `value` with its location and the annotation at that location, `value` itself first.
 
-    What has no place in the models (unknown keys, a list where a mapping is expected) is left out.
+    Values without a place in the models (unknown keys, a list instead of a mapping) are left out.
     """
     yield location, value, place
     if isinstance(value, Mapping):
@@ -30,9 +30,9 @@ def typed_values(place: object, value: object, location: Location = ()) -> Itera
 
 
 def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Location, object]:
-    """From pydantic's location to the keys that the YAML's writer would recognise, and the type that stands there.
+    """Convert pydantic's location to the keys that the YAML's writer would recognise, and the type at that place.
 
-    For an unknown key the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
+    For an unknown key, the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
     member, the names of alternatives, and the mark of a refused mapping key.
     """
     shown: list[int | str] = []
@@ -53,7 +53,7 @@ def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Locatio
 
 
 def members(place: object) -> list[object]:
-    """Return the alternatives of a union, `None` left out; a type that is no union is its only member."""
+    """Return the alternatives of a union except `None`; a type that is not a union is its only member."""
     return list(_members(place))
 
 
@@ -67,8 +67,8 @@ def _members(place: object) -> tuple[object, ...]:
 
 
 def entry_type(place: object, container: type) -> object:
-    """Return what the entries of a place's mappings (`container` is `dict`) or lists (`tuple`) are; None if it takes
-    none.
+    """Return the type of the entries in a place's mappings (`container` is `dict`) or lists (`tuple`); None if it
+    accepts neither.
     """
     for member in members(place):
         if get_origin(member) is container:
@@ -77,7 +77,7 @@ def entry_type(place: object, container: type) -> object:
 
 
 def is_model(place: object) -> TypeIs[type[BaseModel]]:
-    """Whether a mapping with known keys stands there."""
+    """Return True if the type is a mapping with known keys."""
     return isinstance(place, type) and issubclass(place, BaseModel)
 
 
@@ -87,7 +87,7 @@ def models_of(place: object) -> list[type[BaseModel]]:
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
-    """Return the key that distinguishes several models: the one for which each has a choice of its own."""
+    """Return the key that distinguishes several models: each model has its own choice for it."""
     return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
 
 

@@ -1,4 +1,6 @@
-"""Types that a location of a YAML file accepts, in words. Which locations were refused is in `messages`."""
+"""Types that a location of a YAML file accepts, described in words. `messages` determines which locations were
+refused.
+"""
 
 from typing import Literal, get_args, get_origin
 
@@ -11,7 +13,7 @@ _SEVERAL: dict[object, str] = {str: "texts", int: "whole numbers", float: "numbe
 
 
 def wish_of_kind(place: object, value: object) -> str:
-    """Return what may stand at a place where something of another kind stands, and what to do."""
+    """Return which type is expected instead of a value of another kind, and what to do."""
     alternatives = members(place)
     words = [member for member in alternatives if get_origin(member) is Literal]
     count = ", or ".join([_count_words(), *map(_word, words)])
@@ -36,7 +38,7 @@ def wish_of_kind(place: object, value: object) -> str:
 
 
 def is_count(place: object) -> bool:
-    """Whether a number of rows or a share of them stands there, or a word in their place."""
+    """Return True if the type is a number or share of rows, or a word in place of one."""
     return {member for member in members(place) if get_origin(member) is not Literal} == {int, float}
 
 

@@ -1,4 +1,6 @@
-"""Messages for what pydantic refused, with the field of the YAML, the value and the remedy. Types: `expected_types`."""
+"""Messages for pydantic's errors, with the field of the YAML file, the value and the remedy. Types are described in
+`expected_types`.
+"""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +28,7 @@ _WRONG_KIND = {
 
 
 class _Problem(NamedTuple):
-    """One refusal of pydantic's, with the place it is about."""
+    """One error of pydantic's, with the place that it concerns."""
 
     location: Location
     place: object
@@ -44,9 +46,10 @@ class _Problem(NamedTuple):
 def explain(
     error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
 ) -> Iterator[str]:
-    """One message per refused field of `model`; what each alternative of a field accepts is joined with "or".
+    """Return one message per refused field of `model`; the types that alternatives of a field accept are joined with
+    "or".
 
-    Places in `known` are left out, and what is below them.
+    Places in `known`, and everything below them, are left out.
     """
     problems = [_Problem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
     told = {place for problem in problems for place in _above(problem.location)}
@@ -67,9 +70,10 @@ def _above(location: Location) -> list[Location]:
 
 
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
-    """Return False for errors of alternatives that were not meant, or that follow from entries already refused.
+    """Return False for errors of alternatives that were not intended, and for errors that follow from entries already
+    refused.
 
-    `told` are the locations with a more precise error, there or further down, than that the kind is wrong.
+    `told` holds the locations that have, there or further down, a more precise error than a wrong kind.
     """
     if problem.wrong_kind:
         return problem.location not in told
@@ -90,7 +94,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
 
 
 def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
-    """Return the whole message for the kinds of mistake that have one of their own."""
+    """Return the whole message for kinds of mistakes with a message of their own."""
     match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"

@@ -1,4 +1,4 @@
-"""The texts of a dataset's YAML file that are paths, made absolute from the folder of the file."""
+"""Paths in a dataset's YAML file, made absolute from the folder of the file."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,18 +8,18 @@ _Change = Callable[[object], object]
 
 
 def absolute_path(name: str, folder: Path) -> Path:
-    """`name` from `folder` on, `~` resolved; an unknown user's `~name` is an ordinary name."""
+    """Return `name` relative to `folder`, with `~` resolved; `~name` of an unknown user is an ordinary name."""
     # os.path leaves `~nobody` as it is, where pathlib raises.
     return (folder / os.path.expanduser(name)).absolute()
 
 
 def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """Return the same content with the files of sources, annotations and word vectors and the local checkpoints made
-    absolute.
+    """Return the same content with absolute paths for the files of sources, annotations and word vectors and for local
+    checkpoints.
 
-    A checkpoint is a path if it begins with `.` or `~`, or something of that name or the folder it would be in is
-    there; the splits of a hub source never are. What has no path's form, or cannot be one, stays as it is for the
-    models to refuse.
+    A checkpoint is a path if it begins with `.` or `~`, or if a file of that name, or the folder it would be in,
+    exists. The splits of a hub source are never paths. Values that do not have the form of a path, or cannot be one,
+    are unchanged, so that the models refuse them.
     """
 
     def owner(value: object) -> object:
@@ -58,7 +58,7 @@ def _changed(value: object, changes: Mapping[str, _Change]) -> object:
 
 
 def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
-    """Return the mapping with some of its keys' values changed, in its own order."""
+    """Return the mapping with the values of some keys changed, in its own order."""
     return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
 
 
@@ -83,5 +83,5 @@ def _is_local(name: object, folder: Path) -> bool:
 
 
 def _may_be_a_path(name: str) -> bool:
-    """Whether the operating system accepts it as a path."""
+    """Return True if the operating system accepts the text as a path."""
     return bool(name.strip()) and "\0" not in name and name.encode("utf-8", "replace").decode() == name

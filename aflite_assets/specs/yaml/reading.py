@@ -1,8 +1,8 @@
-"""One YAML file as plain values, read safely, variables filled in. Finding and validating files is in `registry`.
+"""One YAML file as plain values, read safely, with variables filled in. Files are found and validated in `registry`.
 
-Refused beside what a safe loader refuses: tags, duplicate keys, keys that are no text, several documents, and files
-that are small on disk and large when read. Dates, numbers with leading zeros and numbers with colons stay the text they
-are.
+Apart from what a safe loader refuses, these are refused: tags, duplicate keys, keys that are not text, several
+documents, and files that are small on disk but large when read. Dates, numbers with leading zeros and numbers with
+colons are kept as text.
 """
 
 import re
@@ -24,7 +24,9 @@ from aflite_assets.wording import truncate
 _MOST_BYTES = 2**20
 _MOST_VALUES = 100_000
 _MOST_CHARACTERS = 2**22
-"""Characters of all keys and values, with aliases and variables written out. A file without them has a quarter."""
+"""Most characters of all keys and values, with aliases and variables expanded. A file without aliases and variables may
+have a quarter of this.
+"""
 _TOO_LONG = f"come to over {_MOST_CHARACTERS} characters; no dataset needs that, so repeat long texts less often"
 _DEEPEST = 50
 _LONGEST = 200
@@ -64,13 +66,14 @@ _DOLLAR = re.compile(rf"\$\$|\$\{{(?P<name>{_NAME})(?::-(?P<default>(?:[^}}$]|\$
 
 
 def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
-    """Return what a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
+    """Return the content of a YAML file: mappings with text for keys, lists, text, numbers, booleans, None, and
+    secrets.
 
-    Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `fill_in`) of values;
-    one without quotes is read as YAML after that, so that it may be a number, and never as several values.
+    Aliases and merges (`<<`) give separate copies of values. `environment` provides the variables (see `fill_in`). An
+    unquoted value is read as YAML after they are filled in, so it may be a number, but never several values.
 
     Raises:
-        SpecError: the file cannot be read or is refused; the message names the file, and the line where there is one.
+        SpecError: the file cannot be read or is refused; the message names the file, and the line if there is one.
     """
     text = _text(path)
     root = _composed(path, text)
@@ -96,7 +99,9 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return the beginning of the file: one byte more than may be read. A pipe would be waited for without end."""
+    """Return the beginning of the file: one byte more than the allowed size. A pipe is refused, because reading it
+    might never end.
+    """
     try:
         if stat.S_ISREG(path.stat().st_mode):
             with path.open("rb") as file:
@@ -134,7 +139,7 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """Return what PyYAML found, from where on, and what to do; without the line's text, which may hold a secret."""
+    """Return PyYAML's error, its line and the remedy, without the line's text, which may contain a secret."""
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
     start, end = error.context_mark, error.problem_mark
@@ -143,7 +148,7 @@ def _syntax(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Guarded:
-    """Checks on a loader's way to nodes: no tags, and no nesting that would exhaust the stack."""
+    """Checks while a loader builds nodes: no tags, and no nesting that would exhaust the stack."""
 
     _depth = 0
     _count = 0
@@ -169,12 +174,12 @@ class _Guarded:
 
 
 class _Composer(_Guarded, yaml.SafeLoader):
-    """PyYAML's safe loader up to nodes."""
+    """PyYAML's safe loader, up to the stage of nodes."""
 
 
 @cache
 def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
-    """Return the same with libyaml's parser, in C, below PyYAML's own steps from events to nodes."""
+    """Return a loader with libyaml's parser, in C, and PyYAML's own steps from events to nodes."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class QuickComposer(_Guarded, yaml.composer.Composer, CParser, yaml.resolver.Resolver):
@@ -187,7 +192,7 @@ def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
 
 
 class _Reader:
-    """From YAML's nodes to plain values, with the place of a value for messages."""
+    """A converter of YAML's nodes to plain values, with the place of a value for messages."""
 
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
         self._path = path
@@ -197,7 +202,7 @@ class _Reader:
         self._characters_left = _MOST_CHARACTERS
 
     def measure(self, node: yaml.Node) -> tuple[int, int]:
-        """How many values a node stands for when its aliases are written out, and how deep they are nested."""
+        """Return how many values a node represents with its aliases expanded, and how deep they are nested."""
         if id(node) in self._open:
             self._refuse(node, (), "a value contains itself; remove the alias")
         if id(node) not in self._sizes:
@@ -213,7 +218,7 @@ class _Reader:
         return self._sizes[id(node)]
 
     def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
-        """Return the plain value of a node; `place` are the keys that lead to it."""
+        """Return the plain value of a node; `place` is the keys that lead to it."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
@@ -237,7 +242,7 @@ class _Reader:
         return {**(merged or {}), **own}
 
     def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
-        """Return the keys that `<<` brings in; of several mappings the first has precedence."""
+        """Return the keys that `<<` adds; among several mappings, the first has precedence."""
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
         merged: dict[str, object] = {}
         for mapping in reversed(mappings):
@@ -288,7 +293,7 @@ def _refuse(path: Path, line: int, problem: str) -> NoReturn:
 
 
 def _plain(text: str) -> object:
-    """Return what a scalar without quotes is: null, a boolean, a number, or the text itself."""
+    """Return the meaning of an unquoted scalar: null, a boolean, a number, or the text itself."""
     stripped = text.strip()
     if stripped in _NULLS:
         return None
@@ -312,14 +317,14 @@ def _inner(node: yaml.Node) -> list[yaml.Node]:
 
 
 def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
-    """`text` with its variables' values, `$$` as one dollar; a secret where the whole text is `${secret:NAME}`.
+    """Return `text` with its variables' values and `$$` as one dollar; a secret if the whole text is `${secret:NAME}`.
 
-    As in shells, `${NAME:-default}` gives the default for a variable that is not set or empty. Values are not looked
-    at again: a `${` inside of one stays.
+    As in shells, `${NAME:-default}` gives the default if the variable is not set or empty. Values are not expanded
+    again: a `${` inside a value stays.
 
     Raises:
-        SpecError: a variable is not set and has no default, `${` begins no variable, or the values are too long. No
-            value is in the message.
+        SpecError: a variable is not set and has no default, `${` does not begin a variable, or the values are too long.
+            No value is in the message.
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
@@ -331,7 +336,7 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a text, and of its variables the values; many together can be far longer than the file."""
+    """Yield the pieces of a text, with values for its variables; together, these can be far longer than the file."""
     end = length = 0
     for match in _DOLLAR.finditer(text):
         value = _value(match, environment)

@@ -1,4 +1,4 @@
-"""Paths, keys and values of a YAML file as messages show them: short, printable, without what may be secret."""
+"""Paths, keys and values of a YAML file for messages: short, printable, and without possible secrets."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,19 +15,19 @@ _MOST = 5
 
 
 def shown_path(path: Path) -> str:
-    """Return the path; quoted and escaped where it holds line breaks or bytes that are no text."""
+    """Return the path; it is quoted and escaped if it contains line breaks or bytes that are not text."""
     return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
 def shown_field(keys: Iterable[object]) -> str:
-    """`evaluators.linear.kind`: the keys that lead to a field."""
+    """Return the keys that lead to a field, such as `evaluators.linear.kind`."""
     return truncate(".".join(shown_key(key) for key in keys), _LONGEST)
 
 
 def received_text(value: object, keys: Iterable[object] = ()) -> str:
-    """`received '2'`: what stood there, at the place that `keys` lead to.
+    """Return the value at the place to which `keys` lead, such as `received '2'`.
 
-    Of mappings the keys alone are shown, and nothing below a key `token`, wherever that stands: it may be a secret.
+    For mappings, only the keys are shown, and nothing below a key `token` anywhere, because it may be a secret.
     """
     if "token" in keys:
         return "received what is not shown here"
@@ -44,7 +44,7 @@ def received_text(value: object, keys: Iterable[object] = ()) -> str:
 
 
 def shown_value(value: object) -> str:
-    """Return a value as YAML has it, text in quotes; of mappings and lists no content."""
+    """Return a value in YAML's notation, with text in quotes; the content of mappings and lists is not shown."""
     match value:
         case None:
             return "null"
@@ -64,7 +64,7 @@ def shown_value(value: object) -> str:
 
 
 def shown_key(key: object) -> str:
-    """Return a key alone: as it is where it is printable text."""
+    """Return a single key, unchanged if it is printable text."""
     return truncate(key, _LONGEST) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
 
 

@@ -1,7 +1,7 @@
-"""The JSON schema of a dataset's YAML file, for editors. The spec models decide what is refused.
+"""The JSON schema of a dataset's YAML file, for editors. The spec models decide which files are refused.
 
-The schema takes whatever the models take. It is laxer: it does not check fields against each other. `kind` and `format`
-are written out, since by them an editor finds which keys belong to a mapping.
+The schema accepts everything that the models accept. It is less strict: it does not check fields against each other.
+`kind` and `format` are written out, because an editor uses them to find which keys belong to a mapping.
 """
 
 import json
@@ -20,7 +20,7 @@ _BOOLEANS = ("n", "y", "f", "t", "no", "yes", "off", "on", "false", "true")
 
 
 def dataset_schema() -> JsonSchemaValue:
-    """Return a JSON schema (draft 2020-12) of what a dataset's YAML file may hold before variables are filled in."""
+    """Return a JSON schema (draft 2020-12) of a dataset's YAML file before variables are filled in."""
     schema = DatasetSpec.model_json_schema(schema_generator=_EditorSchema)
     hub = schema["$defs"][HubSource.__name__]["properties"]
     hub["token"]["anyOf"] = [{"type": "string", "pattern": _SECRET}, {"type": "null"}]
@@ -31,12 +31,14 @@ def dataset_schema() -> JsonSchemaValue:
 
 
 def schema_text() -> str:
-    """Return the schema as `aflite schema` writes it."""
+    """Return the schema in the form that `aflite schema` writes."""
     return json.dumps(dataset_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 class _EditorSchema(GenerateJsonSchema):
-    """pydantic's schema, with variables wherever a value is more than any text, and texts that are read as numbers."""
+    """pydantic's schema, extended by variables wherever a value is not just any text, and by texts that are read as
+    numbers.
+    """
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
@@ -77,5 +79,5 @@ class _EditorSchema(GenerateJsonSchema):
 
 
 def _or_text(value: JsonSchemaValue, *patterns: str) -> JsonSchemaValue:
-    """Return the value, or a text that holds a variable or fits one of the patterns."""
+    """Return the schema of the value, or of a text that contains a variable or fits one of the patterns."""
     return {"anyOf": [value, {"type": "string", "pattern": "|".join([_VARIABLE, *patterns])}]}

@@ -1,4 +1,4 @@
-"""Checks of values that the types allow: secrets in plain text, booleans for numbers, texts that are no path."""
+"""Checks of values that have valid types: secrets in plain text, booleans as numbers, texts that are not paths."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -14,7 +14,7 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """One message per place of `content` that `model` would accept and that must be a mistake."""
+    """Return one message per place of `content` that `model` would accept but that must be a mistake."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
@@ -40,7 +40,7 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """Return what is wrong with a token, a message without the value itself; None where nothing is."""
+    """Return what is wrong with a token, as a message without the token; None if nothing is."""
     if value is None or isinstance(value, SecretStr):
         return None
     return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
@@ -75,7 +75,7 @@ def _text_problem(location: Location, value: str, types: list[object]) -> str | 
 
 
 def _as_number(text: str) -> float:
-    """Return the number that pydantic would read in a text; 0 for what it will refuse."""
+    """Return the number that pydantic would read from a text; 0 for a text that it will refuse."""
     try:
         return float(text)
     except ValueError:

@@ -42,7 +42,7 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_CATEGORIES = 200
-"""Results are shown apart for each."""
+"""Most categories, because results are shown separately for each."""
 
 
 class ChallengeSetsSettings(StageSettings):
@@ -65,8 +65,8 @@ def run(
 ) -> dict[str, object]:
     """Load every challenge set into a folder of its name, with its category columns and its own labels.
 
-    A set with `required: false` whose files are missing is left out, with the reason; it is looked for again. Rows of a
-    set that evaluators may train on stand in a folder of their own below the set's.
+    A set with `required: false` whose files are missing is skipped, with the reason; the next run looks for it again.
+    Rows of a set that evaluators may train on are in a subfolder of the set's folder.
     """
     raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
     sets: dict[str, ChallengeFacts] = {}
@@ -120,7 +120,7 @@ def _save_fine_tune(
     tested: list[str],
     context: StageContext,
 ) -> FineTuneFacts:
-    """Keep a set's rows to train on, none of which is a row of a split other than train or of a set in `tested`."""
+    """Save a set's rows to train on, without rows that occur in a split other than train or in a set of `tested`."""
     _check_inputs(name, built.examples, raw)
     decodable = decodable_challenge(name, built, largest_share=settings.undecodable_images, log=context.progress.log)
     rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
@@ -145,11 +145,11 @@ def _save_fine_tune(
 
 
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
-    """Return the source's tables of one challenge set; of a large source only the first rows, if asked for.
+    """Return the source's tables of one challenge set; on request, only the first rows of a large source.
 
     Raises:
-        MissingDataError: the files are not there.
-        DataError: the files are not what the spec says.
+        MissingDataError: the files do not exist.
+        DataError: the files do not match the spec.
     """
     try:
         tables = load_source(challenge.source, rows=first_rows)
@@ -170,13 +170,13 @@ def build_challenge(
     scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
-    """One challenge set in the raw dataset's form, with its category columns and its own labels.
+    """Return one challenge set in the raw dataset's form, with its category columns and its own labels.
 
-    `scale` is what the dataset's features were standardised by.
-    `complete=False` says that `tables` hold the first rows only.
+    `scale` was used to standardise the dataset's features. `complete=False` means that `tables` hold only the first
+    rows.
 
     Raises:
-        DataError: the rows are not what the spec says, or their input is not the dataset's kind.
+        DataError: the rows do not match the spec, or their input is of another kind than the dataset's.
     """
     columns = implied_columns(challenge.source, challenge.columns, tables)
     categories = as_tuple(challenge.category or ())
@@ -201,7 +201,7 @@ def build_challenge(
 
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
-    """Return the chosen questions, none of which has the question and an answer of a train row."""
+    """Return the chosen questions, without those that share the question and an answer with a train row."""
     _check_inputs(name, examples, raw)
     rows = examples
     if examples.questions is not None:
@@ -227,10 +227,10 @@ def decodable_challenge(
     complete: bool = True,
     log: Callable[[str], None] = lambda line: None,
 ) -> DecodableExamples:
-    """Return the rows of a set whose image decodes; rows of other inputs are left as they are.
+    """Return the rows of a set whose image can be decoded; rows with other inputs are unchanged.
 
     Raises:
-        DataError: over `largest_share` of the images do not.
+        DataError: more than `largest_share` of the images cannot be decoded.
     """
     try:
         return drop_undecodable(built.examples, largest_share=largest_share, complete=complete, log=log)
@@ -241,7 +241,7 @@ def decodable_challenge(
 def _describe(
     name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples, *, undecodable_images: int
 ) -> ChallengeFacts:
-    """`map` and `collapse` stay in the spec, which predictions outlive."""
+    """Describe a set without `map` and `collapse`, which stay in the spec because predictions outlive their changes."""
     own = built.examples.label_names
     classes = class_map(name, challenge, built.examples, raw.label_names)
     return ChallengeFacts(
@@ -255,7 +255,7 @@ def _describe(
 
 
 def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
-    """Return the examples with their category columns under the names that reports look for, null for no value."""
+    """Return the examples with their category columns under the names that reports use, with null for no value."""
     table = examples.table
     for category in categories:
         place = table.column_names.index(f"attribute.{category}")
@@ -297,7 +297,7 @@ AVAILABLE = {"challenge_sets_available": "Every challenge set that the settings 
 
 
 def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether all challenge sets were there."""
+    """Yield whether all challenge sets were available."""
     named = read_challenge_sets(result)
     found = "; ".join(f"{name}: {reason}" for name, reason in named.missing.items())
     what_to_do, applies = "get the missing files and materialise again", bool(named.missing or named.sets)

@@ -1,6 +1,6 @@
-"""The stage of `cue_scan`: properties of the rows that tell the label by themselves, found without any model.
+"""The stage of `cue_scan`: properties of the rows that predict the label by themselves, found without any model.
 
-The search is in `scan`. Whether models lean on what it finds is tested by `leaning_sets` and `analysis`.
+The search is in `scan`. `leaning_sets` and `analysis` test whether models lean on these properties.
 """
 
 import json
@@ -36,16 +36,18 @@ from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 MOST_IMAGES = 20_000
-"""Images of a set that are scanned, fewer than `MOST_ROWS`, since each is decoded: some milliseconds at 224 pixels."""
+"""Most images of a set that are scanned; this is fewer than `MOST_ROWS` because decoding takes some milliseconds each
+at 224 pixels.
+"""
 
 SCAN_FILE = "scan.json"
 
 _BLIND = "1"
-"""Version of what finds right answers without the question; results of other data do not depend on it."""
+"""Version of the code that finds right answers without the question; results of other data do not depend on it."""
 
 
 def most_scanned(modality: str) -> int:
-    """Return how many rows of a set are scanned, for one kind of input; of a larger set a random sample is."""
+    """Return how many rows of a set are scanned, for one kind of input; a larger set is sampled at random."""
     return MOST_IMAGES if modality == "image" else MOST_ROWS
 
 
@@ -59,7 +61,7 @@ class CueScanSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, with the version of the scores that answers of questions have."""
+        """Return the JSON values that go into a key, including the version of the scores for answers to questions."""
         of_questions: dict[str, object] = {"blind": _BLIND} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -73,7 +75,7 @@ class CueScanInputs(StageInputs):
 
 
 def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
-    """Scan the train split, and look at what is found in the other splits and in challenge sets."""
+    """Scan the train split, and test the findings on the other splits and on challenge sets."""
     raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
     source = source_of(inputs.raw_dataset)
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
@@ -115,13 +117,13 @@ def _write(found: ScanResult, draft: Draft) -> None:
 
 
 SCANNED_ROWS = pa.schema({"set": pa.string(), "row_id": pa.int64(), "unit": pa.int64()})
-"""The rows that were looked at: all, or of a large set a sample. Near copies and rows of a group are of one unit."""
+"""The scanned rows: all rows, or a sample of a large set. Near copies and rows of a group belong to one unit."""
 
 
 def grouped_with_copies(result: PublishedResult, raw: Examples) -> Examples:
-    """Return rows of the raw dataset whose groups also hold near copies, as the scan found them.
+    """Return the raw dataset's rows with groups that also hold near copies, as the scan found them.
 
-    A row that was not looked at, of a large set, is in its own group.
+    In a large set, a row outside the sample keeps its own group.
     """
     scanned = pq.read_table(result.file("scanned_rows.parquet"))
     scanned = scanned.filter(
@@ -134,16 +136,16 @@ def grouped_with_copies(result: PublishedResult, raw: Examples) -> Examples:
 
 
 def read_scan(result: PublishedResult) -> ScanFacts:
-    """Return what was found, without the rows that carry it."""
+    """Return the findings without the rows that carry them."""
     return TypeAdapter(ScanFacts).validate_json(result.file(SCAN_FILE).read_bytes())
 
 
 def example_carriers(
     result: PublishedResult, raw: Examples, *, most: int, of_class: bool = True
 ) -> dict[int, list[int]]:
-    """Draw ids of train rows that carry each cue, at most so many, by number of the cue.
+    """Draw ids of train rows that carry each cue, at most the given number, by number of the cue.
 
-    They have the class of the cue, or with `of_class` False another one.
+    They belong to the class of the cue; with `of_class` False, to another class.
     """
     carriers, drawn = carriers_of(result, raw, ("train",)), {}
     for cue in read_scan(result).cues[:CUES_WITH_ROWS]:
@@ -154,10 +156,11 @@ def example_carriers(
 
 
 def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
-    """Return ids of the rows of the raw dataset that carry a cue, int64, by number of the cue, as far as any does.
+    """Return ids of the raw dataset's rows that carry a cue, int64, by number of the cue; cues without such rows are
+    left out.
 
-    `splits`: of these alone; None for all. Of the cues the first `CUES_WITH_ROWS` have rows, and of a set that was too
-    large to be scanned whole only the sample that was.
+    `splits`: only rows of these splits; None for all. Only the first `CUES_WITH_ROWS` cues have rows, and of a set that
+    was too large to be scanned whole, only rows of the sample are known.
     """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     own = raw.table["split"].unique().to_pylist() if splits is None else splits
@@ -168,10 +171,11 @@ def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | 
 
 
 def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
-    """Refuse a dataset whose scan found an artefact.
+    """Refuse a dataset in which the scan found an artefact.
 
     Raises:
-        ArtefactFoundError: it did; names the artefact, what mends it, and how to go on without.
+        ArtefactFoundError: the scan found one; the message names the artefact, its remedy, and how to continue without
+            it.
     """
     facts = read_scan(result)
     if facts.verdict != "artefact":
@@ -192,7 +196,7 @@ _WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or rebalan
 
 
 def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether the scan found no artefact; nothing is said where no class has enough rows to tell."""
+    """Yield whether the scan found no artefact; nothing is yielded if no class has enough rows for a decision."""
     facts = read_scan(result)
     for name, asks in NO_ARTEFACT.items():
         passed = facts.verdict != "artefact"

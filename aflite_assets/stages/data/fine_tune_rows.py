@@ -1,6 +1,6 @@
-"""Rows of challenge sets that evaluators are trained on: in the dataset's own classes, none of them a test row.
+"""Rows of challenge sets that evaluators are trained on: in the dataset's own classes, and without any test row.
 
-Test rows are built in `challenge_sets`; which evaluators train on these rows is said by `sources.recipes`.
+Test rows are built in `challenge_sets`; `sources.recipes` lists the evaluators that train on these rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,9 @@ _INPUTS = ("text", "text_pair", "image", "features")
 
 @dataclass(frozen=True)
 class FineTuneRows:
-    """Rows to train on with the dataset's classes, and how many were dropped because a test set has their input."""
+    """Rows to train on with the dataset's classes, and the number of rows dropped because a test set has their
+    input.
+    """
 
     examples: Examples
     repeats_dropped: int
@@ -39,12 +41,12 @@ def build_fine_tune(
 ) -> RawTable:
     """Return the rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
 
-    `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified.
-    `scale` is what the dataset's features were standardised by. `complete=False` says that `tables` hold the first rows
-    only.
+    `limit` and `category` apply only to test rows and are ignored; `fine_tune_limit` rows are drawn, stratified.
+    `scale` was used to standardise the dataset's features. `complete=False` means that `tables` hold only the first
+    rows.
 
     Raises:
-        DataError: the source has no such split, or the rows are not what the spec says.
+        DataError: the source has no such split, or the rows do not match the spec.
     """
     split = challenge.fine_tune
     assert split is not None
@@ -78,10 +80,10 @@ def build_fine_tune(
 def in_dataset_classes(
     name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]
 ) -> Examples:
-    """Return the same rows with the dataset's classes in place of the set's, by the spec's `map` read backwards.
+    """Return the rows with the dataset's classes instead of the set's, by the spec's `map` in reverse.
 
     Raises:
-        DataError: not exactly one label of the dataset counts as a label that rows have.
+        DataError: a label that rows have is mapped from no label of the dataset, or from several.
     """
     given = {label: label for label in dataset_labels} if challenge.map is None else challenge.map
     classes = np.full(len(examples.label_names), -1, np.int64)
@@ -108,7 +110,7 @@ def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_la
 
 
 def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
-    """Return which rows have the whole input, byte for byte, of a row of the others, bool."""
+    """Return, as bool, which rows have the same whole input, byte for byte, as one of the other rows."""
     columns = [column for column in _INPUTS if column in rows.table.column_names]
     own = rows.table.select(columns)
     # Tables that were read back name the elements of their lists otherwise.
@@ -118,9 +120,9 @@ def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
 
 
 def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
-    """Leave out the rows whose whole input, byte for byte, is that of a test row, whatever their labels.
+    """Drop the rows whose whole input, byte for byte, equals that of a test row, whatever their labels.
 
-    `tests`: every set that evaluators are tested on, since a stage on one set may follow a stage on another.
+    `tests`: every set that evaluators are tested on, because a stage on one set may follow a stage on another.
 
     Raises:
         DataError: no row is left.

@@ -30,11 +30,11 @@ from aflite_assets.wording import counted, quoted_list
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as it is published: without images that do not decode, which are counted by split.
+    """The raw table as published, without images that cannot be decoded, which are counted by split.
 
-    `how_read`: a sentence on columns that were found by their names, or "". `scale`: what the features were
-    standardised by, if they were. `annotations_left_out`: why there are no single annotators' labels though the spec
-    names files, else None.
+    `how_read`: a sentence on columns that were found by their names, or "". `scale`: the scale that features were
+    standardised by, or None. `annotations_left_out`: why there are no single annotators' labels although the spec names
+    files, or None.
     """
 
     undecodable_images: Mapping[str, UndecodableImages] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
-    """Return the settings that are not the default; results without them keep their data version."""
+    """Return the settings that differ from their defaults; results without any keep their data version."""
     copies = raw.dropped_copies
     told: dict[str, object] = {}
     if settings.drop_duplicates:
@@ -109,7 +109,7 @@ _WHY_DROPPED = {TIE: "of ties", EQUAL: "equal to a right answer, or the only ans
 
 
 def changes(raw: LoadedTable) -> list[str]:
-    """Return a line on how columns were found, and one for each thing that was made of the rows, such as drops."""
+    """Return one line on how columns were found, and one line for each change to the rows, such as drops."""
     copies = raw.dropped_copies
     lines = [raw.how_read] if raw.how_read else []
     lines += [
@@ -144,14 +144,15 @@ def read_raw(
     first_rows: int | None = None,
     log: Callable[[str], None] = lambda line: None,
 ) -> LoadedTable:
-    """Read the source and give it the raw dataset's form: columns, labels, held-out splits, limit, sound images.
+    """Read the source and convert it to the raw dataset's form: columns, labels, held-out splits, limit, decodable
+    images.
 
-    `source` is read in place of the settings', where that is to be pinned. With `first_rows` only about so many rows of
-    each split are looked at where reading all is slow. Then classes may be missing, the held-out splits get equal parts
-    of the train rows, and any share of the images may be broken.
+    `source`, if given, is read instead of the settings' source, for example with a pinned commit. With `first_rows`,
+    only about this many rows of each split are read if reading all is slow. Then classes may be missing, the held-out
+    splits get equal parts of the train rows, and any share of the images may be broken.
 
     Raises:
-        DataError: the source is not what the spec says, a split cannot be drawn, or too many images do not decode.
+        DataError: the source does not match the spec, a split cannot be drawn, or too many images cannot be decoded.
     """
     complete, source = first_rows is None, source or settings.source
     left_out = None if settings.annotations is None else why_left_out(settings.annotations)
@@ -186,12 +187,12 @@ def read_raw(
 
 
 def split_rows(examples: Examples) -> dict[str, int]:
-    """Rows per split."""
+    """Count the rows per split."""
     return dict(Counter(examples.table["split"].to_pylist()))
 
 
 def describe(examples: Examples) -> dict[str, object]:
-    """Row counts per split and class, and what kind of input the rows have."""
+    """Return row counts per split and class, and the kind of input of the rows."""
     splits = examples.table["split"].to_pylist()
     classes = Counter(zip(splits, examples.labels.tolist(), strict=True))
     return {
@@ -207,7 +208,7 @@ def describe(examples: Examples) -> dict[str, object]:
 
 
 def check_rows(result: PublishedResult, *_: object) -> Iterable[CheckOutcome]:
-    """Return what the checks of `diagnostics.data_checks` found in a published raw dataset."""
+    """Return the findings of `diagnostics.data_checks` on a published raw dataset."""
     undecodable = result.summary["undecodable_images"]
     return data_findings(
         load_examples(result.path),

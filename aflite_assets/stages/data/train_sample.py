@@ -1,7 +1,7 @@
-"""The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it gets no better.
+"""The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it stops improving.
 
-The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The rule that stops is in
-`analysis.inputs.learning_curve`; warm-up, filter and controls then take the sample in place of all train rows.
+This is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
+`analysis.inputs.learning_curve`; warm-up, filter and controls then use the sample instead of all train rows.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
-"""Streams of the seed: the rows held back, then those that each sample adds."""
+"""Numbers of the seed's streams: for the held-back rows, and for the rows that each sample adds."""
 
 _INPUTS = ("features", "text", "text_pair", "image")
 
@@ -54,12 +54,12 @@ class TrainSampleSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Both, or where no sample is asked for, that there is none."""
+        """Return the fields read: both, or only that there is no sample if none is requested."""
         return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Whether all train rows are passed on."""
+        """Whether no sample is requested, so that all train rows are passed on."""
         return spec.sample is None
 
 
@@ -73,10 +73,10 @@ class TrainSampleInputs(StageInputs):
 def run(
     settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train a model on samples of growing size until their held-back accuracy stops increasing; publish the last.
+    """Train a model on samples of growing size until their held-back accuracy stops increasing; publish the chosen one.
 
-    `rows.parquet` has the ids of the sample and of the rows held back. Nothing is trained, and the result holds no
-    file, where the dataset's file asks for no sample.
+    `rows.parquet` has the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
+    nothing is trained and the result holds no file.
     """
     if settings.sample is None:
         return {"nothing_asked": True}
@@ -104,14 +104,14 @@ def run(
 
 
 def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamples:
-    """Check the model, hold train rows back, and draw every sample that may be tried; nothing is trained.
+    """Check the model, hold train rows back, and draw every sample that may be needed; nothing is trained.
 
-    Each sample is the one before and as many further rows, by label and in whole groups. So a larger `most` leaves the
-    smaller samples, and what was trained on them, as they are. Where there are fewer train rows than `most`, the
-    samples end with those that there are.
+    Each sample consists of the previous one and further rows, drawn by label and in whole groups. So a larger `most`
+    does not change the smaller samples or the models trained on them. If there are fewer train rows than `most`, the
+    last sample has all of them.
 
     Raises:
-        ModelError: the model does not fit the data or cannot be had.
+        ModelError: the model does not fit the data or cannot be obtained.
         DataError: too few train rows, or groups too large to be drawn.
     """
     check_sample_model(settings, raw)
@@ -136,10 +136,10 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
 
 
 def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
-    """Check that the model reads this kind of data and can be had.
+    """Check that the model reads this kind of data and can be obtained.
 
     Raises:
-        ModelError: it does not or cannot.
+        ModelError: either check fails.
     """
     try:
         check_model(settings.model, raw)
@@ -148,8 +148,8 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
 
 
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
-    """Yield samples of `rest`, each with the one before; those that groups leave no larger, or of one class, are left
-    out.
+    """Yield samples of `rest`, each containing the previous one; samples that groups keep from growing, or with one
+    class, are skipped.
     """
     places, before = np.zeros(0, np.int64), 0
     for number, size in enumerate(sizes, start=1):
@@ -163,7 +163,7 @@ def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Exampl
 
 
 def _own_groups(train: Examples) -> Examples:
-    """With groups numbered by the train rows alone: rows of other splits must not change what is drawn."""
+    """Assign group numbers by the train rows alone, because rows of other splits must not change what is drawn."""
     if train.groups is None:
         return train
     _, first, number = np.unique(train.groups, return_index=True, return_inverse=True)
@@ -172,7 +172,7 @@ def _own_groups(train: Examples) -> Examples:
 
 @dataclass(frozen=True)
 class _Growth:
-    """Trains on one sample after the other until the curve stops increasing."""
+    """Trainings on one sample after the other until the curve stops increasing."""
 
     settings: SampleSpec
     seed: int
@@ -182,7 +182,7 @@ class _Growth:
     context: StageContext
 
     def curve(self) -> SampleCurve:
-        """Return the points of the sizes that were tried; points that were made before are found again.
+        """Return the points of the sizes tried; points from an earlier run are reused.
 
         Raises:
             ModelError, DataError: a training failed; the message names the size.
@@ -241,7 +241,7 @@ class _Growth:
 
 
 def _contents(train: Examples) -> Iterator[bytes]:
-    """Return what each row is: its number in the source, its input and its label."""
+    """Return the content of each row: its number in the source, its input and its label."""
     inputs = {name: train.table[name] for name in _INPUTS if name in train.table.column_names}
     rows = zip(train.row_ids.tolist(), content_digests(inputs), train.labels.tolist(), strict=True)
     return (f"{row_id} {label} ".encode() + content for row_id, content, label in rows)
@@ -252,11 +252,11 @@ def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
 
 
 def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse data that no stage should go on with, then sizes that no sample fits.
+    """Refuse data that fail a blocking check, and then sizes that no sample can meet.
 
     Raises:
-        DataError: names the data check that failed, what it found and what to do, or the largest sample and why it does
-            not fit.
+        DataError: names the failed data check with its finding and advice, or the largest sample and why it is
+            unsuitable.
     """
     raw = results["raw_dataset"]
     for finding in blocking_findings(load_examples(raw.path), source=source_facts(raw)):
@@ -266,10 +266,10 @@ def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
 
 
 def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse sizes of warm-up or filter that no sample fits, before a model is trained on one.
+    """Refuse sizes of warm-up or filter that no sample can meet, before a model is trained on one.
 
     Raises:
-        DataError: names the largest sample and why it does not fit.
+        DataError: names the largest sample and why it is unsuitable.
     """
     if spec.sample is None:
         return
@@ -287,7 +287,7 @@ FLATTENS = {"sample_curve_flattens": "Accuracy by the size of the sample rises, 
 
 
 def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether the sample's accuracy rose, then stopped; nothing if all train rows are filtered."""
+    """Yield whether the sample's accuracy rose and then stopped rising; nothing if all train rows are filtered."""
     curve = read_sample_curve(result)
     if curve is not None:
         cautions = " ".join(sample_cautions(sample_points(curve)))

@@ -1,1 +1,1 @@
-"""Stage of the group `embedding`: features of every row not spent on warm-up."""
+"""The stage of the group `embedding`: features of every row not spent on warm-up."""

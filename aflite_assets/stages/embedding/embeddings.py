@@ -1,4 +1,6 @@
-"""The stage of `embeddings`: features of every row not spent on warm-up, per representation; resumes at the batch."""
+"""The stage of `embeddings`: features of every row not spent on warm-up, per representation; it resumes at its last
+batch.
+"""
 
 import json
 from dataclasses import dataclass
@@ -48,7 +50,9 @@ class EmbeddingsInputs(StageInputs):
 def run(
     settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Extract every representation's features of the rows left after warm-up, all splits; of train those sampled."""
+    """Extract every representation's features of the rows left after warm-up, in all splits; of train, only sampled
+    rows.
+    """
     raw, sample = load_examples(inputs.raw_dataset.path), read_train_sample(inputs.train_sample)
     rows = without_rows(sampled_rows(raw, sample), read_warmup_rows(inputs.warmup_split))
     models = inputs.warmup_models
@@ -105,9 +109,10 @@ def _extract(
 def encode_all(
     name: str, encoder: "Encoder", rows: Examples, scratch: Path, progress: Progress
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Features and the encoder's probability of each row's own label, NaN without an output layer; files in `scratch`.
+    """Return features and the encoder's probability of each row's own label, NaN without an output layer; files are in
+    `scratch`.
 
-    Rows are encoded batch by batch into files of known shape; a mark says how many are safely written.
+    Rows are encoded batch by batch into files of known shape; a progress file records how many are safely written.
     """
     mark = scratch / "progress.json"
     done = json.loads(mark.read_text())["rows"] if mark.is_file() else 0

@@ -1,4 +1,4 @@
-"""Encoders as stages open them: trained ones from their folders, and surface properties of all rows at once."""
+"""Encoders in the form that stages use: trained ones from their folders, and surface properties of all rows at once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class KnownFeatures:
 
     @property
     def width(self) -> int:
-        """Numbers per row."""
+        """Number of features per row."""
         return int(self.features.shape[1])
 
     def encode(self, examples: Examples) -> "EncodedBatch":
-        """Return the features of these rows; there is no output layer."""
+        """Return the features of these rows, without probabilities because there is no output layer."""
         from aflite_assets.models.encoders import EncodedBatch  # loads torch
 
         return EncodedBatch(self.features[np.searchsorted(self.row_ids, examples.row_ids)], None)
@@ -44,7 +44,8 @@ class KnownFeatures:
 def open_encoder(
     settings: EncoderSpec, folder: Path | None, rows: Examples, *, device: DeviceSettings, log: Callable[[str], None]
 ) -> "Encoder":
-    """Return the encoder of the rows: the one in `folder`, or their own features or surface properties without one.
+    """Return the encoder of the rows: the one in `folder` or, without a folder, their own features or surface
+    properties.
 
     Raises:
         ModelError: the folder holds no encoder for these labels.

@@ -1,6 +1,7 @@
-"""Features extracted by the workers of a cluster, shard by shard, where it resumes. The same bits as in one process.
+"""Features extracted by the workers of a cluster, one shard at a time; a run that was stopped resumes at its missing
+shards. The bits are the same as in one process.
 
-Rows are encoded in the batches in which one process encodes them, and shards are whole batches.
+Rows are encoded in the same batches as in one process, and a shard consists of whole batches.
 """
 
 import os
@@ -28,15 +29,17 @@ if TYPE_CHECKING:
     from aflite_assets.models.encoders import EncodedBatch, Encoder
 
 BATCH_ROWS = 256
-"""Rows that are encoded together, unless memory is too small; features may differ in their last bits in others."""
+"""Number of rows encoded together unless memory is too small; with other numbers, features may differ in their last
+bits.
+"""
 
 SHARD_BATCHES = 16
-"""Batches of one shard: what is lost with a worker, and seconds to minutes of work."""
+"""Number of batches per shard, which are lost if a worker fails: seconds to minutes of work."""
 
 
 @dataclass(frozen=True)
 class EncoderJob:
-    """Record of what every worker is given: the encoder's settings and folder, the raw rows, and the device."""
+    """The data that every worker gets: the encoder's settings and folder, the raw rows, and the device."""
 
     settings: EncoderSpec
     folder: Path
@@ -44,7 +47,7 @@ class EncoderJob:
     device: DeviceSettings
 
     def work(self) -> Work:
-        """In a worker: what answers shards; the encoder is loaded with the first."""
+        """Return, in a worker, the function that encodes shards; the encoder is loaded with the first shard."""
         from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
 
         raw = load_examples(self.raw.path)
@@ -62,7 +65,7 @@ class EncoderJob:
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows `start` to `stop` of those to encode, and the folder for its file."""
+    """Rows `start` to `stop` of the rows to encode, and the folder for the shard's file."""
 
     start: int
     stop: int
@@ -74,7 +77,7 @@ class Shard:
         return self.folder / f"{self.start:012d}-{self.stop:012d}.npz"
 
     def halves(self) -> list["Shard"]:
-        """Two shards of whole batches; none for a single batch."""
+        """Return two shards of whole batches, or none for a single batch."""
         batches = -(-(self.stop - self.start) // BATCH_ROWS)
         middle = self.start + batches // 2 * BATCH_ROWS
         return [Shard(self.start, middle, self.folder), Shard(middle, self.stop, self.folder)] if batches > 1 else []
@@ -83,7 +86,9 @@ class Shard:
 def encode_spread(
     name: str, job: EncoderJob, rows: Examples, scratch: Path, context: StageContext
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `encode_all`: the file features.npy in `scratch`, and the probabilities of the rows' own labels."""
+    """Return what `encode_all` does: the file features.npy in `scratch`, and the probabilities of the rows' own
+    labels.
+    """
     folder, log = scratch / "shards", context.progress.log
     folder.mkdir(exist_ok=True)
     left = missing_shards(folder, len(rows))
@@ -101,7 +106,7 @@ def encode_spread(
 
 
 def missing_shards(folder: Path, rows: int) -> list[Shard]:
-    """Return the shards without a file, in order; where memory was short, files of a shard's parts count too."""
+    """Return the shards without a file, in order; if memory was short, files of parts of a shard also count."""
     ends = {int(path.stem[:12]): int(path.stem[13:]) for path in folder.glob("*.npz")}
     left, at = list[Shard](), 0
     while at < rows:
@@ -123,7 +128,7 @@ def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray |
 
 
 def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_ids: np.ndarray, log: Log) -> int:
-    """Encode a shard and write its file; returns its number of rows."""
+    """Encode a shard, write its file and return its number of rows."""
     if shard.path.is_file():  # by a worker that was lost afterwards
         return shard.stop - shard.start
     rows = raw.select(row_ids[shard.start : shard.stop])
@@ -145,7 +150,7 @@ def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_i
 
 
 def _shard(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Features and probabilities of a shard's rows, as many as the file's name says."""
+    """Return features and probabilities of a shard's rows; their number must be the one in the file's name."""
     try:
         arrays = read_arrays(path)
     except ArrayFileError as error:
@@ -162,9 +167,10 @@ def _damaged(path: Path, reason: str) -> StoreError:
 
 
 def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
-    """All shards as one file of features, and the probabilities.
+    """Join all shards into one file of features, and return the probabilities.
 
-    The file takes its place when it is whole: a run begun without a cluster may have left its own there, with a mark.
+    The file is renamed into place only when it is complete, because a run begun without a cluster may have left a file
+    and a progress file there.
     """
     own, at, aside = np.empty(rows, np.float32), 0, target.with_suffix(".tmp")
     features: np.memmap | None = None

@@ -1,7 +1,8 @@
-"""Starts of evaluators of several stages: trainings that cells share, and rows of later stages. Trains nothing.
+"""Shared starts of evaluators with several stages: trainings that cells share, and rows of later stages. Nothing is
+trained here.
 
-An evaluator that recipes start from is trained once per train set and seed: its own cell is asked with these weights,
-and every recipe goes on from them.
+An evaluator that recipes start from is trained once per train set and seed. Its own cell makes predictions with these
+weights, and every recipe continues from them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training that cells share: that of `cell` by `settings`; `key` names the part that holds its weights."""
+    """A training that cells share: that of `cell` with `settings`; `key` identifies the part that holds its weights."""
 
     cell: GridCell
     settings: NeuralModelSpec
@@ -36,22 +37,22 @@ class BaseTraining:
 
     @property
     def name(self) -> str:
-        """The part's name and the nested run's; no cell has a colon in its name."""
+        """The name of the part and of its nested run; no cell has a colon in its name."""
         return f"weights:{self.cell.name}"
 
     @property
     def title(self) -> str:
-        """The nested run's title: that of the cell, marked as weights."""
+        """The title of the nested run: the cell's title, marked as weights."""
         return f"weights:{self.cell.title}"
 
 
 @dataclass(frozen=True)
 class StageRows:
-    """Record of what recipes' later stages train on, by what the stages call their rows.
+    """The rows that later stages of recipes train on, by the names that stages use for them.
 
-    `challenge_sets`: fingerprints of the rows of challenge sets, None where there are none. `weak_models`: by those
-    names and seed, the ids (int64) of train rows; a set without a seed is there for each. `problems`: why rows are
-    missing.
+    `challenge_sets`: fingerprints of the rows of challenge sets, or None if there are none. `weak_models`: ids (int64)
+    of train rows by weak model's name, set's name and seed; a set without a seed is used for each seed. `problems`: why
+    rows are missing.
     """
 
     challenge_sets: Mapping[str, str | None]
@@ -59,16 +60,16 @@ class StageRows:
     problems: Mapping[str, str]
 
     def problem(self, recipe: Recipe) -> str | None:
-        """Why the recipe cannot be followed; None where it can."""
+        """Return why the recipe cannot be followed, or None if it can."""
         return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
-        """Return the ids of all rows that a recipe may name with this seed; None where they are missing."""
+        """Return fingerprints of all rows that a recipe may name with this seed; None if rows are missing."""
         weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
     def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-        """Return the train rows of the recipe's stages on weak models' sets, by what the stages call them."""
+        """Return the train rows of the recipe's stages on weak models' sets, by the names that stages use for them."""
         return {
             stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
         }
@@ -76,7 +77,9 @@ class StageRows:
 
 @dataclass(frozen=True)
 class CellPlans:
-    """By the names of cells: their keys, and what those that share a training start from; recipes by evaluator."""
+    """Plans by cell name: the cell's key and, if cells share a training, the training it starts from; recipes are by
+    evaluator.
+    """
 
     keys: Mapping[str, ResultKey]
     base_trainings: Mapping[str, BaseTraining]
@@ -84,7 +87,7 @@ class CellPlans:
     stage_rows: StageRows
 
     def problem(self, cell: GridCell) -> str | None:
-        """Why the cell cannot be trained at all; None where it can."""
+        """Return why the cell cannot be trained at all, or None if it can."""
         recipe = self.recipes.get(cell.evaluator)
         return None if recipe is None else self.stage_rows.problem(recipe)
 
@@ -99,13 +102,13 @@ def plan_cells(
     *,
     raw_version: str,
 ) -> CellPlans:
-    """Keys of all cells and of the trainings that they share.
+    """Compute the keys of all cells and of the trainings that they share.
 
-    A training is shared where `grid` has a cell of a recipe that goes on from it, and where its forgetting was counted,
+    A training is shared in two cases: `grid` has a cell of a recipe that starts from it, or its forgetting was counted,
     so that `forgettables` holds it.
 
     Args:
-        grid: every cell, those that are not to be trained now too.
+        grid: every cell, including those that are not to be trained now.
     """
     recipes = recipes_of(evaluators)
     seeds = {cell.seed for cell in grid if cell.evaluator in recipes}
@@ -136,7 +139,9 @@ def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
 
 
 def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
-    """Return what an evaluator is trained with on the train set: its own settings, or those its recipe starts from."""
+    """Return the settings of an evaluator's training on the train set: its own, or those that its recipe starts
+    from.
+    """
     if recipe is not None:
         return recipe.settings
     assert not isinstance(settings, FineTunedSpec)
@@ -179,7 +184,9 @@ def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows)
 def _fine_tune_sets(
     challenges: PublishedResult, recipes: Mapping[str, Recipe]
 ) -> tuple[dict[str, str | None], dict[str, str]]:
-    """Fingerprints of the rows to train on by challenge set, None where there are none, and then why."""
+    """Return fingerprints of the rows to train on by challenge set, None if there are none, and the reasons for
+    these.
+    """
     published = read_challenge_sets(challenges)
     rows: dict[str, str | None] = {}
     problems: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
+"""The stage of `bias_evidence`: statistics of kept and removed rows, as tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -44,7 +44,7 @@ from aflite_assets.tracking import TrackedRun, table_metrics, table_name
 from aflite_assets.wording import counted
 
 _OVERALL = "all-representations"
-"""Begins the files of tables about every representation; with its hyphen it is no representation's name."""
+"""Prefix of the files of tables about all representations; its hyphen keeps it distinct from representations' names."""
 
 
 class BiasEvidenceSettings(StageSettings):
@@ -70,8 +70,8 @@ def run(
 ) -> dict[str, object]:
     """Compute every table that applies to the dataset, per representation and over all, and publish them.
 
-    Similarities of pairs of rows, which a report draws, and the nearest kept rows of removed ones are files of their
-    own. Every table goes to the tracker whole and number by number, a representation's to a nested run.
+    Similarities of pairs of rows, which a report draws, and the nearest kept rows of removed ones are separate files.
+    The tracker gets every table as a file and as single numbers; a representation's tables go to a nested run.
     """
     raw = load_examples(inputs.raw_dataset.path)
     filtered = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
@@ -98,7 +98,9 @@ def run(
 
 @dataclass(frozen=True)
 class _Work:
-    """Inputs of the tables of every representation; `everything`: rows embedded anew, None where unasked."""
+    """Inputs of the tables of every representation; `everything`: rows embedded by a model trained on all of train,
+    None if not requested.
+    """
 
     settings: BiasEvidenceSettings
     inputs: BiasEvidenceInputs
@@ -125,7 +127,7 @@ def _file(representation: str, what: str) -> str:
 
 
 def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
-    """Yield the tables of one representation; similarities, cues and nearest kept rows are written beside them."""
+    """Yield the tables of one representation; write similarities, cues and nearest kept rows as separate files."""
     name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
     names, planted = raw.label_names, work.planted
     embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
@@ -149,7 +151,7 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
-    """Precision and recall by attribute, for the tracker; nothing where nothing was planted."""
+    """Return precision and recall by attribute for the tracker; empty if nothing was planted."""
     names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
     planted = {removal.attribute: {name: getattr(removal, name) for name in names} for removal in removals}
     return {"planted": planted} if planted else {}
@@ -158,7 +160,7 @@ def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
 def _publish(
     name: str, tables: Iterable[EvidenceTable], draft: Draft, tracked: TrackedRun, progress: Progress
 ) -> list[dict[str, str]]:
-    """Write and track each table as it is made, with a line; the index entries."""
+    """Write, track and log each table as it is made; return the index entries."""
     index = []
     for number, evidence in enumerate(tables):
         file = f"{name}-{number:02d}.parquet"
@@ -172,7 +174,9 @@ def _publish(
 
 
 def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield what stands in the rows of one filtered set; tables without rows (no attributes, no texts) are left out."""
+    """Yield the tables that one filtered set's rows determine; tables without rows (no attributes, no texts) are left
+    out.
+    """
     from aflite_assets.diagnostics.evidence.kept_vs_removed import (
         attribute_shares,
         label_shares,
@@ -217,7 +221,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
 
 
 def _named_classes(table: pa.Table) -> pa.Table:
-    """With a name for the rows of all classes."""
+    """Add a name for the rows of all classes."""
     place = table.column_names.index("label_name")
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 

@@ -1,6 +1,7 @@
-"""One cell trained and asked about every test set: the work that a worker process does. Keys and publishing: `grid`.
+"""Training of one cell and its predictions for every test set: the work of a worker process. Keys and publishing are in
+`grid`.
 
-Cells that begin with the same training share its weights, which are then a work of their own.
+Cells that start from the same training share its weights, which are then a job of their own.
 """
 
 import shutil
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from aflite_assets.models.training.predictions import Predictions
 
 _MODEL = "model"
-"""The folder of a trained model, below a part of its own."""
+"""The folder of a trained model, below its own part."""
 
 
 @dataclass(frozen=True)
 class WeightsJob:
-    """Everything a process needs to train what several cells start from, and to keep it.
+    """Everything that a process needs to train a shared start of several cells and to save it.
 
-    `train_rows`: int64 ids of rows of `raw`; `row_weights`: what each row's loss is multiplied by, None for 1.
+    `train_rows`: int64 ids of rows of `raw`; `row_weights`: the factor of each row's loss, or None for 1.
     """
 
     settings: NeuralModelSpec
@@ -45,18 +46,19 @@ class WeightsJob:
     row_weights: np.ndarray | None = None
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """`train_weights` here."""
+        """Call `train_weights` in this process."""
         return train_weights(self, log)
 
 
 @dataclass(frozen=True)
 class CellJob:
-    """Everything a process needs to train one cell: settings, rows, where the data are and where the files go.
+    """Everything that a process needs to train one cell: settings, rows, the folders of the data and the folder for the
+    files.
 
-    `train_rows`: int64 ids of rows of `raw`. `unreported`: splits that evaluators stop by, not tested on. `weights`:
-    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `stage_rows`: the
-    ids of train rows of `raw` for stages on forgettable rows, by what these call them. `row_weights`: what the loss of
-    each of the train rows is multiplied by, None for 1.
+    `train_rows`: int64 ids of rows of `raw`. `unreported`: splits used for early stopping, on which evaluators are not
+    tested. `weights`: the folder in which a `WeightsJob` has trained this cell's settings on its rows; then `stages`
+    are trained next. `stage_rows`: the ids of train rows of `raw` for stages on forgettable rows, by the names that the
+    stages use. `row_weights`: the factor of each train row's loss, or None for 1.
     """
 
     settings: OneStageSpec
@@ -74,15 +76,15 @@ class CellJob:
     row_weights: np.ndarray | None = None
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """`train_cell` here."""
+        """Call `train_cell` in this process."""
         return train_cell(self, log)
 
 
 def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-    """Train and write the model and dynamics.parquet into the target folder; returns the training's metrics.
+    """Train, write the model and dynamics.parquet into the target folder, and return the training's metrics.
 
     Raises:
-        AfliteError: whatever the evaluator refuses.
+        AfliteError: any error of the evaluator.
     """
     from aflite_assets.models.evaluators import train_and_save
 
@@ -105,12 +107,12 @@ def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, floa
 def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
     """Train, predict every test set and write predictions.parquet (and dynamics.parquet) into the target folder.
 
-    A cell of several stages has no dynamics: those of its first are with its weights, and the rows of the others are
-    none of the dataset's. Returns the evaluator's metrics and its accuracy on each test set whose classes are the
-    dataset's own.
+    A cell with several stages has no dynamics: those of its first stage are stored with its weights, and the rows of
+    the others are not in the dataset. Returns the evaluator's metrics and its accuracy on each test set whose classes
+    are the dataset's own.
 
     Raises:
-        AfliteError: whatever the evaluator refuses.
+        AfliteError: any error of the evaluator.
     """
     raw = examples_of(job.raw)
     tests = tests_of(raw, job.challenge_sets, job.unreported)
@@ -173,14 +175,14 @@ def _validation(settings: OneStageSpec, raw: Examples) -> Examples | None:
 
 
 def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collection[str]) -> dict[str, Examples]:
-    """Every test set by name, but the splits that evaluators stop by."""
+    """Return every test set by name, except the splits used for early stopping."""
     return {name: test for name, test in test_examples(raw, challenge_sets).items() if name not in unreported}
 
 
 def _accuracies(
     predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples], mapped: Collection[str]
 ) -> dict[str, float]:
-    """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
+    """Return accuracies on sets with the dataset's own classes; for mapped classes, the report computes them."""
     return {
         f"accuracy.{name}": float((prediction.predicted == tests[name].labels).mean())
         for name, prediction in predictions.items()
@@ -189,7 +191,9 @@ def _accuracies(
 
 
 def predictions_table(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
-    """As published: test_set, row_id, predicted int64 and probabilities float32 (null without)."""
+    """Return the predictions in their published form: test_set, row_id, predicted int64 and probabilities float32 (null
+    without).
+    """
     tables = []
     for name, prediction in predictions.items():
         rows = len(prediction.predicted)

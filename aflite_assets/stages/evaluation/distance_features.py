@@ -1,4 +1,6 @@
-"""Features of all rows by an encoder trained on all train rows, in which distances are measured; a part of evidence."""
+"""Features of all rows, by an encoder trained on all train rows, in which distances are measured; a part of the
+evidence.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,10 +30,10 @@ def distance_features(
     raw_version: str,
     context: StageContext,
 ) -> PublishedResult:
-    """Every row's features, warm-up rows too, in the form of a part of `embeddings`.
+    """Return every row's features, including warm-up rows, in the form of a part of `embeddings`.
 
-    The source measures in a model trained on all of the dataset (ICLR 2020 submission of AFLite, section 3.2). What was
-    trained for the same rows is found again, and a run that was killed goes on.
+    The source measures distances in a model trained on all of the dataset (ICLR 2020 submission of AFLite, section
+    3.2). A model trained earlier on the same rows is reused, and a run that was killed resumes.
     """
     fields = {
         "settings": settings.model_dump(mode="json"),
@@ -62,7 +64,7 @@ def _write(settings: EncoderSpec, raw: Examples, part: Draft, *, seed: int, cont
 def _trained(
     settings: EncoderSpec, raw: Examples, folder: Path, *, seed: int, context: StageContext
 ) -> Mapping[str, float]:
-    """Train into `folder`, which is there only when the training has ended."""
+    """Train into `folder`, which appears only when the training has ended."""
     from aflite_assets.models.encoders import train_encoder
 
     if folder.is_dir():

@@ -1,4 +1,6 @@
-"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? From stored predictions."""
+"""Checks of `evaluator_models`: were all evaluators trained, and did they learn something? They use stored
+predictions.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -40,14 +42,14 @@ ASKS = {
     "more_than_one_answer": f"No evaluator predicts one class for {round(100 * ONE_ANSWER)} % of a test set without "
     "exceeding the accuracy of that class.",
 }
-"""Question of each check; none blocks."""
+"""The question of each check; none blocks."""
 
 _MOST_NAMED = 4
 _outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
-    """Record of what the checks read of a dataset's file."""
+    """The fields of a dataset's YAML file that the checks read."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     evaluators: dict[Name, EvaluatorSpec]
@@ -56,13 +58,15 @@ class EvaluatorCheckSettings(StageSettings):
 def check_evaluators(
     models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
 ) -> Iterator[CheckOutcome]:
-    """Yield what the grid's checks found; multiple choice is judged by question, sums of probabilities if set.
+    """Yield the outcomes of the grid's checks; multiple choice is judged by question, and sums of probabilities are
+    used if set.
 
-    Evaluators that see one text of a pair, or that went on to other sets, need not beat the largest class. Cells that
-    the tables of forgettable rows alone show, and sets that repeat another, count only for `all_cells_done`.
+    Evaluators that see one text of a pair, or that were trained further on other sets, need not beat the largest class.
+    Cells shown only in the tables of forgettable rows, and sets that repeat another set, count only for
+    `all_cells_done`.
 
     Raises:
-        DataError: predictions do not fit the rows, or the published challenge sets are not those of the settings.
+        DataError: predictions do not match the rows, or the published challenge sets are not those of the settings.
     """
     everything, evaluators = load_examples(inputs["raw_dataset"].path), settings.evaluators
     rows, specs = without_inputs(everything), settings.challenge_sets
@@ -78,7 +82,7 @@ def check_evaluators(
 
 
 def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
-    """Return whether every cell of the grid was trained, with the reasons of those that were not."""
+    """Return whether every cell of the grid was trained, with the reasons for those that were not."""
     name = "all_cells_done"
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
@@ -88,10 +92,11 @@ def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
 def check_learning(
     cells: Sequence[Cell], test_sets: Sequence[TestSet], *, left_out: Collection[str] = ()
 ) -> Iterator[CheckOutcome]:
-    """Yield whether evaluators beat the largest class after full, then by challenge set whether any is at chance.
+    """Yield whether evaluators beat the largest class after training on full, and then, by challenge set, whether any
+    is at chance.
 
-    `left_out`: evaluators that need not. The numbers name trained evaluators that cannot be asked, because rows are too
-    few, or probabilities are needed and they give none.
+    `left_out`: evaluators that need not beat it. The numbers name trained evaluators for which this cannot be decided,
+    because rows are too few, or because probabilities are needed and they give none.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
@@ -107,7 +112,7 @@ def check_learning(
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
-    """Return whether no evaluator answers a natural test set with one class almost alone."""
+    """Return whether no evaluator predicts one class almost alone on a natural test set."""
     name = "more_than_one_answer"
     collapsed = one_answer_names(one_answers(cells, test_sets))
     found = (
@@ -126,10 +131,11 @@ def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]
 
 
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
-    """Return the outcome of one challenge set.
+    """Return the outcome for one challenge set.
 
-    Evaluators under the largest class are named, but are no failure: a shortcut that misleads there makes them so. Nor
-    are those that have too few rows to tell; the check is skipped if that is all of them.
+    Evaluators below the largest class are named, but are not failures: a shortcut that misleads on the set has this
+    effect. Evaluators with too few rows for a decision are not failures either; the check is skipped if all have too
+    few.
     """
     name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]

@@ -1,6 +1,6 @@
-"""The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a part of its own.
+"""The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a separate part.
 
-So is every training that several cells start from, made before them.
+Every training that several cells start from is also a separate part, made before them.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ _CELLS = pa.schema(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How one cell ended: done, failed with a reason, or not run; `cached`: found instead of trained."""
+    """The outcome of one cell: done, failed with a reason, or not run; `cached`: reused instead of trained."""
 
     status: str
     reason: str | None = None
@@ -88,7 +88,7 @@ class EvaluatorModelsInputs(StageInputs):
 def run(
     settings: EvaluatorModelsSettings, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train and test the grid, or the part of it that `context.cells` names; what was trained before is found.
+    """Train and test the grid, or the part of it that `context.cells` names; earlier trainings are reused.
 
     A cell that fails is listed with its reason and does not stop the others.
     """
@@ -139,7 +139,7 @@ def run(
 
 
 def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Trainings of the one evaluator that is asked whether it leans on properties; their seeds are 0, 1, ..."""
+    """Yield the trainings of the one evaluator that is tested for leaning on properties; their seeds are 0, 1, ..."""
     sets = leaning_train_sets(leaning_sets)
     evaluator = leaning_sets.summary["evaluator"]
     return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
@@ -147,7 +147,7 @@ def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
 
 @dataclass
 class _Training:
-    """One run of the grid: finds or trains its cells one by one, from any thread."""
+    """One run of the grid: it reuses or trains its cells one by one, from any thread."""
 
     settings: EvaluatorModelsSettings
     inputs: EvaluatorModelsInputs
@@ -164,7 +164,9 @@ class _Training:
         return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:
-        """Train what wanted cells start from, each once, before any of these cells; what was trained is found."""
+        """Train the shared starts of wanted cells, each once, before any of these cells; earlier trainings are
+        reused.
+        """
         needed: dict[str, BaseTraining] = {}
         for cell in grid:
             base = self.plans.base_trainings.get(cell.name)
@@ -178,19 +180,19 @@ class _Training:
             self.draft.add_published_part(base.name, base.key)
 
     def base_names(self) -> list[str]:
-        """Return what cells start from: each training's first name, then the others."""
+        """Return the names of shared starts: each training's first name, and then the others."""
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
             firsts.setdefault(base.key.digest, base.name)
         return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
 
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
-        """Return what was trained before, here or where the forgetting of an evaluator's own training is counted."""
+        """Return weights trained earlier, here or where the forgetting of an evaluator's own training is counted."""
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 
     def _train_base(self, base: BaseTraining) -> None:
-        """Train it; a failure is that of every cell which starts from it."""
+        """Train a shared start; if it fails, every cell that starts from it fails."""
         self.context.progress.log(f"training the base model {base.name}")
         try:
             self.draft.part(base.name, base.key, self._base_writer(base))
@@ -200,7 +202,7 @@ class _Training:
             self.failed_bases[base.key.digest] = f"{type(error).__name__}: {error}"
 
     def outcome(self, cell: GridCell) -> _Outcome:
-        """Find the cell, or train it if it is wanted now."""
+        """Reuse the cell's result, or train the cell if it is wanted now."""
         outcome = self._found(cell) or self._made_now(cell)
         self.ended += 1
         self.context.progress.on_part(self.ended, self.total)
@@ -232,7 +234,7 @@ class _Training:
         return _Outcome("done")
 
     def _problem(self, cell: GridCell) -> str | None:
-        """Why the cell need not be tried: rows of its stages are missing, or what it starts from failed."""
+        """Return why the cell need not be tried: rows of its stages are missing, or its start failed."""
         base = self.plans.base_trainings.get(cell.name)
         failed = None if base is None else self.failed_bases.get(base.key.digest)
         return self.plans.problem(cell) or failed
@@ -279,7 +281,7 @@ class _Training:
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str
     ) -> Mapping[str, float]:
-        """Train under a nested run of this name and title."""
+        """Train under a nested run with this name and title."""
         settings = self.settings.evaluators[cell.evaluator]
         with self.context.tracker.child(name, title=title) as run:
             described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
@@ -291,7 +293,7 @@ class _Training:
         return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
-        """Give the run of a new grid the numbers of a cell that was found."""
+        """Copy the numbers of a reused cell to the run of a new grid."""
         with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
             run.log_metrics(part.summary)
 

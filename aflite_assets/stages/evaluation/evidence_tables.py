@@ -1,4 +1,4 @@
-"""The tables of `bias_evidence` that make a comparison fair, each with what its numbers mean and what they do not."""
+"""The tables of `bias_evidence` that make a comparison fair, each with an explanation of its numbers."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances
 
 _NEIGHBOURS_SHOWN = 10
-"""The k whose distances the caption names, and the only one by class where all k are too many to read."""
+"""The k whose distances the caption names; if all k are too many to read by class, only this one is shown."""
 
 _MOST_COMPARED, _COMPARED_MEMORY = 1_000_000, 2**33
-"""Rows and bytes for distances that are to stand beside a paper's: on a sample every neighbour is farther."""
+"""Rows and bytes for distances that are compared with a paper's, because on a sample every neighbour is farther."""
 
 _MOST_WRONG = 0.15
-"""A larger share of suspects is of rows that are hard, not of wrong labels."""
+"""If the share of suspects is larger, they are hard rows rather than wrong labels."""
 
 _MOST_ROWS = 50
-"""Classes of a table by class, which is left out beyond that; a report shows as many."""
+"""Most classes of a table by class, which is left out beyond that; a report shows as many."""
 
 
 def neighbour_tables(
     representation: str, rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """Distances to the nearest train rows before and after filtering, over all queries and by class."""
+    """Yield distances to the nearest train rows before and after filtering, over all queries and by class."""
     distances = _neighbours(rows, embedded, label_names, seed=seed)
     yield from _distance_tables(representation, distances)
 
@@ -43,7 +43,7 @@ def neighbour_tables(
 def paper_neighbour_tables(
     representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
-    """Yield the same in features of a model trained on all train rows, and as the source may mean its numbers."""
+    """Yield these distances in features of a model trained on all train rows, in the form that the source may mean."""
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
     distances = _neighbours(rows, features, label_names, seed=seed, compared=True)
@@ -120,7 +120,7 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
 
 
 def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
-    """Similarities of kept, removed and random rows of some classes; see `diagnostics.evidence.similarity`."""
+    """Return similarities of kept, removed and random rows of some classes; see `diagnostics.evidence.similarity`."""
     from aflite_assets.diagnostics.evidence.similarity import class_similarities
 
     places = read_rows(embedded)
@@ -138,7 +138,7 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
 
 
 def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.Table:
-    """Return the nearest kept row of another class of each removed row; see `diagnostics.evidence.nearest_kept`."""
+    """Return, for each removed row, the nearest kept row of another class; see `diagnostics.evidence.nearest_kept`."""
     from aflite_assets.diagnostics.evidence.nearest_kept import nearest_kept
 
     places, train = read_rows(embedded), rows.filter(_in_train(rows))
@@ -152,7 +152,9 @@ def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
-    """Yield the mean similarities of `similarities`, without the pairs; nothing if no class lost and kept two rows."""
+    """Yield the mean similarities of `similarities`, without the pairs; nothing if no class has two removed and two
+    kept rows.
+    """
     if not alike.num_rows:
         return
     whole = alike["rows"].equals(alike["used_rows"])
@@ -183,7 +185,7 @@ def _distance(mean: float | None) -> str:
 
 
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
-    """Whether the representations removed the same train rows; nothing with one representation."""
+    """Yield tables on whether the representations removed the same train rows; nothing with one representation."""
     from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
 
     table = removal_overlap(filtered)
@@ -212,7 +214,7 @@ def _range(column: pa.ChunkedArray) -> str:
 
 
 def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Annotators' agreement on kept and on removed rows; nothing where no row has annotators."""
+    """Yield annotators' agreement on kept and on removed rows; nothing if no row has annotators."""
     from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares
 
     table = annotator_shares(rows, raw)
@@ -239,7 +241,7 @@ def _share(share: float | None) -> str:
 
 
 def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
-    """Yield the rows of lowest label probability; nothing where no row has one."""
+    """Yield the rows of lowest label probability; nothing if no row has one."""
     from aflite_assets.diagnostics.evidence.label_errors import suspects
 
     table = suspects(rows, raw)
@@ -255,14 +257,14 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
 
 
 def tested_cues(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]], *, seed: int) -> pa.Table:
-    """Test which cues of the train rows go with removal; see `diagnostics.evidence.cues`."""
+    """Test which cues of the train rows are associated with removal; see `diagnostics.evidence.cues`."""
     from aflite_assets.diagnostics.evidence.cues import removal_cues
 
     return removal_cues(rows.filter(_in_train(rows)), raw, planted=planted, seed=seed)
 
 
 def cue_tables(representation: str, tested: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
-    """Yield the table of the cues that tell most about removal, if any could be tested."""
+    """Yield the table of the cues that are most informative about removal, if any could be tested."""
     if not tested.num_rows:
         return
     read = read_cues(tested)
@@ -282,7 +284,7 @@ def cue_tables(representation: str, tested: pa.Table, label_names: tuple[str, ..
 
 
 def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Table | None) -> Iterator[EvidenceTable]:
-    """Yield the share of suspected label errors among kept and removed rows; nothing where no list could be made."""
+    """Yield the share of suspected label errors among kept and removed rows; nothing if no list could be made."""
     from aflite_assets.diagnostics.evidence.label_noise import suspect_shares
 
     if label_errors is None:
@@ -305,7 +307,7 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
 
 
 def _many_suspects(shares: pa.Table) -> str:
-    """Say that so many suspects are no errors; nothing where they are few."""
+    """Return a sentence that so many labels are rarely wrong; empty if there are few suspects."""
 
     def total(what: str) -> int:
         return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))
@@ -322,7 +324,7 @@ def _many_suspects(shares: pa.Table) -> str:
 def planted_removals(
     representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
 ) -> list[PlantedRemoval]:
-    """Return what filtering removed of the train rows of each planted attribute."""
+    """Return, for each planted attribute, the train rows that filtering removed."""
     from aflite_assets.diagnostics.evidence.planted import planted_removed
 
     table = planted_removed(rows.filter(_in_train(rows)), raw, planted)
@@ -333,7 +335,9 @@ def planted_removals(
 def planted_tables(
     representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
 ) -> Iterator[EvidenceTable]:
-    """Precision and recall of what was removed against what was planted; nothing where the spec names nothing."""
+    """Yield precision and recall of the removed rows against planted ones; nothing if the spec names no planted
+    rows.
+    """
     from aflite_assets.diagnostics.evidence.planted import planted_by_iteration, planted_removed
 
     if not planted:
@@ -356,7 +360,9 @@ def planted_tables(
 
 
 def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield a simple model that no filter used, on all train rows, on the kept ones, and on as many at random."""
+    """Yield accuracies of a simple model that no filter used, on all train rows, on the kept ones, and on as many
+    random ones.
+    """
     from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
 
     trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}

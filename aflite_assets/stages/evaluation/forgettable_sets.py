@@ -1,6 +1,6 @@
 """The stage of `forgettable_sets`: rows that models forget in training, and as many rows to compare them with.
 
-What a forgotten row is: `models.training.forgetting`. Training on them: `evaluator_models`.
+A forgotten row is defined in `models.training.forgetting`. `evaluator_models` trains on the sets.
 """
 
 from collections import Counter
@@ -64,7 +64,7 @@ _MINORITIES = pa.schema(
 )
 
 _BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
-"""Streams of the seed."""
+"""Numbers of the seed's streams of random numbers."""
 
 
 class ForgettableSetsSettings(StageSettings):
@@ -79,7 +79,7 @@ class ForgettableSetsSettings(StageSettings):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """All, or where no weak model is named, that there is none."""
+        """Return all fields or, if no weak model is named, only that there is none."""
         return ("forgettables",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
 
     @classmethod
@@ -99,7 +99,9 @@ class ForgettableSetsInputs(StageInputs):
 
 @dataclass(frozen=True)
 class WeakTraining:
-    """One training whose forgetting is counted. `evaluator`: whose own training it is, None of a weak model."""
+    """One training whose forgetting is counted. `evaluator`: the evaluator if the training is its own, None for a weak
+    model's training.
+    """
 
     name: str
     evaluator: str | None
@@ -108,16 +110,16 @@ class WeakTraining:
 
     @property
     def part(self) -> str:
-        """The name of its part and of its nested run."""
+        """The name of the training's part and of its nested run."""
         return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
 
 
 def run(
     settings: ForgettableSetsSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Train the weak models on full, count what they forget, and draw the sets; a model that fails has none.
+    """Train the weak models on full, count the rows they forget, and draw the sets; a model that fails has none.
 
-    Nothing is trained, and the result holds no file, where the dataset's file names no model.
+    If the dataset's YAML file names no model, nothing is trained and the result holds no file.
     """
     if not settings.forgettables:
         return {"nothing_asked": True}
@@ -159,11 +161,11 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Record of what one training forgot.
+    """Counts of the rows that one training forgot.
 
-    Arrays (rows,) of the rows that it was presented: `row_ids`, `labels` int64, and of their label's probability
-    `last`, `mean` and `deviation` over the epochs, float32. `taken`: the ids of the forgettable rows that are used,
-    int64 ascending. `epochs`: how often each row was presented; `metrics`: of the training.
+    Arrays (rows,) have one entry per presented row: `row_ids` and `labels` (int64), and `last`, `mean` and `deviation`
+    (float32) of their label's probability over the epochs. `taken`: the ids of the forgettable rows that are used,
+    int64, ascending. `epochs`: how often each row was presented; `metrics`: metrics of the training.
     """
 
     training: WeakTraining
@@ -202,7 +204,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Finds or trains weak models, and counts what they forget."""
+    """Trainings of weak models, reused or new, with counts of what they forget."""
 
     settings: ForgettableSetsSettings
     inputs: ForgettableSetsInputs
@@ -214,7 +216,7 @@ class _Trainings:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def train(self) -> None:
-        """Train what was not trained before; a failure is told where the training is counted."""
+        """Train the models that were not trained before; failures are reported when the training is counted."""
         listed = [training for name, entry in self.settings.forgettables.items() for training in self._all(name, entry)]
         once = {training.part: training for training in listed}  # several entries may name one evaluator
         self.workers.map(self._train, once.values())
@@ -237,7 +239,7 @@ class _Trainings:
             self.failures[training.part] = error
 
     def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
-        """Return the trainings of each of its seeds; the first one's rows are used."""
+        """Return the trainings of each of a model's seeds; the first one's rows are used."""
         return [self._counted(training, entry.balance) for training in self._all(name, entry)]
 
     def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
@@ -247,7 +249,9 @@ class _Trainings:
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
-        """How far the training is over the largest class of each split; of an evaluator's own nothing was asked."""
+        """Return the margin of the training over the largest class of each split; empty for an evaluator's own
+        training, which makes no predictions.
+        """
         if training.evaluator is not None:
             return {}
         predictions = pq.read_table(self.draft.parts[training.part].file("predictions.parquet"))
@@ -256,9 +260,7 @@ class _Trainings:
         return margins_of_training(training.name, predictions, natural_sets(self.raw, left_out=splits - asked))
 
     def _key(self, training: WeakTraining) -> ResultKey:
-        """Return, for an evaluator's own training, the key that `evaluator_models` looks for, so that it is trained
-        once.
-        """
+        """Return, for an evaluator's own training, the key that `evaluator_models` uses, so that it is trained once."""
         cell = GridCell(training.evaluator or training.name, TrainSet("full", None, self.full.row_ids), training.seed)
         fields = cell_fields(training.settings, cell, validation_fingerprint(training.settings, self.raw))
         raw_version = self.inputs.raw_dataset.data_version
@@ -285,13 +287,13 @@ class _Trainings:
 
 @dataclass(frozen=True)
 class WeakJob(WeightsJob):
-    """A training for its dynamics, after which the model is asked about the splits; its weights are not kept."""
+    """A training for its dynamics, followed by predictions for the splits; its weights are not kept."""
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
         """Write dynamics.parquet and predictions.parquet into `target`; return metrics and accuracies.
 
         Raises:
-            AfliteError: whatever the model refuses.
+            AfliteError: any error of the model.
         """
         from aflite_assets.models.evaluators import evaluate
 
@@ -322,7 +324,7 @@ class WeakJob(WeightsJob):
 def count_rows(
     training: WeakTraining, part: PublishedResult, full: Examples, *, balance: bool, seed: int
 ) -> CountedRows:
-    """Count what a published training forgot; rows that it held back to stop by were never presented."""
+    """Count the rows that a published training forgot; rows held back for early stopping were never presented."""
     from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 
     dynamics = pq.read_table(part.file("dynamics.parquet"))
@@ -346,7 +348,7 @@ def count_rows(
 
 
 def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
-    """Return the rows, or with `balance` as many of each class as of the smallest; one without any leaves none."""
+    """Return the rows or, with `balance`, as many of each class as of the smallest; none if a class has none."""
     if not balance:
         return np.sort(row_ids)
     smallest = min(int((labels == label).sum()) for label in classes)
@@ -354,14 +356,14 @@ def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance
 
 
 def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], seed: Sequence[int]) -> np.ndarray:
-    """`sizes` random rows of each class, ids ascending."""
+    """Draw `sizes` random rows of each class; return ids, ascending."""
     rng = np.random.default_rng(seed)
     drawn = [rng.choice(row_ids[labels == label], size, replace=False) for label, size in sizes.items()]
     return np.sort(np.concatenate(drawn))
 
 
 def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw as many rows of `full` as were taken, by class where the entry says so; ids, int64 ascending."""
+    """Draw as many rows of `full` as were taken, by class if the entry says so; return ids, int64, ascending."""
     if not (entry.balance and entry.random_rows == "by_class"):
         return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
     sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
@@ -371,7 +373,7 @@ def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
 ) -> list[ForgettableSet]:
-    """Return what recipes and train sets take from: the taken rows, as many random ones per seed, and those of other
+    """Return the sets that recipes and train sets use: the taken rows, as many random ones per seed, and sets of other
     rules.
     """
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
@@ -394,7 +396,7 @@ def _sets(
 def _cut_sets(
     settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
 ) -> list[ForgettableSet]:
-    """Draw, for each seed, the sets that recipes cut to the size of another model's (EACL 2021, footnote 2)."""
+    """Draw, for each seed, the sets that recipes cut to the size of another model's set (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
@@ -407,14 +409,16 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw of each class of `taken` as many rows as `sizes_of` has, or all if there are fewer; ids, int64 ascending."""
+    """Draw, of each class of `taken`, as many rows as `sizes_of` has, or all if there are fewer; return ids, int64,
+    ascending.
+    """
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken
 
 
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
-    """As many rows as are taken, of each class as many with `balance`, with the lowest last probability."""
+    """Return as many rows as are taken (with `balance`, as many of each class), with the lowest last probability."""
     order = np.argsort(counted.last, kind="stable")
     if not balance:
         return np.sort(counted.row_ids[order[: len(counted.taken)]])
@@ -435,9 +439,9 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 
 
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
-    """Means of `diagnostics.evidence.minorities` for all rows (weak_model and name are null) and for every set.
+    """Return means of `diagnostics.evidence.minorities` for all rows (weak_model and name are null) and for every set.
 
-    Overlap and negations only where `settings` name the classes.
+    Overlap and negations are included only if `settings` name the classes.
 
     Raises:
         DataError: the settings name a class that the dataset lacks.

@@ -1,4 +1,6 @@
-"""The grid of evaluators, train sets and seeds: its cells, what each depends on, and which of them to run."""
+"""The grid of evaluators, train sets and seeds: its cells, the inputs that each depends on, and which of them to
+run.
+"""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -16,7 +18,9 @@ from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import CellFilter
 
 TRAINING_CODE = "6"
-"""Version of what trains cells and weak models, in the keys of their parts; raised when a training gives other bits."""
+"""Version of the code that trains cells and weak models, part of their keys; it is raised when a training gives other
+bits.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class GridCell:
 
     @property
     def name(self) -> str:
-        """Unique within the grid: the part's name and the nested run's."""
+        """The name of the part and of its nested run, unique within the grid."""
         return ".".join([self.evaluator, *self._rows, str(self.seed)])
 
     @property
@@ -43,10 +47,10 @@ class GridCell:
 
 
 def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:
-    """Return what a cell depends on beside the data; a model without randomness is the same for all seeds, so fitted
-    once.
+    """Return the fields that a cell depends on besides the data; a model without randomness is equal for all seeds, so
+    it is fitted once.
 
-    `validation`: fingerprint of the rows it stops by, if any.
+    `validation`: fingerprint of the rows used for early stopping, if any.
     """
     rows = row_fingerprint(cell.train_set.row_ids)
     fields: dict[str, object] = {
@@ -64,21 +68,21 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
 def recipe_fields(
     recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
 ) -> dict[str, object]:
-    """Return what a cell of several stages depends on beside the data: its start's fields, each stage's settings and
-    rows.
+    """Return the fields that a cell of several stages depends on besides the data: its start's fields, and each stage's
+    settings and rows.
 
-    `validation`: of the start. `rows`: fingerprint of the rows to train on by what stages call them, None where they
-    are missing.
+    `validation`: that of the start. `rows`: fingerprint of the rows to train on, by the names that stages use for them;
+    None if rows are missing.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
 
 
 def input_fingerprint(tests: Mapping[str, Examples]) -> str:
-    """sha256 over the names and rows of test sets: all that predictions and their scores depend on.
+    """Return the SHA-256 of the names and rows of test sets: everything that predictions and their scores depend on.
 
-    Columns that only tables read (attributes, categories, single annotators' labels) are left out, so that another
-    category column trains nothing anew.
+    Columns that only tables read (attributes, categories, single annotators' labels) are left out, so that a new
+    category column does not cause new trainings.
     """
     total = hashlib.sha256()
     for name, examples in tests.items():
@@ -102,7 +106,7 @@ def _serialised(batch: pa.RecordBatch) -> memoryview:
 
 
 def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None:
-    """Fingerprint of the split that an evaluator stops by; None where it stops by train rows or not at all."""
+    """Return the fingerprint of the split used for early stopping; None if train rows are used, or none."""
     stopping = getattr(settings, "early_stopping", None)
     if stopping is None or stopping.split is None:
         return None
@@ -112,9 +116,10 @@ def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None
 def grid_of(
     evaluators: Collection[str], train_sets: Mapping[int, list[TrainSet]], *, full_alone: Collection[str] = ()
 ) -> list[GridCell]:
-    """Every cell, by evaluator, seed and train set; `train_sets` are those of each seed.
+    """Return every cell, by evaluator, seed and train set; `train_sets` are those of each seed.
 
-    `full_alone`: evaluators that go on with forgettable rows, which would bring back what a filter has removed.
+    `full_alone`: evaluators that continue with forgettable rows; they are trained only on full, because these rows
+    would bring back what a filter has removed.
     """
     return [
         GridCell(evaluator, train_set, seed)
@@ -126,12 +131,12 @@ def grid_of(
 
 
 def row_fingerprint(row_ids: np.ndarray) -> str:
-    """sha256 of the ids of rows of the dataset, int64."""
+    """Return the SHA-256 of the ids (int64) of the dataset's rows."""
     return hashlib.sha256(np.ascontiguousarray(row_ids).tobytes()).hexdigest()
 
 
 def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
-    """Whether the cell is to be trained; a train set without a representation is one of all."""
+    """Return True if the cell is to be trained; a train set without a representation belongs to all of them."""
     return (
         (not wanted.evaluators or cell.evaluator in wanted.evaluators)
         and (not wanted.train_sets or cell.train_set.name in wanted.train_sets)
@@ -144,7 +149,7 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
     """Refuse names that the grid lacks.
 
     Raises:
-        InvalidInputError: with the names that it has.
+        InvalidInputError: states the names that the grid has.
     """
     for field, known in (
         ("evaluators", {cell.evaluator for cell in grid}),

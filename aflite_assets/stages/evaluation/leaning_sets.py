@@ -1,7 +1,8 @@
 """The stage of `leaning_sets`: properties on which models may lean, and train sets that can show whether they do.
 
-Of each candidate it publishes rows in which it goes with no class, as many rows that keep the tie, and the class that
-it points to on every test row. `evaluator_models` trains one evaluator on these sets; `analysis` judges.
+For each candidate it publishes rows among which it is not associated with any class, as many rows that keep the tie,
+and the class that it points to on every test row. `evaluator_models` trains one evaluator on these sets, and `analysis`
+judges the result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,28 +32,30 @@ from aflite_assets.stages.shared.published import full_rows, read_train_sample, 
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CANDIDATES = 3
-"""Properties that models are trained for."""
+"""Most properties for which models are trained."""
 
 TRAININGS = 3
-"""Trainings on either set; two leave one degree of freedom between them, and intervals are then very wide."""
+"""Number of trainings on each set; two leave one degree of freedom between them, and intervals are then very wide."""
 
 LEAST_TIE = 0.02
-"""Share of the rows that must go for the property to go with no class; a weaker tie is no candidate."""
+"""Least share of the rows that must be dropped to break the tie; a property with a weaker tie is not a candidate."""
 
 FEWEST_TRAIN_ROWS = 100
-"""Sets of fewer rows teach nothing; a candidate with a tie so strong that no more are left is not trained for."""
+"""Fewest rows of a train set that can teach a model; a candidate whose tie leaves fewer is not trained for."""
 
 ENOUGH_ROWS = 2_000
-"""Rows of a set that are always drawn if there are so many, whatever they cost."""
+"""Number of rows of a set that are always drawn if they exist, whatever they cost."""
 
 SHARE_OF_GRID = 0.25
-"""Share of the rows that the grid trains on at least; so many these sets may have in all."""
+"""Share of the rows that the grid trains on which all these sets together may have."""
 
 SAME_ROWS = 0.8
-"""Properties that point to the same class on so many of the rows where one of them points are one."""
+"""Two properties count as one if they point to the same class on at least this share of the rows where either
+points.
+"""
 
 _STREAM = 21
-"""Stream of the seed."""
+"""Number of the seed's stream of random numbers."""
 
 
 class LeaningSetsSettings(StageSettings):
@@ -81,7 +84,7 @@ class LeaningSetsInputs(StageInputs):
 
 @dataclass(frozen=True, eq=False)
 class TiedProperty:
-    """A property that goes with the label on train rows, its values there (text) and how it goes with it."""
+    """A property that is associated with the label on train rows: its values there (text) and its tie."""
 
     number: int
     of: Property
@@ -93,7 +96,9 @@ class TiedProperty:
 def run(
     settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Choose the candidates on full, and draw their train sets; none without an evaluator, or of multiple choice."""
+    """Choose the candidates on full, and draw their train sets; there are none without an evaluator, or for multiple
+    choice.
+    """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
@@ -117,20 +122,20 @@ def run(
 
 
 _COVERED = frozenset({"attribute", "column", "date", "length", "words", "image"})
-"""Kinds of cues left out: `properties_of` has such properties itself, and the look of an image is what it shows."""
+"""Kinds of cues left out: `properties_of` has such properties itself, and an image's appearance is its content."""
 
 _ONE_OF_KIND = frozenset({"length", "typography", "blanks", "signs"})
-"""Kinds of which one property is a candidate at most, since the others mostly go with it."""
+"""Kinds with at most one candidate property, because their properties mostly occur together."""
 
 _GROUP = "word group"
-"""Kind of words that stand for one thing, such as negations. Of a single text they may be what the text is about."""
+"""Kind for words that represent one thing, such as negations. In a single text, they may be what the text is about."""
 
 
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
     """Return the cues of the scan on which models may lean, artefacts and signs, as properties with values yes and no.
 
-    Cues that a stronger one explains, and those that no model sees, are left out. A row that the scan did not look at,
-    of a large set, has neither value. `pairs`: whether rows are pairs of texts, of which groups of words are asked too.
+    Cues that a stronger cue explains, and cues that no model sees, are left out. In a large set, a row that was not
+    scanned has neither value. `pairs`: whether rows are pairs of texts, for which groups of words are also tested.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
@@ -144,7 +149,7 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """Reads whether rows carry one cue, from the tables of rows that carry it and of those that were looked at."""
+    """A reader that decides whether rows carry one cue, from the tables of carriers and of scanned rows."""
 
     carried: pa.Table
     scanned: pa.Table
@@ -174,11 +179,12 @@ def candidates(
 
 
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
-    """Return the properties that surely go with the label (Holm, 5 %): declared ones and artefacts first, then by tie.
+    """Return the properties that are significantly associated with the label (Holm, 5 %): declared ones and artefacts
+    first, then by tie.
 
-    Of `_ONE_OF_KIND` the one that goes with the label most is taken, and of properties that point to the
-    same class on nearly all rows the first; `MOST_CANDIDATES` at most. `tied`: each property with its values on train
-    rows, as text, and its tie.
+    Of each kind in `_ONE_OF_KIND`, only the property most associated with the label is taken. Of properties that point
+    to the same class on nearly all rows, only the first is taken. At most `MOST_CANDIDATES` are returned. `tied`: each
+    property with its values on train rows, as text, and its tie.
     """
     adjusted = holm([tie.p_value for *_, tie in tied])
     sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]
@@ -193,7 +199,9 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 
 
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
-    """Whether both are of one kind in `_ONE_OF_KIND`, or point to one class on nearly all rows where either points."""
+    """Return True if both are of one kind in `_ONE_OF_KIND`, or point to one class on nearly all rows where either
+    points.
+    """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
     first, second = pointed(one.values, one.tie), pointed(other.values, other.tie)
@@ -202,7 +210,8 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the rows of one set at most, so that all together are a quarter of what the grid trains on at least.
+    """Return the most rows of one set, so that all sets together are about a quarter of the rows that the grid trains
+    on.
 
     `full`: rows of the train set full, from which they are drawn.
     """
@@ -212,7 +221,7 @@ def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int 
 
 
 def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
-    """Draw the sets of every training; none if so few rows are left that nothing can be learnt from them."""
+    """Draw the sets of every training; none if too few rows are left to learn from."""
     rows = one.tie.overlap * len(full)
     tables = [DRAWN.empty_table()]
     for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():
@@ -238,7 +247,7 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class that each row's value points to; nothing of a test set that lacks the property."""
+    """Return the class that each row's value points to; nothing for a test set that lacks the property."""
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

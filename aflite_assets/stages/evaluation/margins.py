@@ -11,9 +11,10 @@ from aflite_assets.data.questions import separate_questions
 
 
 def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:
-    """By split `largest_class` in [0, 1], and `low` and `high` in points of one training's accuracy over it.
+    """Return, by split, `largest_class` in [0, 1], and `low` and `high`, in points, of one training's accuracy minus
+    it.
 
-    `predictions`: as published. Splits of which it cannot be asked are left out.
+    `predictions`: the published table. Splits on which the margin cannot be computed are left out.
     """
     cell = Cell(name, "full", None, 0, 0, "done", None, predictions)
     found = {test_set.name: over_largest_class([cell], [test_set]).get(name) for test_set in tests}
@@ -25,7 +26,7 @@ def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSe
 
 
 def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[TestSet]:
-    """Return the dataset's splits but those left out, with what judging by them needs."""
+    """Return the dataset's splits except those left out, in the form that judging by them needs."""
     rows = without_inputs(everything)
     return [
         TestSet(
@@ -44,7 +45,7 @@ def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[Tes
 
 
 def without_inputs(everything: Examples) -> Examples:
-    """Return the same rows without texts, images or features: rows of a split are copied, whatever they hold."""
+    """Return the rows without texts, images or features, so that copying a split does not copy its inputs."""
     known = ("row_id", "split", "label", "group", "question")
     needed = [name for name in known if name in everything.table.column_names]
     return Examples(everything.table.select(needed), everything.label_names)

@@ -1,4 +1,4 @@
-"""The tables of `bias_evidence` about single terms of the Data Quality Index, with what may be compared."""
+"""The tables of `bias_evidence` about single terms of the Data Quality Index, with a note on what may be compared."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,14 @@ from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 
 _MOST_ROWS = 50
-"""Classes of the table by class, which is left out beyond that; a report shows as many."""
+"""Most classes of the table by class, which is left out beyond that; a report shows as many."""
 
 
 def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Terms of the train rows, of ten random sets of the kept ones' number and of the kept ones; then those by class.
+    """Yield terms of the train rows, of ten random sets as large as the kept set, and of the kept rows; then the terms
+    by class.
 
-    Nothing for rows that are no texts, and where no train row entered the filter.
+    Nothing is yielded for rows without texts, or if no train row entered the filter.
     """
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     if raw.modality != "text" or not train.num_rows:
@@ -58,7 +59,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
 
 
 def _first_term(overall: pa.Table, kept: int) -> str:
-    """Return the term that the source ranks by, in words."""
+    """Return the term that the source ranks by, described in words."""
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:

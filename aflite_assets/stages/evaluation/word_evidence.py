@@ -1,6 +1,7 @@
-"""The table of `bias_evidence` about what filtering did to single words, with what a reader may conclude and what not.
+"""The table of `bias_evidence` about the effect of filtering on single words, with what a reader may and may not
+conclude.
 
-Which words tell a class is named by the scan, whose cues every report has.
+The scan, whose cues are in every report, names the words that predict a class.
 """
 
 from collections.abc import Iterator
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordArtifacts
 
 DRAWS = 99
-"""Random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""
+"""Number of random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""
 
 _WORDS_PER_CLASS = 10
-"""Words of each class whose z is compared, those with the highest."""
+"""Number of words per class whose z is compared, those with the highest z."""
 
 
 def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield how many words go with a class among all train rows, among random ones and among the kept ones.
+    """Yield how many words are associated with a class among all train rows, among random ones and among the kept ones.
 
-    Nothing for rows that are no texts, where no word stands in enough rows, and where there is one class alone.
+    Nothing is yielded for rows without texts, if no word is in enough rows, and if there is only one class.
     """
     if raw.modality != "text":
         return
@@ -57,7 +58,7 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
 
 
 def _counts(artifacts: "WordArtifacts") -> pa.Table:
-    """`over_line` with a name for the row of all classes, and the line."""
+    """Return `over_line` with a name for the row of all classes, and the line."""
     table = artifacts.over_line.drop_columns(["label"])
     names = pc.fill_null(table["label_name"], "all classes")
     line = pa.array([artifacts.line] * table.num_rows, pa.float64())

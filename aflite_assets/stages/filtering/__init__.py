@@ -1,1 +1,1 @@
-"""Stages of the group `filtering`: the loop, the controls, and the dataset that comes out."""
+"""Stages of the group `filtering`: the loop, the controls, and the resulting dataset."""

@@ -1,4 +1,4 @@
-"""The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
+"""The stage of `control_sets`: train sets of the filtered set's size that the filter did not choose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, with the version of the draws of whole questions."""
+        """Return the JSON values that go into a key, including the version of the draws of whole questions."""
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -72,7 +72,7 @@ class ControlSetsInputs(StageInputs):
 def run(
     settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Draw the controls of every representation's filtered set; of questions and preferences, whole questions."""
+    """Draw the controls of every representation's filtered set; for questions and preferences, whole questions."""
     sample = read_train_sample(inputs.train_sample)
     raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
@@ -117,10 +117,10 @@ def run(
 
 @dataclass(frozen=True)
 class SinglePassScores:
-    """How predictable every embedded row is in a single pass, float in [0, 1], beside the rows of the filtered set.
+    """Predictability of every row of the filtered set in a single pass, float in [0, 1].
 
-    `model`: probability of the row's label under the warm-up model's own output layer; None without a model. `linear`:
-    predictability in the filter's first iteration. NaN where there is none.
+    `model`: the probability of the row's label by the warm-up model's own output layer; None without a model. `linear`:
+    predictability in the filter's first iteration. Both are NaN for a row without a score.
     """
 
     model: np.ndarray | None
@@ -128,7 +128,7 @@ class SinglePassScores:
 
     @classmethod
     def of(cls, rows: pa.Table, embedded: pa.Table, first: pa.Table) -> "SinglePassScores":
-        """In the order of `rows`; `first`: row_id and predictability of the first iteration."""
+        """Collect the scores in the order of `rows`; `first`: row_id and predictability of the first iteration."""
         row_ids = rows["row_id"].to_numpy()
         model = _in_order(row_ids, embedded["row_id"].to_numpy(), _floats(embedded["warmup_label_probability"]))
         linear = _in_order(row_ids, first["row_id"].to_numpy(), _floats(first["predictability"]))
@@ -141,7 +141,7 @@ def _floats(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of the wanted rows, NaN for those that have none."""
+    """Return the values of the requested rows, NaN for rows without one."""
     order = np.argsort(row_ids, kind="stable")
     places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
     nearest = order[places]
@@ -159,9 +159,10 @@ def _controls(
     seed: int,
     groups: np.ndarray | None,
 ) -> tuple[list[ControlSet], dict[str, object]]:
-    """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split.
+    """Return the controls. `kept`: by evaluator seed, the ids by split that the filter run for this seed kept.
 
-    `groups`: int64 per row of `rows`, of questions that leave a single pass together; None if rows leave by themselves.
+    `groups`: int64 per row of `rows`, for questions that a single pass removes as a whole; None if rows are removed one
+    by one.
     """
     made = [
         ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
@@ -191,10 +192,11 @@ def _controls(
 def _whole_questions(
     control: ControlSet, kept: Mapping[int, Mapping[str, np.ndarray]], full: Examples, subset: str | None
 ) -> ControlSet:
-    """Return a random control as a draw of whole questions, if the filter kept whole ones; others as they are.
+    """Return a random control as a draw of whole questions, if the filter kept whole questions; return others
+    unchanged.
 
-    `random` has as many questions of each number of answers as filtered, `random_matched` also of each subset, and as
-    many whose right answer is the longer one.
+    `random` has as many questions of each number of answers as filtered has. `random_matched` also has as many of each
+    subset, and as many questions with the longer answer right.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control
@@ -223,7 +225,7 @@ def _earlier_controls(
     *,
     by_question: bool,
 ) -> list[ControlSet]:
-    """Return what the filter had left when it was down to some sizes, each with random sets of its size."""
+    """Return the rows that the filter had left at some earlier sizes, each with random sets of its size."""
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
     for number, (name, earlier_rows) in enumerate(earlier.items()):
@@ -243,12 +245,12 @@ def _earlier_controls(
 
 
 def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
-    """All rows that filtered and its controls are subsets of, where these are a sample of the train rows."""
+    """Return all rows that filtered and its controls are subsets of, if these are a sample of the train rows."""
     return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """All train rows, each with its weight of the published folder; 1 for rows that were not scored."""
+    """Return all train rows, each with its weight from the published folder; 1 for rows that were not scored."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(
@@ -288,11 +290,11 @@ def _single_pass(
     seed: int,
     groups: np.ndarray | None,
 ) -> list[ControlSet]:
-    """Return what is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML
-    4.2).
+    """Return the rest after the rows of the highest scores are removed at once: as many train rows as filtered has
+    (ICML 4.2).
 
-    Of the other `splits`, those that the filter took part in, rows leave by the same law. Rows of one of the `groups`
-    leave together, so a few more train rows than filtered has may be left.
+    In the other `splits`, which the filter included, rows are removed by the same rule. Rows of one of the `groups` are
+    removed together, so slightly more train rows than filtered has may be left.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
@@ -310,7 +312,7 @@ def _single_pass(
 
 
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
-    """`weighted`: with a column of weights, which results without weighted sets lack."""
+    """Return the table of the sets; `weighted`: with a column of weights, which results without weighted sets lack."""
     rows = len(control.row_ids)
     columns = {
         "representation": [control.representation] * rows,

@@ -1,4 +1,4 @@
-"""Which rows are exact copies of each other, so that the filter removes or keeps them together."""
+"""Detection of exact copies among rows, so that the filter removes or keeps them together."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _INPUTS = ("text", "text_pair", "image", "features")
 def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
     """Return a number per row of `row_ids`, int64: equal for rows whose whole input and label are equal, byte for byte.
 
-    None where no two of these rows are copies. An image's input is its encoded bytes, or its file's hash.
+    Return None if no two of these rows are copies. An image's input is its encoded bytes, or its file's hash.
     """
     examples = load_examples(raw.path)
     inputs = {name: examples.table[name] for name in _INPUTS if name in examples.table.column_names}

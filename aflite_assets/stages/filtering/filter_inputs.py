@@ -1,4 +1,4 @@
-"""Inputs of a run of one representation's filter, and the rows taken out of it before its first iteration."""
+"""Inputs of a run of one representation's filter, and the rows quarantined before its first iteration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,16 +25,18 @@ from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_sco
 from aflite_assets.stages.stage import StageContext
 
 _MOST_PROBABILITIES = 2**23
-"""Rows x classes of the first iteration's probabilities that are kept to suspect labels by; 64 MiB as they add up."""
+"""Most rows x classes of the first iteration's probabilities that are kept for suspecting labels; 64 MiB as running
+sums.
+"""
 
 
 @dataclass(frozen=True)
 class FilterInputs:
-    """Inputs of every run of one representation's filter, but for the seed; arrays have an entry per row entering.
+    """Inputs of every run of one representation's filter, except the seed; arrays have one entry per entering row.
 
-    `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
-    `copies`: a number per row, equal for exact copies; None without any. `words`: only where rows are ranked by them.
-    `whole_groups`: whether rows of a group are kept together where classifiers are trained.
+    `entering`: positions of the entering rows among the embedded `rows`. `policies`: how each split other than train is
+    treated. `copies`: a number per row, equal for exact copies; None if there are none. `words`: None unless rows are
+    ranked by words. `whole_groups`: whether the rows of a group are kept together when classifiers are trained.
     """
 
     rows: pa.Table
@@ -59,9 +61,9 @@ class FilterInputs:
         words: DistinctWords | None = None,
         left_out: np.ndarray | None = None,
     ) -> "FilterInputs":
-        """From the embedded rows but those with the ids `left_out`; `warmup`: rows spent on the encoders.
+        """Collect the inputs from the embedded rows without the ids `left_out`; `warmup`: rows spent on the encoders.
 
-        `copies`: a number per embedded row, equal for exact copies. `words`: of every embedded row.
+        `copies`: a number per embedded row, equal for exact copies. `words`: the words of every embedded row.
         """
         rows, features = read_rows(embedded), open_features(embedded)
         if copies is not None:
@@ -88,26 +90,26 @@ class FilterInputs:
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
-        """Which rows entering a run kept, bool."""
+        """Return which entering rows a run kept, bool."""
         kept = np.zeros(len(self.entering), dtype=bool)
         kept[result.kept_rows] = True
         return kept
 
     @property
     def row_ids(self) -> np.ndarray:
-        """int64."""
+        """Ids of the entering rows, int64."""
         row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
         return row_ids
 
     @property
     def labels(self) -> np.ndarray:
-        """int64."""
+        """Labels of the entering rows, int64."""
         labels: np.ndarray = self.rows["label"].to_numpy()[self.entering]
         return labels
 
     @property
     def groups(self) -> np.ndarray | None:
-        """int64, or None where rows do not belong together."""
+        """Groups of the entering rows, int64, or None if rows do not belong together."""
         has_groups = self.whole_groups and "group" in self.rows.column_names
         return self.rows["group"].to_numpy()[self.entering] if has_groups else None
 
@@ -118,12 +120,12 @@ class FilterInputs:
         return few and self.settings.classifier != "linear_svm"
 
     def suspects(self, probabilities: np.ndarray, quarantine: frozenset[str]) -> pa.Table:
-        """Return the rows whose labels are suspected, by the first iteration's probabilities of every class."""
+        """Return the rows with suspected labels, by the first iteration's probabilities of every class."""
         classes = np.unique(self.labels)
         return suspected_rows(self.row_ids, self.split, self.labels, probabilities, classes, quarantine=quarantine)
 
     def first_probabilities(self, seed: int, *, device: DeviceSettings) -> np.ndarray:
-        """Mean held-out probabilities of every class in the first iteration, rows x classes float32."""
+        """Return the mean held-out probabilities of every class in the first iteration, rows x classes float32."""
         from aflite_assets.algorithm import score_rows  # loads torch and numba
 
         scores = score_rows(self.features, self.labels, **self._given(seed, device), keep_probabilities=True)
@@ -142,7 +144,7 @@ class FilterInputs:
         cluster: Cluster,
         log: Callable[[str], None],
     ) -> FilterResult:
-        """One run of the loop."""
+        """Run the filter's loop once."""
         from aflite_assets.algorithm import RowWords, filter_dataset  # loads torch and numba
 
         with cluster_scorers(cluster, partial(self._shared, seed), device=device, log=log) as scorers:
@@ -162,7 +164,7 @@ class FilterInputs:
             )
 
     def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
-        """Return what the workers of a cluster are given."""
+        """Return the data that the workers of a cluster receive."""
         return ScoredRows.of(
             cluster,
             self.features,
@@ -174,7 +176,7 @@ class FilterInputs:
         )
 
     def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
-        """Return what scoring and the loop are given alike, beside features and labels."""
+        """Return the arguments that scoring and the loop share, besides features and labels."""
         return {
             "settings": self.settings,
             "seed": seed,
@@ -186,8 +188,8 @@ class FilterInputs:
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
         """Return the test of whether the first pass's classifiers learnt anything beyond class shares.
 
-        As in the verdict (`rules.bias_excess`), of the rows that are trained on. If permutations hardly move the labels
-        of these groups, the test cannot be made, and the answer is True.
+        It is the test of the verdict (`rules.bias_excess`), on the rows that are trained on. If permutations hardly
+        move the labels of these groups, the test is impossible, and it returns True.
         """
         pool, groups = ~self.score_only, self.groups
 
@@ -204,7 +206,7 @@ class FilterInputs:
         return is_learnt
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
-        """Return what the rows of the pool score with permuted labels."""
+        """Return the scores of the pool's rows with permuted labels."""
         from aflite_assets.algorithm import score_permuted  # loads torch and numba
 
         return score_permuted(
@@ -221,9 +223,10 @@ class FilterInputs:
 def before_quarantine(
     name: str, given: FilterInputs, spec: FilterSpec, scratch: Path, *, seed: int, context: StageContext
 ) -> pa.Table | None:
-    """All suspects by a pass of their own, where some are quarantined; kept, so that a resumed run has the same.
+    """Return all suspects from a separate pass, if some are quarantined; they are saved, so that a resumed run has the
+    same.
 
-    None where nothing is quarantined: the loop's first iteration gives the same probabilities.
+    Return None if nothing is quarantined, because the loop's first iteration gives the same probabilities.
 
     Raises:
         DataError: there are too many rows and classes to keep all probabilities.

@@ -1,4 +1,6 @@
-"""The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
+"""The stage of `filtered_sets`: AFLite's loop per representation, with a checkpoint per iteration at which it
+resumes.
+"""
 
 import hashlib
 import os
@@ -68,7 +70,7 @@ class FilteredSetsInputs(StageInputs):
 def run(
     settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Filter each representation's rows on its own; iterations of results found again are reported again."""
+    """Filter each representation's rows separately; iterations of reused results are reported again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
     all_words = DatasetWords.of(load_examples(inputs.raw_dataset.path)) if by_words else None
@@ -165,7 +167,7 @@ def _filter(
 
 
 def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
-    """Return the state that the checkpoint holds; its iterations are shown again."""
+    """Return the state in the checkpoint and show its iterations again."""
     state = checkpoint.load()
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
@@ -175,7 +177,9 @@ def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterS
 
 
 def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tracked: TrackedRun) -> dict[str, object]:
-    """Publish what each run of the filter kept, bool per row entering; how alike they are, for the summary."""
+    """Publish the rows that each run of the filter kept, bool per entering row; return their similarity, for the
+    summary.
+    """
     _write_runs(kept, given, folder)
     in_train = [rows[given.split == "train"] for rows in kept]
     jaccard = _kept_jaccard(in_train)
@@ -187,7 +191,7 @@ def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tra
 def _run_again(
     name: str, given: FilterInputs, is_learnt: IsLearnt | None, scratch: Path, seed: int, *, context: StageContext
 ) -> np.ndarray:
-    """Return what another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
+    """Return the rows that another run of the filter keeps, bool per entering row; it also resumes at its iteration."""
     folder = scratch / f"seed-{seed}"
     folder.mkdir(exist_ok=True)
     checkpoint = Checkpoint(folder)
@@ -206,7 +210,7 @@ def _run_again(
 
 
 def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> None:
-    """Publish what each run kept."""
+    """Publish the rows that each run kept."""
     table = pa.table(
         {
             "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
@@ -218,7 +222,9 @@ def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -
 
 
 def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
-    """How alike the train rows (bool) are that runs of the filter kept, over pairs, beside what chance would give."""
+    """Return how similar the train rows (bool) are that runs of the filter kept, over pairs, with the value by
+    chance.
+    """
     alike = [float((first & second).sum() / (first | second).sum()) for first, second in combinations(kept, 2)]
     chance = [
         expected_jaccard(len(first), int(first.sum()), int(second.sum())) or 0.0
@@ -228,7 +234,7 @@ def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
-    """Give the run of a new result the curve of a part that was found."""
+    """Copy the curve of a reused part to the run of a new result."""
     with tracker.child(name, tags={"aflite.found": "true"}) as run:
         for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
             metrics = {field: float(row[field]) for field in _TRACKED if row.get(field) is not None}
@@ -258,7 +264,7 @@ class Checkpoint:
         aside.replace(self._state)
 
     def load(self) -> FilterState | None:
-        """Return the state after the last finished iteration, or None at the start.
+        """Return the state after the last finished iteration, or None if there is none yet.
 
         Raises:
             StoreError: the file is damaged.
@@ -274,7 +280,7 @@ class Checkpoint:
             ) from error
 
     def publish_scores(self, folder: Path) -> None:
-        """Put the scores of all iterations into the result: the last known score of every row that entered each."""
+        """Add the scores of all iterations to the result: the last known score of every row that entered each."""
         for path in sorted(self._scores.iterdir()):
             link_or_copy(path, folder / path.name)
 
@@ -325,9 +331,10 @@ def _published(record: IterationRecord) -> dict[str, object]:
 
 
 def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, folder: Path) -> list[str]:
-    """Publish every embedded row with its fate, the iterations, what permuted labels give, and how the filter ended.
+    """Publish every embedded row with its outcome, the iterations, the scores of permuted labels, and how the filter
+    ended.
 
-    Returns the warnings.
+    Return the warnings.
     """
     rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
@@ -382,7 +389,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
 
 
 def _plain(values: object) -> object:
-    """As JSON has it, arrays as lists with None for NaN."""
+    """Return a value as JSON has it, with arrays as lists and None for NaN."""
     if not isinstance(values, np.ndarray):
         return values
     plain = values.astype(object)
@@ -391,10 +398,9 @@ def _plain(values: object) -> object:
 
 
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
-    """Return what classifiers gave in place of the labels of the rows that entered: row_id, then a label and share per
-    rank.
+    """Return the wrong labels predicted for the rows that entered: row_id, then a label and its share per rank.
 
-    A rank that has no label is null.
+    A rank without a label is null.
     """
     columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
     for rank in range(labels.shape[1]):
@@ -426,7 +432,7 @@ NO_CAUTIONS = {"no_cautions": "The filter reported no warnings."}
 
 
 def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether each filter ended without a caution about its own result."""
+    """Yield whether each filter ended without a warning about its own result."""
     label_names = inputs["raw_dataset"].summary["label_names"]
     for (name, asks), (subject, part) in product(NO_CAUTIONS.items(), result.parts.items()):
         cautions = " ".join(filtered_set(subject, part, label_names).warnings)

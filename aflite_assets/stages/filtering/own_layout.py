@@ -1,4 +1,4 @@
-"""Questions and preferences in the user's own columns and layout: the rows of the source with what the filter did."""
+"""Questions and preferences in the user's own columns and layout: the rows of the source with the filter's outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from aflite_assets.stages.filtering.published_columns import free_name, source_r
 from aflite_assets.stages.shared.source_places import source_of
 
 FILTERED, FULL = "own_layout_filtered", "own_layout_full"
-"""Names of the configurations: rows of the source whose answers were all kept, and all rows with their fate."""
+"""Names of the configurations: rows of the source whose answers were all kept, and all rows with their outcome."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
     """Rows of a source of questions or preferences.
 
-    `tables`: by split of the source as it is in its files. `split`, `row`: of each row of the raw table the split of
-    the source and the row there, from 0.
+    `tables`: by split of the source, the rows as in its files. `split`, `row`: for each row of the raw table, its split
+    in the source and its row there, from 0.
     """
 
     tables: Mapping[str, pa.Table]
@@ -54,10 +54,10 @@ class OwnRows:
     def configurations(
         self, raw: Examples, fate: Mapping[str, pa.Array], filtered: FilteredSet
     ) -> dict[str, dict[str, pa.Table]]:
-        """Return by configuration and split of the dataset the rows of the source.
+        """Return the rows of the source by configuration and split of the dataset.
 
-        A row is filtered if all its answers were kept. `fate`: by name of a column, per row of the raw table; of
-        several answers a row has the mean of numbers. Rows that the dataset dropped, such as ties, are left out.
+        A row is filtered if all its answers were kept. `fate`: by column name, one value per row of the raw table; a
+        row with several answers gets the mean of numbers. Rows that the dataset dropped, such as ties, are left out.
         """
         kept_ids = filtered.rows.filter(filtered.rows["kept"])["row_id"].to_numpy()
         kept = np.isin(raw.row_ids, kept_ids)
@@ -76,7 +76,7 @@ class OwnRows:
     def _part(
         self, positions: np.ndarray, split: str, fate: Mapping[str, pa.Array], kept: np.ndarray
     ) -> tuple[pa.Table, np.ndarray]:
-        """Return the source's rows of these answers with their fate, and which have all their answers kept."""
+        """Return the source's rows of these answers with their outcome, and which rows had all their answers kept."""
         rows, firsts, of_row = np.unique(self.row[positions], return_index=True, return_inverse=True)
         table = self.tables[split].replace_schema_metadata(None).take(pa.array(rows))
         taken = set(table.column_names)
@@ -95,7 +95,7 @@ class OwnRows:
 
 
 def write_own(table: pa.Table, path: Path) -> None:
-    """Write rows of a source as Parquet that `datasets` opens with the source's own types."""
+    """Write rows of a source as Parquet that `datasets` can open with the source's own types."""
     import datasets
 
     features = datasets.Features.from_arrow_schema(table.schema)

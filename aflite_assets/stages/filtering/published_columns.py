@@ -1,4 +1,4 @@
-"""The columns of the published folder: the user's own under their names, and those that the project adds to them."""
+"""The columns of the published folder: the user's own under their names, and the columns that the project adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
-"""Values that the filter gives a row: columns of `full_tagged`."""
+"""Values that the filter assigns to a row: columns of `full_tagged`."""
 
 _ATTRIBUTE = "attribute."
 _INPUTS = ("text", "text_pair", "image", "features")
@@ -20,12 +20,13 @@ _PREFIX = "aflite_"
 
 @dataclass(frozen=True)
 class PublishedColumns:
-    """How the raw table's columns are called in the published folder.
+    """Names of the raw table's columns in the published folder.
 
-    `inputs`: by the raw table's name those of the source. `column_per_feature`: whether `features` is a column for
-    each of its names, as in the source, instead of one of lists. `label`: the source's. `attributes`: the raw table's
-    name of each by the source's. `own`: the name of each column that the project adds, which begins with "aflite_"
-    where a column of the source has the plain one. `ids_given`: whether `id` is the source's own.
+    `inputs`: the source's names by the raw table's names. `column_per_feature`: whether each feature has a column of
+    its own, as in the source, instead of one column of lists. `label`: the source's name of the label column.
+    `attributes`: the raw table's name of each attribute by the source's name. `own`: the name of each column that the
+    project adds; it begins with "aflite_" if the source has a column of the plain name. `ids_given`: whether `id` is
+    the source's own.
     """
 
     inputs: Mapping[str, tuple[str, ...]]
@@ -37,7 +38,7 @@ class PublishedColumns:
 
     @classmethod
     def of(cls, raw: Examples, columns: ColumnsSpec) -> "PublishedColumns":
-        """Those of a raw table, where `columns` is what the dataset's file says of its source."""
+        """Determine the names for a raw table; `columns` are the columns that the dataset's YAML file names."""
         there = raw.table.column_names
         inputs = {name: as_tuple(getattr(columns, name) or name) for name in _INPUTS if name in there}
         taken = {columns.label, *(name for names in inputs.values() for name in names)}
@@ -67,7 +68,7 @@ class PublishedColumns:
 
     @property
     def raw_columns(self) -> dict[str, str]:
-        """By the published name the raw table's column that it is of, without those that the filter's results give."""
+        """The raw table's column by the published name, without columns that come from the filter's results."""
         from_raw = {"id": "source_id" if self.ids_given else "row_id", "content_hash": "source_id"}
         from_raw |= {"source_row": "row_id", "group": "group", "annotator_labels": "annotator_labels"}
         return {
@@ -79,17 +80,17 @@ class PublishedColumns:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name for a column that is none of those taken."""
+    """Return a name for a column that is not among those taken."""
     while name in taken:
         name = f"{_PREFIX}{name}"
     return name
 
 
 def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping[str, int]) -> pa.Table:
-    """Every row in the raw table's order: id, inputs, label, attributes, then what is known of its place and group.
+    """Return every row in the raw table's order: id, inputs, label, attributes, and then its place and group.
 
-    `source_row` int64 counts from 0 within the row's split of the source, whose rows `source_rows` counts by split, in
-    the source's order. `id` is the source's own, or the source's split and that number, as in "train-17".
+    `source_row` (int64) counts from 0 within the row's split of the source. `source_rows` gives the number of rows by
+    split, in the source's order. `id` is the source's own id, or the source's split and that number, as in "train-17".
     """
     table, own = raw.table, names.own
     splits, numbers = source_rows_of(raw.row_ids, source_rows)
@@ -112,7 +113,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
 
 
 def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Return for each row the source's split that it was in, and its number there: `row_id` counts over all of them."""
+    """Return, for each row, its split in the source and its number there; `row_id` counts over all splits."""
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")
     names = list(source_rows)
@@ -120,6 +121,6 @@ def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple
 
 
 def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return a float32 column per feature, as the source has them."""
+    """Return a float32 column per feature, as in the source."""
     matrix = raw.features
     return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

@@ -37,7 +37,7 @@ _BLOCK_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Configuration:
-    """One way to load the folder: `tables` by split; `name` as `load_dataset` takes it."""
+    """One way to load the folder: `tables` by split; `name` is the name for `load_dataset`."""
 
     name: str
     tables: Mapping[str, pa.Table]
@@ -45,9 +45,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Content:
-    """Every row of the dataset as it is published (`table`), in the order of `raw`, and how its columns are called.
+    """Every row of the dataset in its published form (`table`), in the order of `raw`, with the names of its columns.
 
-    `sample`: of the train rows, None where all were filtered.
+    `sample`: the filtered sample of the train rows; None if all were filtered.
     """
 
     raw: Examples
@@ -56,11 +56,13 @@ class Content:
     sample: TrainSample | None = None
 
     def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
-        """Return the rows with these ids by split."""
+        """Return the rows with these ids, by split."""
         return self.by_split(self.table, np.isin(self.raw.row_ids, row_ids))
 
     def by_split(self, table: pa.Table, chosen: np.ndarray) -> dict[str, pa.Table]:
-        """Return the chosen rows (bool, one per row) of a table in this order, by split; none of splits without any."""
+        """Return the chosen rows (bool, one per row) of a table in this order, by split; splits without any are left
+        out.
+        """
         splits = np.array(self.raw.table["split"].to_pylist(), object)
         return {
             split: rows_at(table, np.flatnonzero(chosen & (splits == split)))
@@ -77,7 +79,7 @@ class PublishedDatasetSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values that go into a key, with the version of what questions have beside other rows."""
+        """Return the JSON values that go into a key, including the version of what is published only for questions."""
         of_questions: dict[str, object] = {"own_layout": "1"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -95,7 +97,7 @@ class PublishedDatasetInputs(StageInputs):
 def run(
     settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
+    """Write every configuration's splits as Parquet with the types of `datasets`, and the card that lists them."""
     from aflite_assets.analysis.filtering import still_predicted
     from aflite_assets.reports.page.markdown import dataset_card
 
@@ -162,14 +164,14 @@ def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
 
 
 def _fate_names(names: PublishedColumns) -> dict[str, str]:
-    """By the published name what `full_tagged` says of the filter."""
+    """Return the columns of `full_tagged` about the filter by their published names."""
     return {names.own[name]: name for name in FATE_COLUMNS}
 
 
 def _own_rows(
     raw_result: PublishedResult, raw: Examples, context: StageContext
 ) -> tuple[OwnRows | None, tuple[str, ...]]:
-    """Return the source's rows of questions or preferences, and a note if they cannot be read any more."""
+    """Return the source's rows of questions or preferences, and a note if they can no longer be read."""
     try:
         return OwnRows.of(raw_result, raw), ()
     except DataError as error:
@@ -190,7 +192,9 @@ def _own_layout(
 
 
 def _write(configuration: Configuration, content: Content | None, folder: Path) -> dict[str, str]:
-    """Write a file per split; return their paths below the folder. `content`: None for rows of the source."""
+    """Write one file per split; return their paths below the folder. `content`: None for rows in the source's own
+    layout.
+    """
     paths = {}
     for split, table in configuration.tables.items():
         paths[split] = f"data/{configuration.name}/{split}.parquet"
@@ -203,7 +207,7 @@ def _write(configuration: Configuration, content: Content | None, folder: Path) 
 
 
 def _first_random(controls: Sequence[ControlSet], representation: str) -> np.ndarray:
-    """Row ids of the random control with the lowest seed, all splits."""
+    """Return the row ids of the random control with the lowest seed, in all splits."""
     drawn = [control for control in controls if control.name == "random" and control.representation == representation]
     lowest = min(control.seed for control in drawn if control.seed is not None)
     return np.concatenate([control.row_ids for control in drawn if control.seed == lowest])
@@ -224,10 +228,10 @@ def _configurations(
 
 
 def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
-    """All rows with their fate; rows that never entered the filter have no score.
+    """Return all rows with the filter's outcome; rows that never entered the filter have no score.
 
-    These are the warm-up rows, those quarantined before the first pass, train rows outside a sample, and splits left
-    alone.
+    These are the warm-up rows, rows quarantined before the first pass, train rows outside a sample, and splits that
+    were not filtered.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
@@ -256,7 +260,7 @@ def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) ->
 def _to_parquet(table: pa.Table, content: Content, path: Path) -> None:
     """Write with the schema of `datasets`, so that label names and the image type travel in the file.
 
-    In blocks, since the images of a large dataset do not fit into memory.
+    Rows are written in blocks, because the images of a large dataset do not fit into memory.
     """
     import datasets
 
@@ -273,7 +277,7 @@ def _to_parquet(table: pa.Table, content: Content, path: Path) -> None:
 
 
 def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
-    """Images as bytes, so that the folder stands on its own."""
+    """Store images as bytes, so that the folder does not depend on other files."""
     values = [{"bytes": read_image(image), "path": None} for image in table[name].to_pylist()]
     column = pa.array(values, pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
     return table.set_column(table.column_names.index(name), name, column)

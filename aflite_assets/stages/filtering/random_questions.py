@@ -11,7 +11,8 @@ from aflite_assets.data.questions import right_answers, separate_questions
 
 @dataclass(frozen=True, eq=False)
 class QuestionKinds:
-    """Questions of some rows. Lists of kinds have an entry per question; `of_row`: int64, the question of each row.
+    """Kinds of questions among some rows. Lists of kinds have one entry per question; `of_row` (int64) is the question
+    of each row.
 
     `sizes`: the numbers of right and of wrong answers. `alike`: the sizes, the subset, and whether the right answers
     are longer than the wrong ones, shorter, or neither.
@@ -29,7 +30,8 @@ class QuestionKinds:
         return bool(np.isin(counts[0] / counts[1], (0, 1)).all())
 
     def drawn(self, kept: np.ndarray, kinds: Sequence[Hashable], seed: Sequence[int]) -> np.ndarray:
-        """Draw as many questions of each kind as `kept` (row ids of whole questions) has; return row ids, ascending.
+        """Draw as many questions of each kind as there are in `kept` (row ids of whole questions); return row ids,
+        ascending.
 
         Args:
             kept: int64, ids of rows.
@@ -49,9 +51,9 @@ class QuestionKinds:
 
 
 def question_kinds(rows: Examples, *, subset: str | None) -> QuestionKinds | None:
-    """Return the questions of the rows, or None if the rows are no answers of questions.
+    """Return the questions of the rows, or None if the rows are not answers to questions.
 
-    `subset`: the attribute that says which part of the data a question is of; None without one.
+    `subset`: the attribute that names the part of the data a question belongs to; None if there is none.
     """
     right = right_answers(rows, partly=separate_questions(rows) is not None)
     if right is None or rows.questions is None or "text_pair" not in rows.table.column_names:

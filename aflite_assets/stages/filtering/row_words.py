@@ -1,7 +1,7 @@
 """The words of a dataset's rows, by which a filter with `rank: vocabulary` orders its candidates.
 
-They are made anew from the texts by each stage that needs them: 550,000 pairs take well under a minute, less than one
-iteration of a filter of that size, so that a published copy would cost more in files than it saves in time.
+Each stage that needs them computes them from the texts: 550,000 pairs take well under a minute, less than one iteration
+of a filter of that size. A published copy would cost more in files than it saves in time.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ _TEXTS = ("text", "text_pair")
 
 @dataclass(frozen=True, eq=False)
 class DatasetWords:
-    """The distinct words of every row of the raw dataset, over all its texts; `row_ids` int64 beside `words`."""
+    """The distinct words of every row of the raw dataset, over all its texts; `row_ids` (int64) belong to `words`."""
 
     row_ids: np.ndarray
     words: DistinctWords
 
     @classmethod
     def of(cls, raw: Examples) -> "DatasetWords":
-        """From the texts.
+        """Compute the words from the texts.
 
         Raises:
-            DataError: the rows have none.
+            DataError: the rows have no texts.
         """
         texts = [raw.table[name] for name in _TEXTS if name in raw.table.column_names]
         if not texts:
@@ -38,6 +38,6 @@ class DatasetWords:
         return cls(raw.row_ids, distinct_words(texts))
 
     def of_rows(self, row_ids: np.ndarray) -> DistinctWords:
-        """Those of the rows with these ids, in their order."""
+        """Return the words of the rows with these ids, in their order."""
         order = np.argsort(self.row_ids)
         return self.words.of_rows(order[np.searchsorted(self.row_ids, row_ids, sorter=order)])

@@ -1,4 +1,6 @@
-"""An iteration's partitions scored by the workers of a cluster. How they are scored and added up is the algorithm's."""
+"""An iteration's partitions scored by the workers of a cluster. The algorithm decides how they are scored and
+summed.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +21,13 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.spreading import IterationWork
 
 MEMORY_LIMIT = 2**30
-"""Memory that a scorer may take beyond the pages of the features; it decides about bits, so it is the same everywhere.
+"""Memory that a scorer may use apart from the pages of the features; it affects the bits, so it is the same everywhere.
 """
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Record of what every worker is given of a run: as for `filter_dataset`, arrays are shared."""
+    """The data that every worker receives for a run: arguments of `filter_dataset`, with shared arrays."""
 
     features: Shared
     labels: Shared
@@ -46,7 +48,9 @@ class ScoredRows:
         settings: FilterSettings,
         seed: int,
     ) -> "ScoredRows":
-        """Features that are mapped from a file stay there: a node need not have the memory for all of them."""
+        """Collect the data; features that are mapped from a file stay there, so a node need not have the memory for all
+        of them.
+        """
         return cls(
             map_or_share(cluster, features),
             cluster.share(labels),
@@ -57,7 +61,7 @@ class ScoredRows:
         )
 
     def scorer(self) -> Work:
-        """In a worker: what answers ranges of partition numbers."""
+        """Return, in a worker, the function that scores ranges of partition numbers."""
         from aflite_assets.algorithm.inputs import check_inputs  # loads torch
         from aflite_assets.algorithm.spreading import PartitionScorer  # loads torch and numba
 
@@ -76,7 +80,9 @@ def _scored(
 
 
 class ClusterScorers:
-    """`Scorers` of the algorithm: workers of a cluster. One with too little memory scores half as many at a time."""
+    """`Scorers` of the algorithm that use the workers of a cluster. A worker with too little memory scores half as many
+    partitions at a time.
+    """
 
     def __init__(self, cluster: Cluster, workers: Workers, log: Log) -> None:
         self._cluster, self._workers, self._log = cluster, workers, log
@@ -87,7 +93,7 @@ class ClusterScorers:
         return self._workers.count
 
     def score(self, work: "IterationWork", numbers: Sequence[range]) -> "Iterator[SetCounts]":
-        """See `Scorers`; the pool's row numbers travel once per node."""
+        """See `Scorers`; the pool's row numbers are sent once per node."""
         common = self._cluster.share(work)
         return map_in_order(self._workers, numbers, common=common, log=self._log, halves=_halves)
 
@@ -101,7 +107,7 @@ def _halves(numbers: range) -> list[range]:
 def cluster_scorers(
     cluster: Cluster, rows: Callable[[Cluster], ScoredRows], *, device: DeviceSettings, log: Log
 ) -> Iterator[ClusterScorers | None]:
-    """Scorers for the block; None where the cluster spreads nothing, and where this machine's GPU scores."""
+    """Provide scorers for the block; None if the cluster does not distribute work, or if this machine's GPU scores."""
     if not cluster.spreads or device.resolve().type != "cpu":
         yield None
         return

@@ -1,1 +1,1 @@
-"""Stage of the group `report`: the page to read."""
+"""The stage of the group `report`: the page to read."""

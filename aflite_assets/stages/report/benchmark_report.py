@@ -21,7 +21,7 @@ from aflite_assets.stages.shared.report_inputs import read_similarities
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CARRIERS = 3
-"""Rows that are shown of each cue."""
+"""Most rows that are shown per cue."""
 
 
 class BenchmarkReportSettings(StageSettings):
@@ -33,7 +33,7 @@ class BenchmarkReportSettings(StageSettings):
 
 @dataclass(frozen=True)
 class BenchmarkReportInputs(StageInputs):
-    """The results that `benchmark_report` reads; the published dataset is what its asset links to."""
+    """The results that `benchmark_report` reads, and the published dataset, to which its asset links."""
 
     raw_dataset: PublishedResult
     cue_scan: PublishedResult
@@ -45,11 +45,11 @@ class BenchmarkReportInputs(StageInputs):
 def run(
     settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Render what `analysis` published; no number is computed here. The tracker has the path of the page.
+    """Render the results of `analysis`; no number is computed here. The tracker gets the path of the page.
 
-    The page holds its rows and pictures, and is kept once. Its details link to `tables/` and `evidence/`, copied from
-    `analysis`. `layouts.json` has every table as the papers lay it out, `tables.json` as Markdown, and
-    `figures.json` says what each of `figures/<name>.png` shows.
+    The page contains its rows and pictures, so it is stored once. Its details link to `tables/` and `evidence/`, which
+    are copied from `analysis`. `layouts.json` has every table in the papers' layout, `tables.json` has them as
+    Markdown, and `figures.json` describes each of `figures/<name>.png`.
     """
     from aflite_assets.reports.figures.accuracy_bars import screen_bars
     from aflite_assets.reports.figures.all_figures import report_pictures
@@ -87,7 +87,7 @@ def run(
 
 
 def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
-    """Return what the report shows beside the numbers."""
+    """Return the inputs that the report shows besides the numbers."""
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
         examples=raw,

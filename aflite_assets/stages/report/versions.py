@@ -1,4 +1,4 @@
-"""Which published results a report is compared with, and what each of them was made with."""
+"""Choice of the published results that a report is compared with, and the settings and data of each."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -42,10 +42,10 @@ class _Facts(BaseModel):
 
 
 def compare_results(old: PublishedResult, new: PublishedResult) -> VersionComparison:
-    """Compare two results of `analysis`, of one dataset or of two.
+    """Compare two results of `analysis`, of the same dataset or of two datasets.
 
     Raises:
-        DataError: a result is damaged, or lacks a file that is compared.
+        DataError: a result is damaged, or lacks a file that the comparison needs.
     """
     for one in (old, new):
         damage = own_damage(one)
@@ -57,7 +57,7 @@ def compare_results(old: PublishedResult, new: PublishedResult) -> VersionCompar
 
 
 def version_of(result: PublishedResult) -> Version:
-    """Return what one result of `analysis` was made with, from its manifest and facts.
+    """Return the settings, data and software of one result of `analysis`, from its manifest and facts.
 
     Raises:
         DataError: another version of this project wrote the facts.
@@ -86,7 +86,7 @@ def version_of(result: PublishedResult) -> Version:
 
 
 def _settings(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a dataset's file, without the places of its files: the content counts, as data."""
+    """Return the settings of a dataset's YAML file without the paths of its files, whose content counts as data."""
     sets = fields.get("challenge_sets")
     given = sets.items() if isinstance(sets, Mapping) else ()
     challenges = {name: {key: one[key] for key in one if key != "source"} for name, one in given}
@@ -94,7 +94,7 @@ def _settings(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult | None:
-    """Return the newest result of the same asset and dataset that was published before, with other content."""
+    """Return the newest earlier result of the same asset and dataset that has other content."""
     others = (one for one in store.results(of.asset, of.partition) if one.key != of.key and not own_damage(one))
     before = [one for one in others if _time(one) <= _time(of) and one.data_version != of.data_version]
     return max(before, key=_time, default=None)
@@ -103,9 +103,10 @@ def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult |
 def comparisons(
     store: ResultStore, analysis: PublishedResult, *, log: Callable[[str], None]
 ) -> tuple[VersionComparison, ...]:
-    """Compare a result with the one before it, and that of a mended dataset with the original's.
+    """Compare a result with the previous one, and a mended dataset's result with the original dataset's.
 
-    A result that cannot be compared is left out, with a line to `log`; so is one that differs in software alone.
+    A result that cannot be compared is left out, and `log` gets a line; a result that differs only in software is left
+    out too.
     """
     found: list[VersionComparison] = []
     for old in _compared_with(store, analysis, log):

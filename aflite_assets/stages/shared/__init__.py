@@ -1,1 +1,3 @@
-"""Parts that several stages need: readers of published results, content hashes, sizes, train sets. No stage is here."""
+"""Parts that several stages need: readers of published results, content hashes, sizes and train sets. No stage is
+defined here.
+"""

@@ -1,4 +1,4 @@
-"""Test sets as evaluators are judged on them, by row or by question, and the cells tested on them."""
+"""Test sets in the form in which evaluators are judged, by row or by question, and the cells tested on them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ _PREDICTED = ["test_set", "row_id", "predicted"]
 class AskedSets:
     """Test sets by row, or by question if they are multiple choice (`asked`).
 
-    `answers`: the multiple choice ones by row, i.e. by answer; `right`: their class of right answers; `label_names`: of
-    the dataset.
+    `answers`: the multiple choice sets by row, that is, by answer; `right`: their class of right answers;
+    `label_names`: names of the dataset's classes.
     """
 
     asked: tuple[TestSet, ...]
@@ -42,12 +42,12 @@ class AskedSets:
     label_names: tuple[str, ...]
 
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
-        """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` needs.
+        """Return every cell of the grid, whose result is `models`, with all that accuracy on `asked` requires.
 
-        Probabilities are read one cell and test set at a time, and kept as each row's rank of its own class (`RANK`),
-        as its margin (`MARGIN`, of trainings on full) or as predictions of questions: those of all cells, rows and
-        classes are more than memory holds. `ranks`: whether top-5 accuracy and margins are to be known too. Raises
-        DataError if predictions do not fit the rows.
+        Probabilities are read for one cell and test set at a time, because those of all cells, rows and classes do not
+        fit into memory. They are stored as each row's rank of its own class (`RANK`), as its margin (`MARGIN`, for
+        trainings on full) or as predictions of questions. `ranks`: whether top-5 accuracy and margins are needed too.
+        Raises DataError if predictions do not match the rows.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
@@ -78,9 +78,10 @@ def asked_sets(
     raw_dataset: PublishedResult,
     specs: Mapping[str, ChallengeSpec],
 ) -> AskedSets:
-    """Return the test sets `by_row`, in their order, by question if they are multiple choice.
+    """Return the test sets `by_row`, in their order, converted to questions if they are multiple choice.
 
-    `label_names`: of the dataset, whose source the manifest of `raw_dataset` names; `specs`: of its challenge sets.
+    `label_names`: names of the dataset's classes; the manifest of `raw_dataset` names its source. `specs`: specs of its
+    challenge sets.
     """
     declared = {name for name, spec in specs.items() if isinstance(spec.source, ChoiceSource)}
     if raw_dataset.manifest["made_from"]["fields"]["source"]["format"] in CHOICE_FORMATS:
@@ -93,10 +94,10 @@ def asked_sets(
 def choice_sets(
     test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
 ) -> list[TestSet]:
-    """Return the test sets, by answer, whose groups are questions, in the dataset's own classes.
+    """Return the test sets, by answer, whose groups are questions in the dataset's own classes.
 
-    Every group must be a question with one right answer; of the sets in `declared`, whose source is multiple choice,
-    any group.
+    Every group must be a question with one right answer; for the sets in `declared`, whose source is multiple choice,
+    any group counts.
     """
     right = right_class(label_names)
     return [
@@ -117,11 +118,11 @@ def test_sets(
     fine_tuned: Mapping[str, FineTuned],
     controls: Sequence[ControlSet],
 ) -> tuple[TestSet, ...]:
-    """Return every set that is tested on: natural ones with what each filter kept, challenge sets with class maps.
+    """Return every test set: natural sets with the rows that each filter kept, and challenge sets with class maps.
 
-    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
-    that evaluators were fine-tuned on say so in their notes. Raises DataError if the published challenge sets are not
-    those of the spec, or no longer fit its maps.
+    Missing challenge sets are left out, and so are the splits `unreported`, which are used for early stopping. The
+    notes of a set say if evaluators were fine-tuned on it. Raises DataError if the published challenge sets are not
+    those of the spec, or do not fit its maps any more.
     """
     published = read_challenge_sets(challenges)
     known = sorted({*published.sets, *published.missing})
@@ -182,6 +183,6 @@ def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
 
 
 def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
-    """Return the note on a challenge set that evaluators were fine-tuned on other rows of it; empty if none was."""
+    """Return the note for a challenge set if evaluators were fine-tuned on other rows of it; else empty."""
     names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
     return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()

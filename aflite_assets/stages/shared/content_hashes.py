@@ -1,4 +1,6 @@
-"""Contents of the files and hub ids that spec fields name, so that a result's key sees content and not names."""
+"""Contents of the files and hub ids that spec fields name, so that a result's key depends on content and not on
+names.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ from aflite_assets.specs.models.kinds import INSTALLED
 from aflite_assets.specs.sources import hub_of
 
 MISSING = {"missing": 1}
-"""The content of a challenge set or of annotations that need not be there and are not."""
+"""The content of an optional challenge set or annotation file that does not exist."""
 
 CONTENT_FIELDS = (
     "source", "annotations", "challenge_sets", "sample", "representations", "evaluators", "distance_encoder",
@@ -28,9 +30,9 @@ _MAY_BE_UNSET = ("sample", "distance_encoder", "forgettables")
 
 
 class FieldContents:
-    """The content of one spec's fields, each looked at once; what was refused is refused again whenever it is asked.
+    """The content of one spec's fields, each hashed once; an error is raised again on every later request.
 
-    `hashes` knows the files' hashes or computes them; default: those kept below `AFLITE_HOME`.
+    `hashes` looks up or computes the files' hashes; by default, they are stored below `AFLITE_HOME`.
     """
 
     def __init__(self, spec: DatasetSpec, *, hashes: FileHashes | None = None) -> None:
@@ -41,10 +43,10 @@ class FieldContents:
         self._refusals: dict[str, AfliteError] = {}
 
     def of(self, fields: Iterable[str]) -> dict[str, object]:
-        """Content hashes of the files, and commits of the hub's datasets and models, that these fields name.
+        """Return content hashes of the files, and commits of the hub's datasets and models, that these fields name.
 
         Raises:
-            DataError: a file is missing, or a dataset of the hub cannot be had or does not exist.
+            DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.
             UnsettledDataError: a file cannot be hashed yet.
             ModelError: a checkpoint is neither a file or folder nor a model that the hub or its cache has.
         """
@@ -56,14 +58,14 @@ class FieldContents:
         return contents
 
     def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
-        """Return the files that the content of these fields consists of; of fields that `of` was asked for."""
+        """Return the files behind the content of these fields; `of` must have been called for them."""
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
-        """Refuse files that no longer have the content that `of` saw, and files that were absent then and are there.
+        """Refuse files whose content differs from what `of` saw, and files that were absent then but exist now.
 
         Raises:
-            UnsettledDataError, DataError: names the file.
+            UnsettledDataError, DataError: names the changed file.
         """
         named = list(fields)
         for files in self.files(named).values():
@@ -88,7 +90,7 @@ class FieldContents:
 
 
 def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
-    """Return what `FieldContents.of` gives, looked at now."""
+    """Return the result of `FieldContents.of`, computed now."""
     return FieldContents(spec).of(fields)
 
 
@@ -122,9 +124,9 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
 
 
 def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """How many files of single annotators' labels there are, and one sha256 over their contents in their order.
+    """Return the number of files of single annotators' labels, and one SHA-256 over their contents in order.
 
-    `MISSING` where they need not be there and a file is not.
+    Return `MISSING` if the files are optional and one does not exist.
 
     Raises:
         MissingDataError: a required file is missing.
@@ -140,11 +142,11 @@ def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | No
 
 
 def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
-    """Return the content of a challenge set's source; `MISSING` where it need not be there and is not.
+    """Return the content of a challenge set's source; `MISSING` if the set is optional and does not exist.
 
     Raises:
-        MissingDataError: a required set's file is missing, or its dataset cannot be had from the hub.
-        DataError: the hub knows no such dataset or revision.
+        MissingDataError: a required set's file is missing, or its dataset is not available on the hub.
+        DataError: the hub has no such dataset or revision.
     """
     try:
         hub = hub_of(challenge.source)
@@ -159,9 +161,10 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
 
 
 def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None) -> dict[str, str]:
-    """sha256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from scratch.
+    """Return the SHA-256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from
+    scratch.
 
-    A kind that an installed package adds has that package's name and version.
+    For a kind that an installed package adds, return that package's name and version.
 
     Raises:
         ModelError: a hub id that neither the hub nor its cache has.
@@ -185,7 +188,7 @@ def package_content(settings: BaseModel) -> dict[str, str]:
 
 
 def is_hub_id(named: str, settings: BaseModel) -> bool:
-    """Whether what the settings name is a model of the hub and no path."""
+    """Return True if the settings name a model of the hub, not a path."""
     of_the_hub = hasattr(settings, "revision") and named != getattr(settings, "vectors", None)
     return of_the_hub and not Path(named).exists() and not named.startswith(("/", ".", "~"))
 

@@ -1,4 +1,6 @@
-"""Roles of evaluators: those that see a part of the input, and those that go on training after the train set."""
+"""Roles of evaluators: those that see only a part of the input, and those that continue training after the train
+set.
+"""
 
 from collections.abc import Mapping
 
@@ -12,7 +14,7 @@ from aflite_assets.wording import counted
 
 
 def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageSpec]:
-    """Return what every evaluator is trained with on the train set."""
+    """Return the settings with which every evaluator is trained on the train set."""
     recipes = recipes_of(evaluators)
     return {
         name: recipes[name].settings if isinstance(settings, FineTunedSpec) else settings
@@ -21,18 +23,18 @@ def first_stages(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, OneStageS
 
 
 def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
-    """Return the evaluators that are given one text of a pair only."""
+    """Return the evaluators that see only one text of a pair."""
     return tuple(name for name, stage in first_stages(evaluators).items() if getattr(stage, "inputs", None) is not None)
 
 
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
-    """Return the evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
+    """Return the evaluators that continue training on challenge sets, with their start and the sets in order."""
     recipes = recipes_of(evaluators).items()
     return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
 
 
 def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
-    """Return the evaluators that go on with rows of weak models, in their order."""
+    """Return the evaluators that continue training with rows of weak models, in their order."""
     return {
         name: SecondPhase(
             recipe.start,
@@ -51,6 +53,6 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
 
 
 def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Whether a cell stands in the tables of forgettable rows, or of properties, alone."""
+    """Return True if a cell appears only in the tables of forgettable rows or of properties."""
     apart = is_forgettable_set(cell.train_set) or is_leaning_set(cell.train_set)
     return cell.evaluator in phases or apart

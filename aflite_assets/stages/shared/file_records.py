@@ -1,6 +1,6 @@
-"""Records of each source file when a result was made from it, kept beside the key so that a change can be named.
+"""Records of the source files that a result was made from, stored with the key so that a change can be named.
 
-Which files a key is made from is in `content_hashes`; what changed since is told by `refresh`.
+`content_hashes` determines the files of a key, and `refresh` reports later changes.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from aflite_assets.results.file_hashes import HashedFile
 
 
 class FileRecord(TypedDict):
-    """Record of what a file was, or all the `files` of a folder."""
+    """The record of a file, or of all `files` of a folder."""
 
     files: NotRequired[int]
     bytes: int
@@ -20,19 +20,21 @@ class FileRecord(TypedDict):
 
 
 MOST_FILES = 1000
-"""Most files with records of their own; of more a result keeps one record per folder."""
+"""Most files with records of their own; with more, a result has one record per folder."""
 
 OWN_RECORDS = ("source", "annotations", "challenge_sets")
-"""Fields whose content is one hash over many files, so that what each file was is kept beside the key."""
+"""Fields whose content is one hash over many files, so that records of the files are stored with the key."""
 
 
 def file_records(files: Mapping[str, Sequence[HashedFile]]) -> dict[str, dict[str, FileRecord]]:
-    """By field what each file was, `bytes` and `sha256` by path; of over `MOST_FILES` one record per folder."""
+    """Return, by field, the records of files: `bytes` and `sha256` by path; with over `MOST_FILES`, one record per
+    folder.
+    """
     return {field: records(files[field]) for field in OWN_RECORDS if files.get(field)}
 
 
 def records(files: Sequence[HashedFile], *, folded: bool | None = None) -> dict[str, FileRecord]:
-    """`bytes` and `sha256` by path, or by folder where `folded`; default: where there are over `MOST_FILES`."""
+    """Return `bytes` and `sha256` by path, or by folder if `folded`, which is the default with over `MOST_FILES`."""
     if not (len(files) > MOST_FILES if folded is None else folded):
         return {str(file.path): {"bytes": file.mark.size, "sha256": file.sha256} for file in files}
     records: dict[str, FileRecord] = {}

@@ -1,4 +1,4 @@
-"""Which label of the dataset counts as which label of a challenge set. What that makes of predictions: `reports`."""
+"""Map from the dataset's labels to the labels of a challenge set. `reports` applies it to predictions."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,10 +13,10 @@ _MOST_NAMED = 10
 
 
 def class_map(name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]) -> np.ndarray:
-    """Return the class of the set `name` that each class of the dataset counts as, int64, -1 for none.
+    """Return, for each class of the dataset, the class of the set `name` that it is mapped to, int64, -1 for none.
 
     Raises:
-        DataError: as `label_mapping`.
+        DataError: as in `label_mapping`.
     """
     targets = label_mapping(name, challenge, examples, dataset_labels)
     numbers = {label: number for number, label in enumerate(examples.label_names)}
@@ -31,16 +31,16 @@ def label_mapping(
     *,
     complete: bool = True,
 ) -> dict[str, str | None]:
-    """Return the label of the set `name` that each label of the dataset counts as, None for none; in the dataset's
-    order.
+    """Return, for each label of the dataset in order, the label of the set `name` that it is mapped to, None for none.
 
-    By the spec's `map`; without one labels of the same name correspond, in whatever order, and labels of the dataset
-    that the set lacks count as none (ImageNet-A has 200 of ImageNet's 1,000 classes). `complete=False` says that only
-    the first rows of the set or the dataset were read, so that labels may be missing: then nothing is refused.
+    The spec's `map` determines this. Without one, labels of the same name correspond, in whatever order, and labels of
+    the dataset that the set lacks are mapped to none (ImageNet-A has 200 of ImageNet's 1,000 classes). `complete=False`
+    means that only the first rows of the set or the dataset were read, so that labels may be missing: then nothing is
+    refused.
 
     Raises:
-        DataError: without `map`, the set has a label that the dataset lacks; with it, a label of the dataset is not
-            mapped, a name is unknown, or rows have a label of the set that nothing counts as.
+        DataError: without `map`, the set has a label that the dataset lacks. With it, a label of the dataset is not
+            mapped, a name is unknown, or rows have a label of the set that no label is mapped to.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map
@@ -55,7 +55,7 @@ def label_mapping(
 
 
 def is_identity(mapping: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
-    """Whether a set has the dataset's classes by name and number, each counting as itself."""
+    """Return True if a set has the dataset's classes by name and number, each mapped to itself."""
     return own == dataset_labels and bool(np.array_equal(mapping, np.arange(len(own))))
 
 

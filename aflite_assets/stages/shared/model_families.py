@@ -1,4 +1,6 @@
-"""Which models of a spec are alike: one make, one architecture; and which hold train rows back. No model is built."""
+"""Relations between the models of a spec: which share a make or an architecture, and which hold train rows back. No
+model is built.
+"""
 
 from collections.abc import Mapping
 
@@ -10,10 +12,11 @@ from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_in
 def model_families(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return what every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
+    """Return the make of every model, by "representations.<name>" and "evaluators.<name>"; models of one make have
+    equal texts.
 
-    A fine-tuned evaluator is of the make of the evaluator it starts from. The adversary on a representation of the
-    given features, which has no model, is the linear classifier on them, as is an evaluator of kind linear.
+    A fine-tuned evaluator has the make of the evaluator it starts from. A representation of the given features has no
+    model; its make is the linear classifier on them, as for an evaluator of kind linear.
     """
     return {name: _make(one) for name, one in _models(representations, evaluators).items()}
 
@@ -21,16 +24,19 @@ def model_families(
 def model_architectures(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return the same text for models of one architecture, whatever their size and weights; else as `model_families`.
+    """Return texts that are equal for models of one architecture, whatever their size and weights; otherwise as
+    `model_families`.
 
-    `ModelFamily.architecture` says it of each kind; a misleading name of a checkpoint is taken as it is.
+    They come from `ModelFamily.architecture`; a misleading name of a checkpoint is not detected.
     """
     models = _models(representations, evaluators)
     return {name: _make(one, architecture=True) for name, one in models.items()}
 
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
-    """Return the share of the train rows that each evaluator stops by, in (0, 1), without those that hold none back."""
+    """Return the share of the train rows, in (0, 1), that each evaluator uses for early stopping; evaluators that hold
+    none back are left out.
+    """
     stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in first_stages(evaluators).items()}
     return {name: one.share for name, one in stoppings.items() if one is not None and one.split is None}
 
@@ -38,10 +44,10 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
 def leaning_evaluator(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> str | None:
-    """Return the evaluator that is asked whether it leans on properties: the first of another make than any filter's.
+    """Return the evaluator that is tested for leaning on properties: the first one of another make than all filters.
 
-    It sees whole inputs and trains once. If all such evaluators are of the filters' makes it is the first of them;
-    None without any.
+    It sees whole inputs and trains once. If all such evaluators have a filter's make, it is the first of them; None if
+    there is none.
     """
     families, partial = model_families(representations, evaluators), partial_inputs(evaluators)
     filters = {make for name, make in families.items() if name.startswith("representations.")}

@@ -1,6 +1,6 @@
-"""Samples within one another, train rows held back to compare them by, and the trainings on each, found again.
+"""Nested samples, train rows held back to compare them, and the trainings on each sample, which are reused.
 
-`warmup.size: auto` and `sample` choose a size by them; which sizes are tried and how one is chosen is theirs.
+`warmup.size: auto` and `sample` choose a size by them, and decide which sizes are tried and how one is chosen.
 """
 
 import hashlib
@@ -24,24 +24,26 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class NestedSamples:
-    """Ids of train rows, int64 ascending: those held back, and samples of the others, each within the next one."""
+    """Ids of train rows, int64 ascending: the held-back rows, and samples of the others, each contained in the next
+    one.
+    """
 
     held_back: np.ndarray
     samples: tuple[np.ndarray, ...]
 
     @property
     def sizes(self) -> CurveSizes:
-        """How many they are."""
+        """Number of rows in each sample."""
         return CurveSizes(tuple(map(len, self.samples)), len(self.held_back))
 
     def spent(self, sample: np.ndarray) -> np.ndarray:
-        """Return a sample and the held-back rows, which chose it."""
+        """Return a sample together with the held-back rows that were used to choose it."""
         return np.union1d(self.held_back, sample)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Predictions for the held-back rows: `predicted` int64, a class number each; `metrics` of it."""
+    """Predictions for the held-back rows: `predicted` (int64, one class number each), and `metrics` of the training."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
@@ -49,10 +51,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """Record of what is trained on each sample of one curve.
+    """The training that is done on each sample of one curve.
 
-    `name`: of the curve, and `point`: what follows it in names of nested runs beside the rows; `place`: where the
-    dataset's file says so, for messages. `train(rows, asked, scratch part)` gives the answers about `asked`.
+    `name`: name of the curve. `point`: its suffix in names of nested runs, next to the number of rows. `place`: the
+    setting in the dataset's YAML file, for messages. `train(rows, asked, scratch part)` returns the predictions for the
+    rows `asked`.
     """
 
     name: str
@@ -65,10 +68,10 @@ class SampledModel:
 
 @dataclass(frozen=True)
 class CurvePoints:
-    """Trains models on samples of `train` and asks them about its held-back rows; what was trained is found again.
+    """Trainings of models on samples of `train`, with predictions for its held-back rows; earlier trainings are reused.
 
-    `inputs`: the versions of results that a point depends on beside its own fields. A point is no part of the result,
-    whose data version names its rows alone: what changes no row must leave all that follows to be found again.
+    `inputs`: the versions of results that a point depends on besides its own fields. A point is not part of the result,
+    whose data version depends only on its rows: a change that changes no row must not invalidate later stages.
     """
 
     train: Examples
@@ -114,26 +117,28 @@ class CurvePoints:
 
 
 def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
-    """Places of at most `size` random rows, int64 ascending, by label and in whole groups, which may fall short."""
+    """Return positions of at most `size` random rows, int64 ascending, by label and in whole groups; there may be
+    fewer.
+    """
     rng = np.random.default_rng(seed)
     return stratified_sample(examples.labels, examples.groups, min(size, len(examples)), rng=rng)
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples without those in these places."""
+    """Return the examples except those at these positions."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 
 def rows_of(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples in these places."""
+    """Return the examples at these positions."""
     return Examples(rows_at(examples.table, places), examples.label_names)
 
 
 def has_two_classes(sample: Examples) -> bool:
-    """Whether a classifier can learn anything from it."""
+    """Return True if the rows have at least two classes, so that a classifier can learn from them."""
     return len(np.unique(sample.labels)) > 1
 
 
 def digest(row_ids: np.ndarray) -> str:
-    """Return a hash of row ids, for keys."""
+    """Return a hash of row ids, used in keys."""
     return hashlib.sha256(np.ascontiguousarray(row_ids, np.int64).tobytes()).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""How published results are read back, by later stages and by assets. Imports nothing heavy, computes nothing."""
+"""Readers of published results, used by later stages and by assets. Nothing heavy is imported, and nothing computed."""
 
 import functools
 import json
@@ -23,40 +23,42 @@ from aflite_assets.stages.stage import IterationReport, Progress
 _CATEGORY = "attribute.category."
 
 CHALLENGE_SETS_FILE = "sets.json"
-"""The file of `ChallengeSets`."""
+"""The file that stores `ChallengeSets`."""
 
 FILTER_RUNS = "filter_runs.parquet"
-"""Table of what each run of the filter kept, the first one included; only where there are several."""
+"""Table of the rows that each run of the filter kept, including the first; it exists only if there are several runs."""
 
 LABEL_ERRORS = "label_errors.parquet"
-"""A filtered set's rows whose labels are suspected; only where the classifiers' probabilities were kept."""
+"""Table of a filtered set's rows with suspected labels; it exists only if the classifiers' probabilities were kept."""
 
 PREDICTED_INSTEAD = "predicted_instead.parquet"
-"""Table of what was predicted in place of the labels of a filtered set's rows; only where predictions were counted by
-class.
+"""Table of the wrong labels predicted for a filtered set's rows; it exists only if predictions were counted by class.
 """
 
 WORDS_RECORDED = ("distinct_words", "words_per_row")
-"""Columns of a filtered set's iterations: the words of the rows that entered; only where rows are ranked by them."""
+"""Columns of a filtered set's iterations about the words of the rows that entered; they exist only if rows are ranked
+by words.
+"""
 
 FORGETTABLE_ROWS = "rows.parquet"
-"""Table of what each weak model forgot, a line per model, seed and row."""
+"""Table of the rows that each weak model forgot, with one line per model, seed and row."""
 
 FORGETTABLE_SETS_FILE = "sets.parquet"
-"""The rows of `ForgettableSet`s; it and the file above are there only where a weak model was trained."""
+"""Table of the rows of `ForgettableSet`s; it and `FORGETTABLE_ROWS` exist only if a weak model was trained."""
 
 MINORITIES = "minorities.parquet"
-"""Beside these: overlap, negations and attributes of all rows and of every set."""
+"""Table of overlap, negations and attributes for all rows and for every forgettable set."""
 
 FINE_TUNE = "fine_tune"
-"""Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
+"""Folder, below a challenge set's folder, of the rows that evaluators may be trained on."""
 
 
 @dataclass(frozen=True)
 class FineTuneFacts:
-    """About the rows of a challenge set that evaluators may be trained on.
+    """Facts about the rows of a challenge set that evaluators may be trained on.
 
-    `split`: of the set's source. `repeats_dropped`: rows whose input a test set has.
+    `split`: the split of the set's source. `repeats_dropped`: number of rows dropped because a test set has their
+    input.
     """
 
     split: str
@@ -69,10 +71,11 @@ class FineTuneFacts:
 
 @dataclass(frozen=True)
 class ChallengeFacts:
-    """Record of what readers of a challenge set must know of it.
+    """Facts about a challenge set that its readers need.
 
-    `source_rows`: before rows without a label were dropped and a limit drew. `dataset_classes`: whether its classes are
-    the dataset's by name and number. `undecodable_images`: dropped. `fine_tune`: where evaluators may be trained on it.
+    `source_rows`: number of rows before unlabelled rows were dropped and a limit was applied. `dataset_classes`:
+    whether its classes are the dataset's, by name and number. `undecodable_images`: number of rows dropped for this
+    reason. `fine_tune`: facts about its rows for training; None if evaluators may not be trained on it.
     """
 
     rows: int
@@ -84,15 +87,15 @@ class ChallengeFacts:
     fine_tune: FineTuneFacts | None = None
 
     def as_json(self) -> dict[str, object]:
-        """As published; a set without rows to train on does not mention them."""
+        """Return the facts as published; a set without rows to train on does not mention them."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ChallengeSets:
-    """Record of what `challenge_sets` holds beside the rows.
+    """The contents of `challenge_sets` apart from the rows.
 
-    `missing` by name: why a set that is not required could not be had.
+    `missing`, by name: why an optional set was not available.
     """
 
     sets: Mapping[str, ChallengeFacts]
@@ -100,18 +103,18 @@ class ChallengeSets:
 
     @property
     def mapped(self) -> frozenset[str]:
-        """The sets on which a prediction must be mapped before it can be right."""
+        """The sets for which predictions must be mapped before they are compared with labels."""
         return frozenset(name for name, facts in self.sets.items() if not facts.dataset_classes)
 
 
 @dataclass(frozen=True)
 class ControlSet:
-    """One control: a train set beside the filtered set of one representation.
+    """One control: a train set that is compared with the filtered set of one representation.
 
-    `name` is random, random_matched, single_pass_model or single_pass_linear, or random_<name> and filtered_<name> for
-    what the filter had left earlier; or sampled: all rows of the sample that these are drawn from; or weighted: all
-    train rows that any set is drawn from, with `weights` (float32) to multiply each row's loss by. `seed` is None where
-    no draw per seed is involved; `row_ids` int64.
+    `name` is random, random_matched, single_pass_model or single_pass_linear. It may also be random_<name> or
+    filtered_<name>, for the rows that the filter had left earlier, or sampled, for all rows of the sample that these
+    are drawn from. The last possibility is weighted: all train rows that any set is drawn from, with `weights`
+    (float32) to multiply each row's loss by. `seed` is None if the set is not drawn per seed; `row_ids` is int64.
     """
 
     representation: str
@@ -124,10 +127,10 @@ class ControlSet:
 
 @dataclass(frozen=True)
 class ForgettableSet:
-    """Train rows that a weak model forgets, or others to compare them with.
+    """Train rows that a weak model forgets, or other rows to compare them with.
 
-    `name` is one of `specs.recipes.set_name`; `seed` is the evaluators' seed that random rows, and those cut to the
-    size of another model's, were drawn for, else None; `row_ids` int64.
+    `name` is one of `specs.recipes.set_name`. `seed` is the evaluators' seed for which random rows, or rows cut to the
+    size of another model's set, were drawn, else None. `row_ids` is int64.
     """
 
     weak_model: str
@@ -138,7 +141,9 @@ class ForgettableSet:
 
 @dataclass(frozen=True)
 class TrainSample:
-    """The sample of the train rows that is filtered in place of all, and the rows that chose it: ids, int64."""
+    """The sample of the train rows that is filtered instead of all train rows, and the rows used to choose it: ids,
+    int64.
+    """
 
     rows: np.ndarray
     held_back: np.ndarray
@@ -146,19 +151,17 @@ class TrainSample:
 
 @functools.lru_cache(maxsize=1)
 def examples_of(raw: PublishedResult) -> Examples:
-    """Return the rows of a raw dataset; those of the last one are kept, for a process that does one training after
-    another.
-    """
+    """Return the rows of a raw dataset; the last one is cached, for a process that does one training after another."""
     return load_examples(raw.path)
 
 
 def category_column(name: str) -> str:
-    """Return the column of a challenge set's table that holds the categories of its source's column `name`."""
+    """Return the column of a challenge set's table with the categories of its source's column `name`."""
     return f"{_CATEGORY}{name}"
 
 
 def category_columns(examples: Examples) -> dict[str, np.ndarray]:
-    """Return a challenge set's category columns by the source's names: a text or None per row (object arrays)."""
+    """Return a challenge set's category columns by the source's names: one text or None per row (object arrays)."""
     return {
         column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
         for column in examples.table.column_names
@@ -173,7 +176,7 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """Return the curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
+    """Return the curves by which `warmup.size: auto` chose the warm-up rows; empty if a size was given."""
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
@@ -182,7 +185,7 @@ def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
 
 
 def read_train_sample(result: PublishedResult) -> TrainSample | None:
-    """Return the sample, or None where the dataset's file asks for none and all train rows are filtered."""
+    """Return the sample, or None if the dataset's YAML file requests none and all train rows are filtered."""
     if result.summary.get("nothing_asked"):
         return None
     rows = pq.read_table(result.file("rows.parquet"))
@@ -191,7 +194,7 @@ def read_train_sample(result: PublishedResult) -> TrainSample | None:
 
 
 def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
-    """Return the curve that chose the sample; None where the dataset's file asks for none."""
+    """Return the curve that chose the sample; None if the dataset's YAML file requests no sample."""
     if result.summary.get("nothing_asked"):
         return None
     recorded = result.summary["sample_curve"]
@@ -200,7 +203,9 @@ def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
 
 
 def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
-    """Return the rows that warm-up and filter may take: of train the sample, of other splits all; all without one."""
+    """Return the rows that warm-up and filter may use: in train, the sample; in other splits, all. Without a sample,
+    return all rows.
+    """
     if sample is None:
         return raw
     train = raw.table["split"].to_numpy(zero_copy_only=False) == "train"
@@ -208,23 +213,23 @@ def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
-    """Return the examples whose ids are not among `row_ids`, in order."""
+    """Return the examples with ids that are not in `row_ids`, in order."""
     return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
 def full_rows(
     raw: Examples, warmup: PublishedResult, *, include_warmup: bool, sample: TrainSample | None = None
 ) -> Examples:
-    """All rows but the warm-up rows, and those held back to choose `sample`: `full`, every split.
+    """Return `full`, every split: all rows except the warm-up rows and those held back to choose `sample`.
 
-    With `include_warmup` the warm-up rows are among them (the paper's D).
+    With `include_warmup`, the warm-up rows are included (the paper's D).
     """
     rows = raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
     return rows if sample is None else without_rows(rows, sample.held_back)
 
 
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:
-    """Every control of every representation."""
+    """Return every control of every representation."""
     table = pq.read_table(result.file("sets.parquet"))
     controls = []
     for key, rows in by_keys(table, "representation", "name", "seed", "split"):
@@ -235,7 +240,7 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
 
 
 def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
-    """Every set of every weak model that was trained; sets without a row are left out."""
+    """Return every set of every trained weak model; empty sets are left out."""
     if not (result.path / FORGETTABLE_SETS_FILE).is_file():
         return []
     table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
@@ -244,7 +249,7 @@ def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
 
 
 def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[pa.StructScalar, pa.Table]]:
-    """Return the values of `columns` that stand together in a row, in their order, with the rows that have them."""
+    """Yield each combination of values of `columns` that occurs in a row, in order of appearance, with its rows."""
     for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_struct_array():
         same = (_equal(table[name], value) for name, value in key.as_py().items())
         yield key, table.filter(functools.reduce(pc.and_, same))
@@ -255,7 +260,7 @@ def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def open_features(part: PublishedResult) -> np.ndarray:
-    """Return a representation's features, rows x width float32, memory-mapped; rows as in `read_rows`.
+    """Return a representation's features, rows x width float32, memory-mapped; rows are as in `read_rows`.
 
     Raises:
         StoreError: the file is damaged.
@@ -271,20 +276,18 @@ def open_features(part: PublishedResult) -> np.ndarray:
 
 
 def read_rows(part: PublishedResult) -> pa.Table:
-    """Return the rows embedded: row_id, split, label, group (if any), warmup_label_probability (null: no model)."""
+    """Return the embedded rows: row_id, split, label, group (if any), warmup_label_probability (null: no model)."""
     return pq.read_table(part.file("rows.parquet"))
 
 
 def representation_of(filtered: PublishedResult, name: str) -> str:
-    """Return the representation that one of the filtered sets is of: its name, but for sets that compare rankings."""
+    """Return the representation of a filtered set, which is the set's name except for sets that compare rankings."""
     representation: str = filtered.summary.get(name, {}).get("representation", name)
     return representation
 
 
 def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
-    """Return the ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published
-    one.
-    """
+    """Return the ids (int64, ascending) of the rows that one filter run kept, by split; run 0 is the published one."""
     if run:
         rows = pq.read_table(part.file(FILTER_RUNS), filters=[("filter_run", "=", run)])
     else:
@@ -299,10 +302,11 @@ def first_scores(part: PublishedResult) -> pa.Table:
 
 
 def predicted_instead(part: PublishedResult) -> pa.Table | None:
-    """Return the labels given most often in place of each row's own in the last iteration that scored it.
+    """Return the wrong labels predicted most often for each row in the last iteration that scored it.
 
-    row_id, then label_1, share_1, label_2, share_2, label_3, share_3 (share of the row's held-out predictions; null
-    where there are no more). None where there were too many rows and classes to count.
+    The columns are row_id, then label_1, share_1, label_2, share_2, label_3 and share_3. A share is of the row's
+    held-out predictions; label and share are null if there are no more labels. Return None if there were too many rows
+    and classes to count.
     """
     path = part.path / PREDICTED_INSTEAD
     return pq.read_table(path) if path.is_file() else None
@@ -312,14 +316,14 @@ def label_errors(part: PublishedResult) -> pa.Table | None:
     """Return the suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely
     first.
 
-    Those that are `quarantined` are in no other file of the set. None where no list could be made.
+    Rows that are `quarantined` are in no other file of the set. Return None if no list could be made.
     """
     path = part.path / LABEL_ERRORS
     return pq.read_table(path) if path.is_file() else None
 
 
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
-    """`label_errors`, of multiple choice those of questions whose right answer may be another one."""
+    """Return `label_errors`; for multiple choice, only those of questions whose right answer may be another one."""
     suspects = label_errors(part)
     if suspects is None or right_answers(raw) is None:
         return suspects
@@ -330,7 +334,7 @@ def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | N
 
 
 def quarantined_rows(part: PublishedResult) -> np.ndarray:
-    """Return the ids of the rows that were taken out before the filter's first iteration, int64."""
+    """Return the ids of the rows that were quarantined before the filter's first iteration, int64."""
     suspects = label_errors(part)
     return np.empty(0, np.int64) if suspects is None else quarantined_ids(suspects)
 
@@ -342,7 +346,7 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
-    """Which challenge sets were published and which are missing."""
+    """Return which challenge sets were published and which are missing."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
     sets = {}
@@ -362,7 +366,7 @@ def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
 
 
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
-    """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
+    """Return every test set by name: the splits other than train unchanged, then the challenge sets."""
     splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
     return {split: raw.in_split(split) for split in splits} | challenge_examples(challenges)
 

@@ -1,4 +1,4 @@
-"""From published results to the records that reports are made of."""
+"""Conversion of published results to the records that reports are made of."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from aflite_assets.results import PublishedResult
 
 
 def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
-    """Return one representation's filtered set; `label_names` puts names into its warnings about classes."""
+    """Return one representation's filtered set; `label_names` gives the class names for its warnings."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
     iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
     warnings, chance = outcome["warnings"], outcome["chance"]
@@ -42,20 +42,24 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
 
 
 def score_files(part: PublishedResult) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the number of each iteration and its scores (row_id, predictability), read one by one, if stored."""
+    """Yield the number of each iteration and its scores (row_id, predictability), read one at a time, if they are
+    stored.
+    """
     for file in sorted((part.path / "scores").glob("*.parquet")):
         yield int(file.stem), pq.read_table(file)
 
 
 def score_bins(representation: str, part: PublishedResult) -> Iterator[ScoreBin]:
-    """Return how many train rows had which predictability in each iteration; nothing if no scores are stored."""
+    """Return the number of train rows by predictability in each iteration; nothing if no scores are stored."""
     return count_scores(representation, score_files(part), pq.read_table(part.file("rows.parquet")))
 
 
 def _with_class_names(
     warnings: Sequence[str], iterations: pa.Table, rows: pa.Table, label_names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Rewrite the filter's sentences about class shares: it numbers classes and advises what a report always has."""
+    """Rewrite the filter's sentences about class shares, which number the classes and advise comparisons that a report
+    always has.
+    """
     first, last = (iterations.slice(place, 1).to_pylist()[0] for place in (0, iterations.num_rows - 1))
     classes = np.unique(rows["label"].to_numpy())
     if len(first["rows_per_class"]) != len(classes):
@@ -69,7 +73,7 @@ def _with_class_names(
 
 
 def trial_note(raw: PublishedResult) -> tuple[str, ...]:
-    """Return the note that every page about a limited dataset carries; empty if it has no limit."""
+    """Return the note that every page about a limited dataset shows; empty if it has no limit."""
     if not raw.summary["trial_run"]:
         return ()
     rows, labelled = raw.summary["rows"], raw.summary["labelled_rows"]
@@ -78,7 +82,7 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def row_notes(raw: PublishedResult) -> tuple[str, ...]:
-    """Return what must be read first about the dataset's rows: a trial run, and what was left out."""
+    """Return the notes about the dataset's rows that must be read first: a trial run, and rows left out."""
     summary, notes = raw.summary, list(trial_note(raw))
     if unlabelled := [f"{rows:,} of {split}" for split, rows in summary["unlabelled_rows"].items() if rows]:
         notes.append(f"Rows without a label were dropped: {', '.join(unlabelled)}.")
@@ -90,7 +94,9 @@ def row_notes(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
-    """Return what settings made of the source's rows: copies dropped, features standardised; nothing by default."""
+    """Return a note on the changes that settings made to the source's rows: copies dropped, features standardised;
+    empty by default.
+    """
     notes = []
     if dropped := raw.summary.get("duplicates", {}).get("dropped"):
         splits = ", ".join(f"{rows:,} of {split}" for split, rows in dropped.items())
@@ -105,7 +111,7 @@ def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
-    """Yield which earlier sets are all that the filter began with, or are missing, and why."""
+    """Yield notes on earlier sets that equal the filter's input, or that are missing, with the reason."""
     for representation, facts in controls.summary.items():
         for name, fact in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
@@ -117,9 +123,10 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
-    """Return (representation, train set) of earlier sets, and their controls, that are all the filter began with.
+    """Return (representation, train set) of the earlier sets, and their controls, that equal the filter's whole input.
 
-    To compare these with each other says nothing, and every comparison makes the others harder to tell (Holm).
+    Comparing these with each other is meaningless, and every comparison makes the others less likely to be significant
+    (Holm).
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -160,7 +167,7 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, .
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
-    """Return what filtering removed of planted rows; empty if nothing was planted."""
+    """Return what filtering removed of the planted rows; empty if nothing was planted."""
     planted = _evidence_index(result).get("planted", ())
     return tuple(PlantedRemoval(**{**removal, "values": tuple(removal["values"])}) for removal in planted)
 
@@ -170,7 +177,8 @@ def read_removal_cues(
 ) -> dict[str, tuple[Cue, ...]]:
     """Return the cues of the removed rows, by representation, from `bias_evidence`.
 
-    `named`: the source's name of a column of the raw table. `challenges`: sets in which the words shown are counted.
+    `named`: a function that returns the source's name of a column of the raw table. `challenges`: sets in which the
+    shown words are counted.
     """
     found = {}
     for name, table in read_by_representation(result, "cues").items():
@@ -180,7 +188,7 @@ def read_removal_cues(
 
 
 def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
-    """Yield the cues; a word that is shown has the share of each challenge set's rows with it."""
+    """Yield the cues; a word that is shown gets its share of rows in each challenge set."""
     from aflite_assets.diagnostics.evidence.cues import rows_with
 
     words: dict[str, list[str]] = {}
@@ -200,7 +208,7 @@ def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]
 
 
 def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
-    """Return the tables of `bias_evidence`, in their order; `named` as in `read_removal_cues`."""
+    """Return the tables of `bias_evidence`, in their order; `named` is as in `read_removal_cues`."""
     tables = []
     for entry in _evidence_index(result)["tables"]:
         caption = _CUE_COLUMNS.sub(lambda found: named(found[0]), entry["caption"])
@@ -214,21 +222,23 @@ _CUE_COLUMNS = re.compile(
     rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=rows\) of ){_COLUMN}\b"
     r"|(?<=s of )text\w*\b|(?<=length of )text\w*\b"
 )
-"""The columns of cues in a caption: "text_pair alone", "number of words of text"."""
+"""Pattern for the columns of cues in a caption: "text_pair alone", "number of words of text"."""
 
 _TEXT = re.compile(r"\b(?:text_pair|text)$|\b(?:text_pair|text)(?= less )|(?<= less )(?:text_pair|text)\b")
-"""The columns in the name of a length: "number of words of text", "difference in words, text_pair less text"."""
+"""Pattern for the columns in the name of a length: "number of words of text", "difference in words, text_pair less
+text".
+"""
 
 
 def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """Return the name of a cue with columns as the source calls them; attributes have the source's names already."""
+    """Return the name of a cue with the source's names of columns; attributes already have them."""
     if kind == "attribute":
         return name
     return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
 
 
 def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
-    """Return a table of statistics whose `column` (or, for cues that are no attributes, `name`) holds the source's
+    """Return a table of statistics in which `column` (or, for cues other than attributes, `name`) holds the source's
     names.
     """
     names = table.column_names

@@ -1,25 +1,29 @@
-"""Weights of rows by which a model is trained on all of them instead of on what a filter kept."""
+"""Weights of rows for training a model on all of them instead of on the rows that a filter kept."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 WEIGHT_BOUNDS = (0.25, 4.0)
-"""Least and most a row may weigh: a quarter, so that every row still teaches, and four, so that few rule no batch."""
+"""Bounds of a row's weight: at least a quarter, so that every row still teaches, and at most four, so that few rows do
+not dominate a batch.
+"""
 
 
 def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
-    """Class share / label probability, clipped to `WEIGHT_BOUNDS`; float32, null where there is no probability.
+    """Return class share / label probability, clipped to `WEIGHT_BOUNDS`: float32, null without a probability.
 
-    1 is a row about whose label the features say as much as the class's share does, less one that they give away, more
-    one that they mislead about. But for the clipping, and where the probabilities are right and no label impossible,
-    weighted rows have a mean of 1, their classes' shares, and labels that do not depend on what the classifiers see.
-    This is reweighing (Kamiran and Calders 2012) with the classifiers' probability in place of a share counted per
-    group; in statistics a stabilised inverse probability weight, which Cole and Hernan (2008) truncate likewise.
+    The weight is 1 if the features are as informative about the row's label as its class's share. It is less if they
+    give the label away, and more if they mislead about it. Suppose that the probabilities are right, no label is
+    impossible and nothing is clipped. Then weighted rows have a mean weight of 1, their classes' shares, and labels
+    that do not depend on what the classifiers see. This is reweighing (Kamiran and Calders 2012) with the classifiers'
+    probability instead of a share counted per group. In statistics it is a stabilised inverse probability weight, which
+    Cole and Hernan (2008) also truncate.
 
     Args:
-        label_probability: per row the first iteration's mean held-out probability of its own label, in [0, 1], or null.
-        labels: the classes, rows int64 from 0; shares are taken over the rows that have a probability.
+        label_probability: per row, the first iteration's mean held-out probability of its own label, in [0, 1], or
+            null.
+        labels: the classes, int64 from 0; class shares are taken over the rows that have a probability.
     """
     probability = pc.fill_null(label_probability.cast(pa.float64()), float("nan")).to_numpy()
     known = ~np.isnan(probability)
@@ -30,7 +34,7 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
 
 
 def weight_summary(weights: pa.Array) -> dict[str, float | None]:
-    """Return the mean weight and the shares of weighted rows at either bound; None each without weights."""
+    """Return the mean weight and the shares of weighted rows at each bound; all are None without weights."""
     least, most = WEIGHT_BOUNDS
     return {
         "mean": pc.mean(weights).as_py(),

@@ -1,4 +1,4 @@
-"""From shares to counts: the filter's and the warm-up split's sizes for a dataset at hand."""
+"""Conversion of shares to counts: the sizes of the filter and of the warm-up split for a given dataset."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,46 +16,49 @@ from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.warmup import WarmupSpec
 
 LARGEST_SAMPLE = 0.16
-"""Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""
+"""Largest sample as a share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half
+the rows of the next.
+"""
 
 MOST_SAMPLES = 5
 LEAST_PER_CLASS = 8
-"""Rows per class, on average, of the smallest sample."""
+"""Average number of rows per class in the smallest sample."""
 
 HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 2_000
-"""Share of the train rows, and the numbers of rows between which it is kept.
+"""Share of the train rows held back, and the bounds of their number.
 
-With 500 rows Wilson's interval around 80 % is 3.5 points wide to each side, with 2,000 rows 1.8.
+With 500 rows, Wilson's interval around 80 % extends 3.5 points to each side; with 2,000 rows, 1.8.
 """
 MOST_HELD_BACK_SHARE = 0.05
 MOST_HELD_BACK_BY_SAMPLE = 10_000
-"""As many as SNLI's test rows, by which Mishra and Sachdeva 2020 chose; 15,000 and 20,000 rows differ by 3 points.
+"""Most held-back rows: as many as SNLI's test rows, by which Mishra and Sachdeva 2020 chose; 15,000 and 20,000 rows
+differ by 3 points there.
 
-With 10,000 rows Wilson's interval around 80 % is 0.8 points wide to each side.
+With 10,000 rows, Wilson's interval around 80 % extends 0.8 points to each side.
 """
 
 
 @dataclass(frozen=True)
 class CurveSizes:
-    """Rows of a learning curve's samples, ascending, and of the held-back rows they are scored on."""
+    """Numbers of rows: of a learning curve's samples, ascending, and of the held-back rows that score them."""
 
     samples: tuple[int, ...]
     held_back: int
 
     @property
     def most(self) -> int:
-        """The warm-up rows if the largest sample is chosen."""
+        """The number of warm-up rows if the largest sample is chosen."""
         return self.samples[-1] + self.held_back
 
 
 def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
-    """Return what `warmup.size: auto` tries: samples that double up to 16 % of the train rows, and rows to score them
-    on.
+    """Return the sizes that `warmup.size: auto` tries, which double up to 16 % of the train rows, and the number of
+    rows that score them.
 
-    Held back are 2 % of the train rows, though between 500 and 2,000 where that is at most 5 % of them.
+    2 % of the train rows are held back, but at least 500 (if that is at most 5 % of them) and at most 2,000.
 
     Raises:
-        DataError: there are too few rows for two samples or for accuracies that say something.
+        DataError: there are too few rows for two samples or for informative accuracies.
     """
     samples = [round(LARGEST_SAMPLE * train_rows / 2**halved) for halved in reversed(range(MOST_SAMPLES))]
     enough = tuple(size for size in samples if size >= LEAST_PER_CLASS * classes)
@@ -70,10 +73,11 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
 
 
 def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
-    """Return what `sample` tries, as far as there are rows, and 5 % of the train rows to score it on, 10,000 at most.
+    """Return the sizes that `sample` tries, as far as there are rows, and the number of rows that score them: 5 % of
+    the train rows, at most 10,000.
 
     Raises:
-        DataError: there are too few rows for two samples or for accuracies that say something.
+        DataError: there are too few rows for two samples or for informative accuracies.
     """
     held_back = round(min(MOST_HELD_BACK_SHARE * train_rows, MOST_HELD_BACK_BY_SAMPLE))
     enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
@@ -91,12 +95,13 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
 
 
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
-    """Rows of the train split to spend on the encoders, with `auto` at most; none when no representation is a model.
+    """Return the number of train rows to spend on the encoders (with `auto`, the largest); none if no representation is
+    a model.
 
-    `classes` matters to `auto` alone.
+    `classes` matters only with `auto`.
 
     Raises:
-        DataError: the size cannot be met, or leaves nothing to filter.
+        DataError: the size is impossible, or leaves no rows to filter.
     """
     if not needed:
         return 0
@@ -114,11 +119,10 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
 def sample_misfits(
     spec: DatasetSpec, samples: Iterable[int], rows: Mapping[str, int], *, classes: int
 ) -> dict[int, str]:
-    """Return those samples of so many train rows that the sizes of warm-up or filter do not fit, and why, in their
-    order.
+    """Return the samples that are unsuitable for the sizes of warm-up or filter, with the reasons, in their order.
 
-    `rows` by split of the whole dataset: those of pooled splits enter the pool beside the sample. With `warmup.size:
-    auto` every number of rows that may be spent has to leave enough, as in a run.
+    `rows`: number of rows by split of the whole dataset; rows of pooled splits enter the pool in addition to the
+    sample. With `warmup.size: auto`, every possible number of warm-up rows must leave enough rows, as in a run.
     """
     pooled = sum(count for split, count in rows.items() if split != "train" and _enters(spec.filter, split) == "pooled")
     needed = any(not isinstance(encoder, UntrainedSpec) for encoder in spec.representations.values())
@@ -135,7 +139,7 @@ def sample_misfits(
 
 
 def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int) -> list[int]:
-    """Train rows that the warm-up may take: one number, or with `auto` one for each sample of its curve."""
+    """Return the possible numbers of warm-up rows: one, or with `auto` one for each sample of its curve."""
     if needed and warmup.size == "auto":
         curve = curve_sizes(train_rows, classes=classes)
         return [size + curve.held_back for size in curve.samples]
@@ -143,12 +147,12 @@ def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes:
 
 
 def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
-    """Which rows the filter trains on: the train rows and those of pooled splits; bool."""
+    """Return which rows the filter trains on, bool: the train rows and those of pooled splits."""
     return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "pooled"])
 
 
 def only_scored(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
-    """Which rows the filter scores without training on them; bool."""
+    """Return which rows the filter scores without training on them, bool."""
     return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "scored"])
 
 
@@ -157,14 +161,14 @@ def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
 
 
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
-    """Return the algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` (all by default) are train
-    rows.
+    """Return the algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` are train rows (by default
+    all).
 
-    The target is in train rows, the other sizes are about the whole pool. `train_size` defaults to the
-    number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.
+    The target is in train rows; the other sizes refer to the whole pool. `train_size` defaults to the number of warm-up
+    rows (ICML 2020, section 2), or to a tenth of the pool without warm-up rows.
 
     Raises:
-        DataError: a size cannot be met by the pool, or the sizes contradict each other (t < n, k <= n).
+        DataError: a size is impossible in the pool, or the sizes contradict each other (t < n, k <= n).
     """
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
     settings = FilterSettings(

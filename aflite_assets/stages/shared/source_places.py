@@ -1,4 +1,4 @@
-"""Where rows of a dataset stand in its source: split, row, file and line, and what data checks say of the source."""
+"""Places of a dataset's rows in its source (split, row, file and line), and the source's facts for data checks."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ _LONGEST_PLACE, _LONGEST_NAME = 120, 80
 
 
 class RowPlaces:
-    """Says where rows stand; the source's files are read when it is first asked.
+    """A function that names the places of rows; it reads the source's files on the first call.
 
-    `source_rows` counts the source's rows by split, in the source's order. `content`: what the source's fingerprint
-    was; files that changed since are not looked at.
+    `source_rows`: number of the source's rows by split, in the source's order. `content`: the source's fingerprint at
+    the time; files that changed since are not read.
     """
 
     def __init__(self, source: SourceSpec, source_rows: Mapping[str, int], content: Mapping[str, object]) -> None:
         self._source, self._source_rows, self._content = source, source_rows, content
 
     def __call__(self, row_ids: Sequence[int]) -> list[str]:
-        """Name each row "train.csv, line 9", or without lines its split and its row there, from 0."""
+        """Name each row, such as "train.csv, line 9", or by its split and row number (from 0) if there are no lines."""
         places = places_of(np.asarray(row_ids, np.int64), self._source_rows, self._in_files)
         return [truncate(one_line(brief_place(place)), _LONGEST_PLACE) for place in places.to_pylist()]
 
@@ -49,7 +49,7 @@ def source_of(raw_result: PublishedResult) -> SourceSpec:
 
 
 def source_facts(raw_result: PublishedResult) -> SourceFacts:
-    """Return what the checks of a published raw dataset say of its source."""
+    """Return the facts about its source that the checks of a published raw dataset state."""
     fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
     return facts_of(
         RowPlaces(source_of(raw_result), summary["source_rows"], fields["contents"]["source"]),
@@ -68,7 +68,7 @@ def facts_of(
     drop_between_splits: bool,
     drawn_splits: frozenset[str],
 ) -> SourceFacts:
-    """Return what checks say of a source; its own names as they print, in brief."""
+    """Return the facts about a source that checks state; its own names are made printable and shortened."""
     features = columns.features if isinstance(columns.features, tuple) else None
     texts = {"text": columns.text, "text_pair": columns.text_pair}
     return SourceFacts(
@@ -83,7 +83,7 @@ def facts_of(
 
 
 def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
-    """Return the columns of `allow_label_copies` as checks name them: features by number, texts by their place."""
+    """Return the columns of `allow_label_copies` in the form of the checks: features by number, texts by position."""
     names: dict[int | str | None, int | str] = {columns.text: "text", columns.text_pair: "text_pair"}
     if isinstance(columns.features, tuple):
         names |= {name: number for number, name in enumerate(columns.features)}
@@ -95,9 +95,9 @@ def _printed(text: str) -> str:
 
 
 def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[str, pa.Table]:
-    """By split the places in the files, in the order of the source's rows; empty where they are not known now.
+    """Return, by split, the places in the files, in the order of the source's rows; empty if they are unknown now.
 
-    Columns as in `data.formats.row_places.places_in_files`.
+    The columns are those of `data.formats.row_places.places_in_files`.
     """
     from aflite_assets.data.loading import content_fingerprint, source_places
 
@@ -112,7 +112,7 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
 def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Mapping[str, pa.Table]) -> pa.Table:
     """Return the places of these rows (int64), with the columns `SOURCE_PLACES`.
 
-    A row id counts the source's rows over its splits in their order.
+    A row id counts the source's rows over all its splits, in their order.
     """
     ends = np.cumsum(list(source_rows.values()))
     starts = np.r_[0, ends]
@@ -135,7 +135,7 @@ def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Map
 
 
 def _short_names(paths: list[str]) -> dict[str, str]:
-    """Each path below the folder that all are in."""
+    """Return each path relative to the folder that contains all of them."""
     folders = [str(Path(path).parent) for path in paths]
     if not folders:
         return {}

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.vocabulary import RowWords
 
 _NEVER = np.iinfo(np.int64).max
-"""Stands for the iteration in which kept rows left."""
+"""Number for kept rows in place of the iteration that removed them."""
 
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending.
+    """One train set: full (representation None), filtered, or a control; `row_ids` is int64, ascending.
 
-    `weights`: what the loss of each row is multiplied by, float32; None for 1.
+    `weights`: float32, the factor of each row's loss; None for 1.
     """
 
     name: str
@@ -39,10 +39,11 @@ class TrainSet:
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """Record of what was left when the filter was down to some number of train rows.
+    """The rows left when the filter had reached a certain number of train rows.
 
-    `row_ids`: int64 ascending, by split: train, and the splits that the filter took part in. `iteration`: the one that
-    passed the number, None where the filter began with no more rows. `cutoff`: lowest score of its rows that went.
+    `row_ids`: int64 ascending, by split: train, and the other splits that were filtered. `iteration`: the iteration
+    that passed the number; None if the filter began with no more rows. `cutoff`: lowest score of the rows that the
+    iteration removed.
     """
 
     iteration: int | None
@@ -52,7 +53,7 @@ class EarlierSet:
 
 @dataclass(frozen=True)
 class FilterRun:
-    """How a filtered set was made: `policies` is what was done with each split other than train."""
+    """The settings of a filtered set's run: `policies` says how each split other than train was treated."""
 
     settings: FilterSettings
     policies: Mapping[str, str]
@@ -60,40 +61,40 @@ class FilterRun:
 
     @classmethod
     def of(cls, part: PublishedResult) -> "FilterRun":
-        """As published."""
+        """Read the settings from the published result."""
         outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
         policies = outcome["settings"].pop("evaluation_rows")
         return cls(FilterSettings(**outcome["settings"]), policies, outcome["seed"])
 
     @property
     def by_vocabulary(self) -> bool:
-        """Whether its rows were ranked by vocabulary."""
+        """Whether the run ranked rows by vocabulary."""
         return self.settings.ranking == "vocabulary"
 
     @property
     def filtered_splits(self) -> list[str]:
-        """Train, and the splits that the filter took part in."""
+        """Train, and the other splits that were filtered."""
         return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
 
     def splits_treated(self, policy: str) -> list[str]:
-        """Return the splits other than train that were treated so."""
+        """Return the splits other than train that were treated in this way."""
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
-    """Return what the filter would have kept with `size` train rows as its target: exactly as many.
+    """Return the rows that the filter would have kept with a target of `size` train rows: exactly that many.
 
-    The slice of the iteration that passed `size` is cut to it as the filter cuts its last slice, with the same draws.
-    Where whole groups are removed, one that would go below `size` stays. None where the filter never had so few rows
-    left; all rows where it began with no more.
+    The slice of the iteration that passed `size` is cut to it, with the same random draws, as the filter cuts its last
+    slice. If whole groups are removed, a group whose removal would go below `size` stays. Return None if the filter
+    never had so few rows left, and all rows if it began with no more.
 
-    `rows`: of a filtered set, in published order, with row_id, split, removed_in_iteration, predictability,
-    held_out_count and, where whole groups are removed, group; where classes share a slice, label; where label
-    probabilities put rows in order, last_label_probability. `words`: of these rows, where the filter ranked them by
-    vocabulary.
+    `rows`: the rows of a filtered set in published order, with row_id, split, removed_in_iteration, predictability and
+    held_out_count. Some settings need a further column: group if whole groups are removed, label if classes share a
+    slice, and last_label_probability if label probabilities rank rows. `words`: the words of these rows, needed if the
+    filter ranked them by vocabulary.
 
     Raises:
-        InvalidInputError: it did, and they are not given, or it did not.
+        InvalidInputError: words are needed but not given, or given but not needed.
     """
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
@@ -138,9 +139,9 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Which rows an iteration removes when only `room` train rows may go, bool, and its cut-off.
+    """Return which rows an iteration removes if only `room` train rows may go, bool, and its cut-off.
 
-    Rows that it left in are given no score, so that the slice is a part of the one it removed.
+    Rows that stayed in that iteration get no score, so that the new slice is a part of the old one.
     """
     from aflite_assets.algorithm import selection as select  # loads torch
 
@@ -176,7 +177,7 @@ def _sliced_again(
 
 
 def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
-    """Return the counts with which the `removed` rows left, nothing of the others."""
+    """Return the counts with which the `removed` rows were removed, and zeros for the others."""
     from aflite_assets.algorithm.tally import Tally
 
     held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)
@@ -190,12 +191,12 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
 
 
 def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:
-    """Which run of the filter each of the evaluators' seeds trains on: they take them in turn."""
+    """Return the filter run on which each of the evaluators' seeds trains; seeds take the runs in rotation."""
     return {seed: position % n_runs for position, seed in enumerate(seeds)}
 
 
 def why_not_earlier(rows: pa.Table, size: int) -> str:
-    """Why a filtered set has no earlier set of `size` rows."""
+    """Return why a filtered set has no earlier set of `size` rows."""
     kept = pc.sum(pc.and_(pc.equal(rows["split"], "train"), pc.is_null(rows["removed_in_iteration"]))).as_py()
     return (
         f"the filter ended with {kept:,} train rows, so it never had {size:,} left; name a larger number, or "
@@ -204,8 +205,8 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
 
 
 def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
-    """Return what weak models forget as train sets of their own, each with as many random rows, for one evaluators'
-    seed.
+    """Return the sets of rows that weak models forget as train sets, each with as many random rows, for one of the
+    evaluators' seeds.
     """
     names = {"forgettable": "forgettable", "random": "random_forgettable"}
     return [
@@ -216,7 +217,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Train sets that ask whether models lean on a property, by training, from 0."""
+    """Return the train sets that test whether models lean on a property, by training, from 0."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):
@@ -228,13 +229,13 @@ def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
 def train_sets(
     full: np.ndarray, filtered: PublishedResult, controls: Sequence[ControlSet], seed: int, *, filter_run: int = 0
 ) -> list[TrainSet]:
-    """Every train set of one seed: full, then each representation's filtered set and its controls.
+    """Return every train set of one seed: full, then each representation's filtered set and its controls.
 
-    A filter that removed no train row has none of its own but sampled and weighted: its filtered set is the whole, and
-    so are its controls.
+    If a filter removed no train row, its filtered set and controls equal full, so only sampled and weighted are
+    returned for it.
 
-    `full`: the ids of the train rows (`published.full_rows`), int64 ascending, of which all others are subsets; where
-    a sample is filtered they are subsets of sampled.
+    `full`: ids of the train rows (`published.full_rows`), int64 ascending, which contain all other sets; if a sample is
+    filtered, the other sets are subsets of sampled.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():

@@ -1,4 +1,6 @@
-"""Where models are trained: here, in a worker process per GPU or core, or on a cluster. Jobs say what is trained."""
+"""Choice of where models are trained: in this process, in a worker process per GPU or core, or on a cluster. Jobs
+define the trainings.
+"""
 
 import os
 import shutil
@@ -32,21 +34,21 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVar("_Given", covariant=True)
 
 FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
-"""Errors that a training that fails raises; `LocalWorkers.train` raises nothing else."""
+"""Errors that a failed training raises; `LocalWorkers.train` raises no others."""
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 WORTH = 20.0
-"""Seconds of work of one core from which on workers begin; each loads its libraries in about four."""
+"""Seconds of work of one core above which workers are started; each takes about four seconds to load its libraries."""
 
 _INTERRUPTED = "the run was interrupted while this model was trained or waited for its turn"
 
 WORKER_MEMORY = 2**30
-"""Bytes that have to be free for each worker process on a core: libraries, a small model, its rows."""
+"""Bytes that must be free for each worker process on a core: libraries, a small model and its rows."""
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """Return what `CUDA_VISIBLE_DEVICES` must say for each GPU that trainings may use; empty on the CPU."""
+    """Return the value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; empty on the CPU."""
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -56,41 +58,43 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
 
 def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
-    """Log what a training gave, and as `epoch/<name>` what it left in `scratch` of each epoch; the first is step 1.
+    """Log a training's metrics and, as `epoch/<name>`, the values of each epoch in `scratch`; the first epoch is step
+    1.
 
     Raises:
-        TrackingError: the tracker does not answer.
+        TrackingError: the tracker does not respond.
     """
     run.log_metrics(metrics)
     run.log_series({f"epoch/{name}": values for name, values in read_epochs(scratch).items()}, first_step=1)
 
 
 class Job(Protocol[_Given]):
-    """One training that a worker process can do: all that it needs, in a form that is sent to it."""
+    """One training that a worker process can do, with everything it needs in a form that can be sent."""
 
     @property
     def settings(self) -> OneStageSpec:
-        """The model's."""
+        """Settings of the model."""
         ...
 
     @property
     def target(self) -> Path:
-        """The folder that its files go into, empty until it is run."""
+        """The folder for the training's files, empty until it is run."""
         ...
 
     def run(self, log: Callable[[str], None]) -> _Given:
-        """Train here."""
+        """Train in this process."""
         ...
 
 
 class LocalWorkers:
-    """Trains models on this machine, several at a time where that helps; a context manager, which ends its processes.
+    """Workers that train models on this machine, several at a time if that helps; as a context manager, they end their
+    processes.
 
-    `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads. Without a
-    GPU, `cores`: so many workers of one thread each, for models that would use one thread anyway. They begin once what
-    is left takes long enough to be worth their start; from then on a larger model has a process with all threads, while
-    no other works. With fewer than two of either, and until then, models are trained in this process. A worker that
-    dies takes its job with it (ModelError) and is replaced.
+    `gpus`: each gets one worker process, which sees only this GPU and has its share of the step's threads. `cores`:
+    without a GPU, the number of workers of one thread each, for models that would use one thread anyway. Workers start
+    once the remaining work is long enough to be worth it; from then on, a larger model has a process with all threads,
+    while no other works. With fewer than two GPUs or cores, and before workers start, models are trained in this
+    process. If a worker dies, its job fails (ModelError) and the worker is replaced.
     """
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
@@ -118,12 +122,13 @@ class LocalWorkers:
         self._close(interrupt=error is not None)
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Return what one job gives, such as the metrics of a cell; waits for a free worker.
+        """Return the result of one job, such as the metrics of a cell; this waits for a free worker.
 
         Raises:
             ModelError: the worker process died.
-            AfliteError, RuntimeError, ValueError, MemoryError: whatever training raised; other errors (a full disk, a
-                library's mistake) as a RuntimeError with their type and text, their traceback in `log`.
+            AfliteError, RuntimeError, ValueError, MemoryError: any error of these types from training. Other errors (a
+                full disk, a bug in a library) become a RuntimeError with their type and text; their traceback goes to
+                `log`.
         """
         shared = not self._on_cores or trains_in_one_thread(job.settings)
         if not self._begun:
@@ -140,9 +145,10 @@ class LocalWorkers:
             self._free.put(worker)
 
     def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
-        """Call `function`, which calls `train`, for every item, in as many threads as there are workers; in order.
+        """Call `function`, which calls `train`, for every item, in as many threads as there are workers; yield results
+        in order.
 
-        An interruption ends the processes, so that nobody waits for the trainings that are under way.
+        An interruption ends the processes, so that nobody waits for running trainings.
         """
         left = deque(items)
         answers = []
@@ -159,12 +165,12 @@ class LocalWorkers:
                 raise
 
     def _worth_it(self, left: int) -> bool:
-        """Whether workers are there, or what is left takes so long that they begin now."""
+        """Return True if workers are running, or if the remaining work is long enough to start them now."""
         self._begun = self._begun or (bool(self._all) and self._seconds * left > WORTH)
         return self._begun
 
     def _train_alone(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Train once no worker has a job: the model's threads would fight with theirs for the cores."""
+        """Train once no worker has a job, because the model's threads would compete with theirs for the cores."""
         with self._alone:
             waiting = [self._free.get() for _ in self._all]
             try:
@@ -179,7 +185,7 @@ class LocalWorkers:
 
 
 class ClusterWorkers:
-    """Trains models on the workers of a cluster, which write into the same folders as this process would."""
+    """Workers of a cluster that train models and write into the same folders as this process would."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -188,7 +194,7 @@ class ClusterWorkers:
         """See `LocalWorkers.train`.
 
         Raises:
-            WorkerLostError: every worker that it was given to was lost.
+            WorkerLostError: every worker that received the job was lost.
             ClusterError: no worker is left.
         """
         answer: _Answer = self._workers.call(job, log=log)
@@ -201,14 +207,16 @@ class ClusterWorkers:
 
 
 def workers_with_memory(most: int) -> int:
-    """At most so many worker processes as memory suffices for beside this process, at least 1."""
+    """Return the number of worker processes, at most the given number, for which memory suffices beside this process;
+    at least 1.
+    """
     free = available_memory()
     return most if free is None else max(1, min(most, free // WORKER_MEMORY))
 
 
 @contextmanager
 def open_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[LocalWorkers | ClusterWorkers]:
-    """Where models are trained in the block: on the cluster's nodes, else on this machine."""
+    """Open the workers that train models in the block: on the cluster's nodes, else on this machine."""
     if not cluster.spreads:
         with LocalWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
             yield here
@@ -223,14 +231,16 @@ def _trainings() -> Work:
 
 
 def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
-    """Train in a folder that a lost worker may have begun to fill; its checkpoints are in another, and are used."""
+    """Train in a folder that a lost worker may have begun to fill; checkpoints, which are in another folder, are
+    used.
+    """
     for left in job.target.iterdir():
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     return _train(job, log)
 
 
 class _Worker:
-    """One process, started when it is first needed and again after it died. `place`: how messages name it."""
+    """One process, which is started when it is first needed and again after it died. `place`: its name in messages."""
 
     def __init__(self, place: str, environment: Mapping[str, str]) -> None:
         self._place, self._environment = place, environment
@@ -266,21 +276,23 @@ class _Worker:
         return answer
 
     def stop(self, *, interrupt: bool = False) -> None:
-        """End the process, if there is one; `interrupt`: in the middle of a job. The next job starts another."""
+        """End the process, if there is one; `interrupt`: end it in the middle of a job. The next job starts a new
+        process.
+        """
         with self._changing:
             child, self._child = self._child, None
         if child is not None:
             child.end(interrupt=interrupt)
 
     def close(self, *, interrupt: bool) -> None:
-        """Close for good: a thread that still waits for its turn starts no process any more."""
+        """End the process for good: a thread that still waits for its turn will not start another one."""
         with self._changing:
             self._closed = True
         self.stop(interrupt=interrupt)
 
 
 def serve(connection: Connection) -> None:
-    """Train what comes until nobody asks any more; runs in a process of its own."""
+    """Train the jobs that arrive until no more arrive; runs in a process of its own."""
     _keep_to(threads_per_step())
     place = f"on GPU {os.environ[_VISIBLE]}" if os.environ.get(_VISIBLE) else "in a worker process"
     while True:
@@ -298,14 +310,16 @@ def serve(connection: Connection) -> None:
 
 
 def _keep_to(threads: int) -> None:
-    """Bound torch, which may have been loaded before this process knew its share of the step's processors."""
+    """Limit the threads of torch, which may have been loaded before this process knew its share of the step's
+    processors.
+    """
     import torch
 
     torch.set_num_threads(threads)
 
 
 def _train(job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-    """Run a job, whose failures stay with it: none ends a run with others to train."""
+    """Run a job and catch its failure, so that it does not end a run with other jobs."""
     try:
         return job.run(log)
     except FAILURES:

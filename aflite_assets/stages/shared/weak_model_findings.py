@@ -1,4 +1,4 @@
-"""Findings from the numbers of a weak model against it or its rows, and what to do about it."""
+"""Findings that speak against a weak model or its rows, with advice."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -8,7 +8,7 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
-"""Shares of the rows; outside of these, forgettable rows are hardly a choice."""
+"""Bounds of the share of forgettable rows; outside of these, they are hardly a selection."""
 
 CHECKS: Mapping[str, str] = {
     "weak_models_trained": "Every model that defines forgettable rows was trained.",
@@ -18,11 +18,13 @@ CHECKS: Mapping[str, str] = {
     "balancing_keeps_half": "Cutting every class to the size of the smallest keeps at least half of the forgettable "
     "rows.",
 }
-"""The checks by name, and what each asks; none blocks."""
+"""The checks by name, with the question of each; none blocks."""
 
 
 def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield what the checks of `forgettable_sets` found; nothing if the dataset's file names no weak model."""
+    """Yield the outcomes of the checks of `forgettable_sets`; nothing if the dataset's YAML file names no weak
+    model.
+    """
     summary = result.summary
     if summary.get("nothing_asked"):
         return
@@ -34,7 +36,9 @@ def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutc
 
 
 def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By check of `CHECKS`: what is wrong with which weak model, in a sentence. `failed`: why some were not trained."""
+    """Return, by check of `CHECKS`, a sentence on what is wrong with which weak model. `failed`: why some weak models
+    were not trained.
+    """
     judged: Mapping[str, Callable[[WeakModelFacts], str | None]] = {
         "weak_models_learnt": _learnt_nothing,
         "forgettable_rows_are_a_choice": _no_choice,
@@ -48,7 +52,9 @@ def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) ->
 
 
 def _learnt_nothing(facts: WeakModelFacts) -> str | None:
-    """Not better than the largest class of any split, by the whole interval; without intervals by the numbers."""
+    """Return a sentence if the model is not better than the largest class of any split, by the whole interval or,
+    without intervals, by the numbers.
+    """
     if facts.margins:
         return _at_chance(facts)
     where, accuracy = max(facts.accuracy.items(), key=lambda item: item[1], default=("train", facts.train_accuracy))

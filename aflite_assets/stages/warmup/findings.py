@@ -1,4 +1,4 @@
-"""Findings about the warm-up's results: texts cut short, encoders that learnt nothing."""
+"""Findings about the warm-up's results: truncated texts, and encoders that learnt nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from aflite_assets.stages.stage import StageChecks
 from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
-"""Share of the rows; so many may have more tokens than a model reads."""
+"""Share of the rows that may have more tokens than a model reads before this is reported."""
 
 
 def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return what to do about each text model that reads too little; `lengths` as `warmup_split` publishes them."""
+    """Return advice for each text model that reads too few tokens; `lengths` are as `warmup_split` publishes them."""
     return [
         f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
         f"tokens, the longest has {facts['longest']}), or to the checkpoint's limit if it is lower"
@@ -33,37 +33,39 @@ ENCODER_ASKS = {
     "better_than_largest_class": "Each encoder is better than the largest class on its warm-up rows, by the whole "
     "interval. The encoder was trained on these rows, so passing does not prove that it learnt the task.",
 }
-"""Question of each check; none blocks."""
+"""The question of each check; none blocks."""
 
 
 @dataclass(frozen=True)
 class EncoderFit:
-    """Accuracy in [0, 1] of a trained encoder on the `rows` that it was trained on, as they were presented."""
+    """Accuracy, in [0, 1], of a trained encoder on the `rows` that it was trained on, at their presentation."""
 
     accuracy: float
     rows: int
 
     @property
     def interval(self) -> Interval:
-        """Wilson's, over the rows; rows of a group count as if each were its own."""
+        """Wilson's interval over the rows; rows of a group count as independent."""
         return wilson_interval(self.accuracy, self.rows)
 
 
 @dataclass(frozen=True)
 class EncoderFits:
-    """Each trained encoder on its own warm-up rows, and the share in [0, 1] of the largest class there."""
+    """Each trained encoder on its own warm-up rows, and the share, in [0, 1], of their largest class."""
 
     largest_class: float
     encoders: Mapping[str, EncoderFit]
 
     @property
     def no_better(self) -> tuple[str, ...]:
-        """The encoders that are not surely better on their rows than the largest class: by the low end."""
+        """The encoders that are not significantly better than the largest class on their rows, by the interval's low
+        end.
+        """
         return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
 
 
 def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mapping[str, int]) -> EncoderFits:
-    """From the summary of `warmup_models` and the classes of `warmup_split`."""
+    """Collect the fits from the summary of `warmup_models` and the classes of `warmup_split`."""
     largest_class = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
     trained = {name: facts for name, facts in models.items() if facts["trained"]}
     return EncoderFits(
@@ -73,7 +75,7 @@ def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mappin
 
 
 def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
-    """Yield whether texts fit, and whether learning curves flatten; only what applies."""
+    """Yield whether texts fit and whether learning curves flatten; only checks that apply."""
     lengths, curve = result.summary["text_lengths"], result.summary.get("learning_curve")
     name = "texts_fit_encoders"
     if lengths:
@@ -87,7 +89,7 @@ def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 def length_line(facts: Mapping[str, Any]) -> str:
-    """Return in words how many rows have more tokens than one model reads, or why that was not measured."""
+    """Return a sentence on how many rows have more tokens than one model reads, or why this was not measured."""
     if "not_measured" in facts:
         return f"not measured: {facts['not_measured']}"
     rows, of_rows = facts["rows"], facts["of_rows"]

@@ -1,4 +1,4 @@
-"""How many tokens the texts have for a model's tokenizer, before anything is cut."""
+"""Numbers of tokens that texts have for a model's tokenizer, before truncation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ MOST_ROWS = 20_000
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Tokens of `rows` rows (all, or a sample), special tokens included, against a model's `max_length`.
+    """Numbers of tokens in `rows` rows (all, or a sample), including special tokens, compared with a model's
+    `max_length`.
 
-    `over` rows have more, `share` of them all; the longest row has `longest` tokens, and 99 % of the rows have at
+    `over` rows (a `share` of them) have more tokens. The longest row has `longest` tokens, and 99 % of the rows have at
     most `fits_99`.
     """
 
@@ -31,10 +32,10 @@ class TextLengths:
 def measure_text_lengths(
     models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
 ) -> dict[str, TextLengths]:
-    """Return the lengths for each of the models, on at most `most_rows` rows that `seed` draws; each tokenizer runs
+    """Return the lengths for each of the models, on at most `most_rows` rows drawn from `seed`; each tokenizer runs
     once.
 
-    The checkpoints are ones that `check_model` found fit.
+    `check_model` must have accepted the checkpoints.
     """
     rows = np.arange(len(examples))
     if len(rows) > most_rows:
@@ -51,9 +52,9 @@ def measure_text_lengths(
 
 
 def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
-    """Tokens of each row as the model's tokenizer makes them of the columns it reads, nothing cut; int64.
+    """Return the number of tokens per row, by the model's tokenizer on the columns it reads, without truncation; int64.
 
-    The checkpoint is one that `check_model` found fit.
+    `check_model` must have accepted the checkpoint.
     """
     from aflite_assets.models.global_state import quiet_libraries
     from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, text_columns

@@ -1,7 +1,8 @@
-"""`warmup: {size: auto}`: samples of growing size, an encoder trained on each, and where the learning curve flattens.
+"""`warmup: {size: auto}`: samples of growing size, with an encoder trained on each, and the size at which the learning
+curve flattens.
 
-Which sizes are tried is in `sizes`, where a curve flattens in `analysis.inputs.learning_curve`; what a point is, in
-`nested_samples`.
+`sizes` lists the sizes to try, `analysis.inputs.learning_curve` finds where a curve flattens, and `nested_samples`
+defines a point.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """Record of what every point of the curves is made with; `samples` are of `train`, whose rows are some of `raw`."""
+    """The inputs of every point of the curves; `samples` are drawn from `train`, whose rows are a part of `raw`."""
 
     representations: Mapping[str, EncoderSpec]
     seed: int
@@ -49,7 +50,7 @@ class CurveTraining:
     context: StageContext
 
     def curves(self) -> tuple[LearningCurve, ...]:
-        """One per representation that is trained; points that were made before are found again.
+        """Return one curve per trained representation; points made earlier are reused.
 
         Raises:
             ModelError, DataError: a training failed; the message names representation and size.
@@ -107,9 +108,9 @@ class CurveTraining:
 
 @dataclass(frozen=True)
 class PointJob:
-    """Everything a process needs to train an encoder on one sample and ask it about the held-back rows.
+    """Everything that a process needs to train an encoder on one sample and predict the held-back rows.
 
-    `train_rows`, `asked`: int64 ids of rows of `raw`. Nothing is kept.
+    `train_rows`, `asked`: int64 ids of rows of `raw` to train on and to predict. The model is not kept.
     """
 
     settings: NeuralModelSpec
@@ -122,10 +123,10 @@ class PointJob:
     scratch: Path
 
     def run(self, log: Callable[[str], None]) -> Answers:
-        """Train and ask.
+        """Train the encoder and predict the rows.
 
         Raises:
-            AfliteError: whatever the model refuses.
+            AfliteError: any error of the model.
         """
         from aflite_assets.models.encoders import score_encoder  # takes seconds, and most splits train nothing
 
@@ -143,10 +144,11 @@ class PointJob:
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
-    """Rows held back and nested samples of the rest, by label and in whole groups; sizes as in `sizes.curve_sizes`.
+    """Draw held-back rows and nested samples of the rest, by label and in whole groups; sizes are those of
+    `sizes.curve_sizes`.
 
-    Groups may make a draw fall short of its size; a sample that is no larger than the one within it, or of one class,
-    is left out.
+    Groups may make a sample smaller than its size. A sample that is not larger than the previous one, or that has one
+    class, is left out.
 
     Raises:
         DataError: too few rows for a curve, or groups too large to be drawn.
@@ -180,7 +182,9 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
 
 
 def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:
-    """Return what the summary of `warmup_split` holds of the curves; `published.read_learning_curves` reads it."""
+    """Return the facts about the curves for the summary of `warmup_split`; `published.read_learning_curves` reads
+    them.
+    """
     return {
         "sample_rows": chosen,
         "held_back_rows": curves[0].held_back_rows,

@@ -1,4 +1,6 @@
-"""The stage of `warmup_split`: the train rows spent on the encoders, once the whole plan is known to be possible."""
+"""The stage of `warmup_split`: the train rows spent on the encoders, drawn once the whole plan is known to be
+possible.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -48,9 +50,9 @@ _UNMEASURED: dict[type, str] = {
 
 @dataclass(frozen=True)
 class WarmupDraw:
-    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and how many were asked for.
+    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and the requested number.
 
-    `samples` (`warmup.size: auto` alone): those that learning curves are to choose from; the rows are then the most
+    `samples` (only for `warmup.size: auto`): the samples among which learning curves choose; the rows are then the most
     that may be spent.
     """
 
@@ -82,10 +84,10 @@ class WarmupSplitInputs(StageInputs):
 def run(
     settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data.
+    """Draw the warm-up rows (whole groups, stratified) after checking every model and size against the data.
 
-    With `warmup.size: auto` encoders are trained on samples of growing size, and their learning curves choose one.
-    Where the dataset's file asks for a sample of the train rows, all this is about the sample.
+    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one. If
+    the dataset's YAML file requests a sample of the train rows, only the sample's rows are used.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -121,7 +123,7 @@ def run(
 
 
 def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
-    """Return the rows that the curves choose, and what the summary says of the curves (not in a file either)."""
+    """Return the rows that the curves choose, and the facts about the curves for the summary, which are in no file."""
     curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
@@ -133,14 +135,14 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
 
 
 def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
-    """Check every model and size against the data and draw the warm-up rows; none where no encoder is trained.
+    """Check every model and size against the data and draw the warm-up rows; none if no encoder is trained.
 
-    With `warmup.size: auto` nothing is trained here: every size that may be chosen is checked, the most is drawn, by
-    class.
+    With `warmup.size: auto`, nothing is trained here: every size that may be chosen is checked, and the largest is
+    drawn, by class.
 
     Raises:
-        ModelError: a model does not fit the data or cannot be had.
-        DataError: a size cannot be met.
+        ModelError: a model does not fit the data or is not available.
+        DataError: a size is impossible.
     """
     check_models(settings, raw)
     raw = raw.without_groups() if settings.filter.groups == "ignore" else raw
@@ -166,10 +168,10 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
 
 
 def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
-    """Check that every representation, evaluator and other encoder reads this kind of data and can be had.
+    """Check that every representation, evaluator and other encoder reads this kind of data and is available.
 
     Raises:
-        ModelError: one does not or cannot.
+        ModelError: one of them does not read it or is not available.
     """
     models = _named_models(settings)
     if settings.distance_encoder is not None:
@@ -182,20 +184,20 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
 
 
 def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
-    """Every representation and evaluator by its place in the dataset's file."""
+    """Yield every representation and evaluator with its place in the dataset's YAML file."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 
 
 def needs_warmup(settings: WarmupSplitSettings) -> bool:
-    """Whether a representation is a model to be trained."""
+    """Return True if a representation is a model to be trained."""
     return any(not isinstance(encoder, UntrainedSpec) for encoder in settings.representations.values())
 
 
 def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
-    """How the texts' tokens compare with every text model's max_length, by the model's place in the spec.
+    """Return the texts' token counts compared with every text model's max_length, by the model's place in the spec.
 
-    Models that make their tokenizer when they are trained are named with the reason.
+    For models that make their tokenizer during training, return the reason why nothing was measured.
     """
     models = _named_models(settings)
     lengths: dict[str, dict[str, object]] = {
@@ -207,7 +209,9 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
 
 
 def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
-    """Refuse what would fail later: a warm-up or a pool of one class, sizes that the pool cannot meet, large groups."""
+    """Refuse a plan that would fail later: a warm-up or a pool of one class, sizes that are impossible in the pool, or
+    large groups.
+    """
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
         why = (
@@ -250,10 +254,10 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
 
 
 def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse a sample that the warm-up's or the filter's sizes do not fit, as soon as it was chosen.
+    """Refuse a sample that is unsuitable for the warm-up's or the filter's sizes, as soon as it is chosen.
 
     Raises:
-        DataError: names the sample, why it does not fit, and the smallest larger one that does.
+        DataError: names the sample, why it is unsuitable, and the smallest larger sample that is suitable.
     """
     chosen = results["train_sample"].summary.get("rows")
     if spec.sample is None or chosen is None:

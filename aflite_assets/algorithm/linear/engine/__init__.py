@@ -1,7 +1,7 @@
-"""A run of the linear classifiers: its pool, its precision and device, fits, and counts of predictions.
+"""A run of the linear classifiers: its pool, precision and device, the fits, and the counts of predictions.
 
-Everything that knows rows, memory and devices belongs here. How an optimum is reached is in solver, arithmetic on rows
-in kernels.
+Code that handles rows, memory and devices belongs here. The search for an optimum is in solver, and the arithmetic on
+rows is in kernels.
 """
 
 from aflite_assets.algorithm.linear.engine.linear_engine import (

@@ -1,4 +1,4 @@
-"""Passes by the compiled kernels: float32 on the CPU, models shared out among threads."""
+"""Passes by the compiled kernels: float32 on the CPU, with the models divided among threads."""
 
 from functools import partial
 
@@ -19,10 +19,10 @@ _ROWS_PER_SET = 32
 
 
 class CompiledPasses:
-    """Passes over a pool for some training sets; predictions are counted for the slots `counted`, ascending.
+    """Passes over a pool for some training sets; predictions are counted for the ascending slots `counted`.
 
-    Sums run over a training set's rows in ascending order whatever the blocks and threads, so the bits of the result
-    depend on neither.
+    Sums run over a training set's rows in ascending order whatever the blocks and threads, so neither changes the bits
+    of the result.
     """
 
     def __init__(

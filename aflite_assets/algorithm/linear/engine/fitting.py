@@ -1,4 +1,4 @@
-"""From training sets to fitted weights: a start that all share, a preconditioner at it, L-BFGS from there."""
+"""From training sets to fitted weights: a shared start, a preconditioner at that point, and L-BFGS from there."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Fits:
-    """Weights (sets x outputs x width) and intercepts (sets x outputs); `converged` and `evaluations` per set."""
+    """Weights (sets x outputs x width) and intercepts (sets x outputs), with `converged` and `evaluations` per set."""
 
     weights: torch.Tensor
     intercepts: torch.Tensor
@@ -62,11 +62,13 @@ def fit(
     memory_limit: int,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set; `together`: for how many at once memory is kept, these by default.
+    """Fit a classifier to every training set; memory is planned for `together` sets at once, by default for all of
+    them.
 
-    One with rows of a single class keeps the start: its predictions are among the classes it saw, whatever its weights.
-    A fit has converged when the norm of its gradient in the preconditioned variables, divided by the root of its number
-    of rows, is at most `tolerance` (see `tolerance_at`): that is about the curvature-weighted error of its scores.
+    A set with rows of a single class keeps the start: its classifier predicts that class whatever its weights. A fit
+    has converged when the norm of its gradient in the preconditioned variables, divided by the square root of its
+    number of rows, is at most `tolerance` (see `tolerance_at`). This quotient is about the curvature-weighted error of
+    its scores.
     """
     dtype, device = start.weights.dtype, start.weights.device
     needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
@@ -93,7 +95,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """The training sets `numbers` with what differs between them: L2 strengths and tolerances."""
+    """The training sets `numbers` with the values that differ between them: L2 strengths and tolerances."""
 
     passes: GradientPasses
     preconditioner: Preconditioner
@@ -106,12 +108,12 @@ class _Task:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the losses' gradients of entries of `numbers`."""
+        """Return the losses' gradients for some entries of `numbers`."""
         return self.passes.gradients(weights, intercepts, self.numbers[problems])
 
     @property
     def limits(self) -> dict[str, int]:
-        """When a fit is given up."""
+        """Limits at which a fit is given up."""
         dtype = self.start.weights.dtype
         return {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
 
@@ -161,7 +163,7 @@ def pooled_start(
     train_size: float,
     memory_limit: int,
 ) -> Point:
-    """Return the optimum on one large training set, with the L2 strength that `train_size` of its rows would feel."""
+    """Return the optimum on one large training set, with the L2 strength scaled as for `train_size` of its rows."""
     shape, like = (objective.outputs, sample.features.shape[1]), sample.features
     zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
     rows = float(sets.sizes[0])
@@ -176,11 +178,12 @@ def pooled_start(
 def tolerance_at(
     point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
 ) -> float:
-    """Return the tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
+    """Return the tolerance of `fit` at which the error of scores is at most `precision` times their spread at `point`.
 
-    The curvature of a training set of t rows in d columns is along some direction only (1 - sqrt(d / t))^2 of the
-    pool's (Marchenko and Pastur 1967), which makes the error along it so much larger. The norm sums the errors of all
-    outputs, of which a prediction compares the highest: errors of many outputs may sum up to more.
+    With t rows and d columns, the curvature of a training set may fall, along some direction, to (1 - sqrt(d / t))^2 of
+    the pool's (Marchenko and Pastur 1967). The error along that direction is larger by the same factor. The norm sums
+    the errors of all outputs, while a prediction compares only the highest outputs: if there are many outputs, a larger
+    sum is allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
@@ -191,12 +194,16 @@ def tolerance_at(
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
-    """How many classifiers of `size` numbers half of the memory holds, with few pairs each; at least one."""
+    """Return how many classifiers of `size` numbers fit into half of the memory with few L-BFGS pairs each, at least
+    1.
+    """
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
-    """Pairs to keep; `cached`: one fit's pairs are gone through at a time, not those of all."""
+    """Return the number of L-BFGS pairs to keep; `cached`: the pairs of one fit are read at a time, not those of all
+    fits.
+    """
     vector_bytes = size * sets * itemsize
     most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
     return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))

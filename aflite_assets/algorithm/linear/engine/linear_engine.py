@@ -1,4 +1,4 @@
-"""The engine of one run: which passes and precision to use, the memory between iterations, and the tally they give."""
+"""The engine of one run: it chooses passes and precision, keeps memory between iterations and returns tallies."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,10 +37,10 @@ _START_ROWS, _START_PARTS = 16384, 8
 
 @dataclass(frozen=True)
 class EngineTally:
-    """The counts of one iteration, and where the next one may start.
+    """The counts of one iteration, and the point at which the next one may start.
 
-    `start`: kinds of classifier x outputs x (width + 1), float64: the mean of this iteration's classifiers, for
-    standardized features, intercepts last. `evaluations`: kinds x subsets, the gradients that each fit took.
+    `start`: the mean of this iteration's classifiers for standardized features; float64, kinds of classifier x outputs
+    x (width + 1), intercepts last. `evaluations`: the number of gradients that each fit took, kinds x subsets.
     """
 
     tally: Tally
@@ -50,7 +50,7 @@ class EngineTally:
 
 @dataclass(frozen=True)
 class WholeIteration:
-    """Numbers that all fits of an iteration share: how many there are, and their mean number of rows."""
+    """Numbers that all fits of an iteration share: the number of training sets and their mean number of rows."""
 
     n_sets: int
     train_size: float
@@ -62,9 +62,10 @@ class WholeIteration:
 
 
 class SummedClassifiers:
-    """The classifiers of one kind added up as they come: the bits depend on `at_once`, not on how many come together.
+    """A running sum of one kind's classifiers: its bits depend on `at_once`, not on how many classifiers are added in
+    one call.
 
-    It holds those of at most `at_once` sets, how many are fitted at a time, and their sum.
+    It holds the sum and the classifiers of at most `at_once` sets, which is how many are fitted at a time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -72,7 +73,9 @@ class SummedClassifiers:
         self._total, self._n_sets = np.zeros((0, 0)), 0
 
     def add(self, classifiers: np.ndarray) -> None:
-        """`classifiers`: sets x outputs x (padded width + 1), float32, intercepts last, for rows in engine form."""
+        """Add `classifiers`: float32, sets x outputs x (padded width + 1), intercepts last, for rows in the engine's
+        form.
+        """
         if not self._n_sets:
             self._total, self._waiting = np.zeros(classifiers.shape[1:]), classifiers[:0]
         self._n_sets += len(classifiers)
@@ -84,7 +87,7 @@ class SummedClassifiers:
                 self._add_waiting()
 
     def mean(self) -> np.ndarray:
-        """Return outputs x (padded width + 1), float64."""
+        """Return the mean classifier: float64, outputs x (padded width + 1)."""
         self._add_waiting()
         return self._total / self._n_sets
 
@@ -95,13 +98,13 @@ class SummedClassifiers:
 
 @dataclass(frozen=True)
 class KeptClassifiers:
-    """The classifiers of one kind as they come, to be summed elsewhere by `SummedClassifiers`."""
+    """The classifiers of one kind in the order they arrive, to be summed elsewhere by `SummedClassifiers`."""
 
     at_once: int
     parts: list[np.ndarray] = field(default_factory=list)
 
     def add(self, classifiers: np.ndarray) -> None:
-        """`classifiers`: as in `SummedClassifiers`."""
+        """Keep `classifiers`, an array as in `SummedClassifiers.add`."""
         self.parts.append(classifiers)
 
 
@@ -114,9 +117,10 @@ _Collecting = TypeVar("_Collecting", bound=_Collector)
 
 @dataclass(frozen=True)
 class SetCounts:
-    """Record of what the fits to some training sets of one iteration give; arrays may be read-only.
+    """Counts and classifiers from the fits to some training sets of one iteration; arrays may be read-only.
 
-    `counts`: an entry per row of the pool. `classifiers`: an entry per kind. `evaluations`: kinds x sets.
+    `counts`: one entry per row of the pool. `classifiers`: one entry per kind of classifier. `evaluations`: the number
+    of gradients per kind and set.
     """
 
     counts: Counts
@@ -126,7 +130,7 @@ class SetCounts:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Record of what all fits of one kind in one iteration share."""
+    """The parts that all fits of one kind share within one iteration."""
 
     objective: Objective
     start: Point
@@ -136,16 +140,17 @@ class _Problem:
 
 
 class LinearEngine:
-    """Scores rows by the classifiers that `settings` names; made once for a run, used for each of its iterations.
+    """An engine that scores rows by the classifiers named in `settings`; one is made per run and used for each
+    iteration.
 
-    It works in as many threads as torch has where the engine is made; torch itself in one while the engine works. A
-    context manager, which ends its threads.
+    It works in as many threads as torch has when the engine is made; torch itself uses one thread while the engine
+    works. The engine is a context manager, which ends its threads.
     """
 
     def __init__(
         self, inputs: Inputs, settings: FilterSettings, *, seed: int, device: str, memory_limit: int, pool: np.ndarray
     ) -> None:
-        """`pool`: the rows the run begins or goes on with, ascending; later ones must be among them."""
+        """Take `pool`, the ascending rows at the run's start or resumption; later pools must be subsets of it."""
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._threads = Threads.started(torch.get_num_threads())
         self._codes = np.searchsorted(inputs.classes, inputs.labels)
@@ -179,10 +184,10 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Fit every kind of classifier to every subset and count its predictions of the other rows of `pool`.
+        """Fit every kind of classifier to every subset and count its predictions for the other rows of `pool`.
 
-        `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first. `unpredicted`:
-        for each subset further rows of the pool that it leaves out.
+        `subsets` and `pool`: ascending rows. `start`: the result of the last iteration, or None in the first.
+        `unpredicted`: for each subset, further rows of the pool that its classifiers do not predict.
         """
         counts, evaluations, classifiers = self._count(
             SummedClassifiers,
@@ -214,7 +219,7 @@ class LinearEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
-        """Return the same for some of an iteration's subsets: the bits do not depend on which of them are counted
+        """Return the counts for some of an iteration's subsets: their bits do not depend on which subsets are counted
         together.
         """
         counts, evaluations, classifiers = self._count(
@@ -239,8 +244,8 @@ class LinearEngine:
         keep_probabilities: bool,
         unpredicted: Sequence[np.ndarray] | None,
     ) -> tuple[Counts, np.ndarray, list[_Collecting]]:
-        """Return the counts of the pool's rows; kinds x sets, the gradients taken; and per kind what got the
-        classifiers.
+        """Return the counts of the pool's rows, the number of gradients (kinds x sets), and the collector of
+        classifiers per kind.
         """
         self._pool.keep(pool)
         n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
@@ -281,7 +286,7 @@ class LinearEngine:
         return _Problem(objective, point, preconditioner, tolerance, min(whole.n_sets, most))
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
-        """Return the shared start of a run's first iteration."""
+        """Return the starting point that all fits of a run's first iteration share."""
         trainable = pool[~self._inputs.score_only[pool]]
         drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
         codes, n_classes = self._codes[self._pool.rows], len(self._inputs.classes)
@@ -302,7 +307,7 @@ class LinearEngine:
     def _add_predictions(
         self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray, collector: _Collector
     ) -> np.ndarray:
-        """Fit, and count predictions of the slots `counted`; the evaluations that the fits took."""
+        """Fit, add predictions for the slots `counted`, and return the number of gradients that the fits took."""
         evaluations = []
         for first in range(0, len(sets), problem.at_once):
             part = sets.part(first, min(first + problem.at_once, len(sets)))
@@ -327,7 +332,7 @@ class LinearEngine:
         )
 
     def _repeat_in_float64(self, fits: Fits, sets: TrainingSets, problem: _Problem) -> None:
-        """Fit again, in place, the classifiers that did not reach their optimum in float32."""
+        """Fit again, in place, the classifiers that did not reach the optimum in float32."""
         failed = np.flatnonzero(~fits.converged.numpy(force=True)).tolist()
         if not failed:
             return
@@ -399,7 +404,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """Return the reverse of `_packed`."""
+        """Return the classifiers in the engine's form: the reverse of `_packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -419,7 +424,9 @@ def tally_of(
     pool: np.ndarray,
     left_out: Sequence[np.ndarray],
 ) -> EngineTally:
-    """One iteration from what all its sets give; each array of `left_out` names rows that a set did not predict."""
+    """Combine the results of all sets into one iteration's tally; each array of `left_out` holds rows that a set did
+    not predict.
+    """
     kinds, n_sets = evaluations.shape
     held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
     held_out[pool] = n_sets
@@ -439,7 +446,9 @@ def tally_of(
 
 
 def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> np.ndarray:
-    """Return outputs x (padded width + 1) without padding and rotation: `EngineTally.start`."""
+    """Return the classifiers without padding and rotation, outputs x (padded width + 1), as `EngineTally.start` holds
+    them.
+    """
     weights, rotation = mean[:, :-1], standardization.rotation
     if rotation is not None:
         weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
@@ -447,7 +456,7 @@ def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> n
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Return sums by slot as float32 means by input row; NaN where a row was never held out."""
+    """Convert sums per slot to float32 means per input row; NaN for a row that was never held out."""
     means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
     counted = held_out[rows] > 0
     divisors = held_out[rows[counted]]

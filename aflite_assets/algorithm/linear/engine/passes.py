@@ -1,6 +1,6 @@
-"""Passes over the pool that the solver needs: gradients, and predictions counted.
+"""Passes over the pool that the solver needs: they compute gradients and count predictions.
 
-Passes by torch are here, for any device and precision; those by the compiled kernels are in compiled_passes.py.
+Passes by torch, for any device and precision, are here; passes by the compiled kernels are in compiled_passes.py.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Per slot, sums over the models that predict it: those that were not trained on it and do not leave it out.
+    """Sums per slot over the models that predict it: models that were not trained on the slot and do not leave it out.
 
-    `correct`: int64, right predictions. `class_counts`: int32, slots x classes, predictions of every class.
-    `label_sums`: float64, probabilities of the row's own label. `matrix_sums`: float64, slots x classes, probabilities
-    of every class. All but the first are empty where not asked for.
+    `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
+    x classes. `label_sums`: summed probabilities of the row's own label, float64. `matrix_sums`: summed probabilities
+    of every class, float64, slots x classes. Arrays other than `correct` are empty if they were not requested.
     """
 
     correct: np.ndarray
@@ -32,7 +32,7 @@ class Counts:
 
     @classmethod
     def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool, classes: bool = False) -> "Counts":
-        """Nothing counted yet."""
+        """Return counts of zero."""
         return cls(
             np.zeros(n_slots, dtype=np.int64),
             np.zeros((n_slots if classes else 0, n_classes), dtype=np.int32),
@@ -41,49 +41,54 @@ class Counts:
         )
 
     def of_slots(self, slots: np.ndarray) -> "Counts":
-        """Those of some slots, ascending; the same arrays where these are all."""
+        """Return the counts of some ascending slots; the same arrays if these are all slots."""
         if len(slots) == len(self.correct):
             return self
         parts = (self.correct, self.class_counts, self.label_sums, self.matrix_sums)
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
     def plus(self, others: "Counts") -> "Counts":
-        """With what other training sets give for the same slots."""
+        """Return the sum of these counts and those from other training sets for the same slots."""
         return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
-        """Return the same predictions, shared, and no sums of probabilities."""
+        """Return the same counts of predictions, not copied, without sums of probabilities."""
         return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 
 class GradientPasses(Protocol):
-    """Gradients over one pool for some training sets. Tensors are on the passes' own device, in their dtype."""
+    """Passes that compute gradients over one pool for some training sets. Tensors have the device and dtype of the
+    passes.
+    """
 
     @property
     def threads(self) -> Threads | None:
-        """The threads that compiled kernels share; None where torch makes the passes."""
+        """Threads that the compiled kernels share, or None if torch makes the passes."""
         ...
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss gradients (numbers x outputs x width, numbers x outputs) of the training sets `numbers`.
+        """Return the gradients of the loss for the training sets `numbers`: one of weights (numbers x outputs x width)
+        and one of intercepts (numbers x outputs).
 
-        They are taken at `weights` and `intercepts`, of the same shapes.
+        They are taken at `weights` and `intercepts`, which have the same shapes.
         """
         ...
 
 
 class DataPasses(GradientPasses, Protocol):
-    """Predictions beside the gradients."""
+    """Passes that count predictions as well as compute gradients."""
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Predict with the models of all training sets and add to `counts`."""
+        """Predict with the models of all training sets and add the predictions to `counts`."""
         ...
 
 
 class SummedPasses:
-    """Passes for one training set given as `parts` sets, so that threads share it: the sum over them, in order."""
+    """Passes for one training set that is split into `parts` sets so that threads share it; results are summed in
+    order.
+    """
 
     def __init__(self, passes: GradientPasses, parts: int) -> None:
         self._passes, self._parts = passes, parts
@@ -103,9 +108,9 @@ class SummedPasses:
 
 
 class TorchPasses:
-    """Passes by torch, one training set after the other; predictions are counted for the slots `counted`, ascending.
+    """Passes by torch, one training set after the other; predictions are counted for the ascending slots `counted`.
 
-    `resident`: the whole pool as a tensor on the device, where it fits.
+    `resident`: the whole pool as a tensor on the device, if it fits.
     """
 
     def __init__(
@@ -127,7 +132,7 @@ class TorchPasses:
 
     @property
     def threads(self) -> None:
-        """Torch has its own."""
+        """None, because torch has threads of its own."""
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
@@ -186,20 +191,20 @@ class TorchPasses:
             yield block.first, torch.from_numpy(block.features).to(self._device)
 
     def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
-        """Which entries of `slots` belong to a set and lie in first:stop."""
+        """Return which entries of `slots` belong to a set and lie in first:stop."""
         begin = self._sets.bounds[number]
         low, high = np.searchsorted(self._sets[number], (first, stop))
         return int(begin + low), int(begin + high)
 
     def _class_scores(self, features: torch.Tensor, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
-        """Rows x models x classes; a single output is that of class 1 against class 0."""
+        """Return scores, rows x models x classes; a single output is the score of class 1 against class 0."""
         models, outputs, width = weights.shape
         scores = torch.addmm(intercepts.flatten(), features, weights.reshape(-1, width).T)
         scores = scores.reshape(-1, models, outputs)
         return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
 
     def _held_out(self, slots: np.ndarray) -> torch.Tensor:
-        """Slots x models: whether the model predicts the slot."""
+        """Return a mask, slots x models, that is True where the model predicts the slot."""
         mask = np.ones((len(slots), len(self._sets)), dtype=bool)
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):

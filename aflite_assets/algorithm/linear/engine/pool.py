@@ -1,7 +1,9 @@
-"""The features as the passes need them: standardized, padded; in memory or on the card where they fit, else in blocks.
+"""The features in the form that the passes need: standardized and padded, in memory or on the card if they fit, else
+read in blocks.
 
-Classifiers are the same wherever the features' origin lies, since intercepts are not penalised, and for every scale
-when the L2 strength is scaled with it. Float32 keeps its precision only near the origin and 1.
+The classifiers do not depend on the origin of the features, because intercepts are not penalised. They do not depend on
+the scale either, if the L2 strength is scaled with it. Float32 is precise only for values near the origin and of size
+about 1.
 """
 
 import logging
@@ -28,10 +30,10 @@ _CARD_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Standardization:
-    """How features x become (x - origin) / scale, then padded with zeros to `width` columns, then rotated.
+    """The map of features x to (x - origin) / scale, padded with zeros to `width` columns and then rotated.
 
-    `origin`: float64, one number per column; `scale`: one number for all. `rotation`: width x width, what a resident
-    pool's rows are multiplied by; None leaves them as they are.
+    `origin`: float64, one number per column; `scale`: one number for all columns. `rotation`: width x width, the matrix
+    that a resident pool's rows are multiplied by, or None for no rotation.
     """
 
     origin: np.ndarray
@@ -41,7 +43,7 @@ class Standardization:
 
     @classmethod
     def of(cls, rows: np.ndarray, dtype: np.dtype) -> "Standardization":
-        """From some rows: the columns' means, and the root mean square of all columns around them."""
+        """Estimate from some rows: `origin` is the columns' means, `scale` the root mean square around them."""
         values = rows.astype(np.float64)
         origin = values.mean(axis=0)
         values -= origin
@@ -53,19 +55,19 @@ class Standardization:
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive slots: `features` (slots x padded width) from slot `first` on."""
+    """Features (slots x padded width) of consecutive slots, which begin at slot `first`."""
 
     first: int
     features: np.ndarray
 
     @property
     def stop(self) -> int:
-        """The slot after the last one."""
+        """Number of the slot after the last one."""
         return self.first + len(self.features)
 
 
 class PoolFeatures:
-    """Rows of a features matrix in the form above, in `dtype`. A slot is a position in `rows`."""
+    """Rows of a features matrix in standardized and padded form, in `dtype`. A slot is a position in `rows`."""
 
     def __init__(
         self,
@@ -78,7 +80,9 @@ class PoolFeatures:
         threads: Executor,
         hold: bool = True,
     ) -> None:
-        """Convert `rows` (ascending row numbers) at once if `hold` and they take at most half of `memory_limit`."""
+        """Convert `rows` (ascending row numbers) at once if `hold` is True and they take at most half of
+        `memory_limit`.
+        """
         self._features, self._standardization, self.dtype, self._threads = features, standardization, dtype, threads
         self.rows, self.width, self._fixed = rows, standardization.width, False
         row_bytes = standardization.width * dtype.itemsize
@@ -93,24 +97,24 @@ class PoolFeatures:
             self._rotate()
 
     def blocks(self) -> Iterator[Block]:
-        """All slots in order. A block is overwritten by the next one unless the pool is resident."""
+        """Yield all slots in order. A block is overwritten by the next one unless the pool is resident."""
         for block in self.slices:
             if not self.resident:
                 self._fill(block)
             yield Block(block.start, self._buffer[: block.stop - block.start])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Go on with some of the rows; a resident pool and one with fixed slots stay as they are."""
+        """Keep only some of the rows; a resident pool and a pool with fixed slots stay unchanged."""
         if not self.resident and not self._fixed:
             self.rows = rows
             self.slices = self._sliced()
 
     def fix_slots(self) -> None:
-        """Keep every slot where it is from here on: a copy of the pool is elsewhere."""
+        """Keep every slot in its place from now on, because there is a copy of the pool elsewhere."""
         self._fixed = True
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the slots of some of the rows, given in ascending order."""
+        """Return the slots of some rows; the rows are given in ascending order."""
         return np.searchsorted(self.rows, rows)
 
     def _sliced(self) -> list[slice]:
@@ -135,7 +139,7 @@ class PoolFeatures:
 
 
 def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:
-    """Write some rows of a matrix, given in ascending order, to `target`, standardized but not rotated."""
+    """Write some rows of a matrix, given in ascending order, to `target` in standardized but not rotated form."""
     consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
     taken = features[rows[0] : rows[-1] + 1] if consecutive else features[rows]
     # Float64 and integers may be large beside their spread: there the difference is taken in float64.
@@ -145,7 +149,7 @@ def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardiza
 
 
 def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
-    """Zeros whose rows start at cache lines; `width` must fill whole lines."""
+    """Return a zero matrix whose rows start at cache lines; `width` must fill whole lines."""
     size = rows * width * dtype.itemsize
     raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % _LINE_BYTES
@@ -153,12 +157,14 @@ def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
 
 
 def working_memory(device: torch.device, memory_limit: int) -> int:
-    """Bytes for everything but the pool: a quarter of what a card has free, on the CPU the limit itself."""
+    """Return the bytes for everything but the pool: a quarter of a card's free memory; on the CPU, the memory limit
+    itself.
+    """
     return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
 
 
 def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
-    """Return the whole pool as a tensor on a GPU; None on the CPU, and where the card has too little memory."""
+    """Return the whole pool as a tensor on a GPU, or None on the CPU and if the card has too little memory."""
     if device.type == "cpu":
         return None
     needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
@@ -173,7 +179,7 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
 
 
 def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
-    """Return the whole pool as a tensor, whose rows are the pool's slots for good."""
+    """Return the whole pool as a tensor and fix its slots, so that each row of the tensor keeps its slot."""
     dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
     resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
     for block in pool.blocks():

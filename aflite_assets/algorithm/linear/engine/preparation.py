@@ -1,4 +1,4 @@
-"""Decisions made once, before a run's first pass: device, precision, and the rows that stand for the pool."""
+"""Decisions made once, before a run's first pass: device, precision, and a sample of rows that represents the pool."""
 
 from dataclasses import dataclass, replace
 
@@ -30,9 +30,9 @@ _ROWS_PER_WEIGHTS = 64
 
 @dataclass(frozen=True)
 class Preparation:
-    """`compiled`: passes by the compiled kernels, in float32; else by torch, in `dtype`.
+    """`compiled`: True if the compiled kernels make the passes, in float32; otherwise torch makes them, in `dtype`.
 
-    `sample` (with the classes of its rows, `sample_codes`) is on the device and standardized.
+    `sample` is on the device and standardized; `sample_codes` are the classes of its rows.
     """
 
     device: torch.device
@@ -53,7 +53,9 @@ def prepare(
     memory_limit: int,
     threads: Threads,
 ) -> Preparation:
-    """Decide by the inputs a run begins with, so that a resumed run decides the same. `codes`: class of every row."""
+    """Decide by the inputs at the run's very start, so that a resumed run decides the same. `codes`: the class number
+    of every row.
+    """
     where = chosen_device(device)
     compiled = where.type == "cpu" and not _is_small(inputs, settings)
     dtype = np.dtype(np.float32 if compiled or where.type != "cpu" else np.float64)
@@ -70,14 +72,14 @@ def prepare(
 
 
 def chosen_device(device: str) -> torch.device:
-    """Return what "auto" stands for here: the first GPU that torch can use, else the CPU."""
+    """Return the device that "auto" selects: the first GPU that torch can use, or the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(device)
 
 
 def draw(rows: np.ndarray, most: int, seed: int, purpose: Purpose) -> np.ndarray:
-    """`most` of some rows, ascending; all where there are no more."""
+    """Draw `most` of some rows, ascending; all of them if there are no more."""
     if len(rows) <= most:
         return rows
     return np.sort(generator(seed, purpose, 0).choice(rows, most, replace=False))

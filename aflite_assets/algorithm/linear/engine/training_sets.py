@@ -1,4 +1,6 @@
-"""The rows that each of many classifiers is trained on or leaves out, as the passes need them. Drawing is elsewhere."""
+"""The rows that each of many classifiers is trained on or leaves out, in the form that the passes need. Training sets
+are drawn in partitions.py.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TrainingSets:
-    """`slots`: ascending slots of each set, one set after the other (int64); set j is slots[bounds[j]:bounds[j + 1]].
+    """`slots`: the ascending slots of all sets, one set after the other (int64); set j is slots[bounds[j]:bounds[j +
+    1]].
 
-    `codes`: the class number, from 0, of every slot (int64). `seen`: sets x classes, which classes a set has.
-    `left_out`: slots that a set's classifier does not predict beside those it is trained on; empty for none anywhere.
+    `codes`: the class number, from 0, of every slot (int64). `seen`: sets x classes, True if a set has rows of the
+    class. `left_out`: slots, other than its training slots, that a set's classifier does not predict; empty if there
+    are none.
     """
 
     slots: np.ndarray
@@ -24,7 +28,7 @@ class TrainingSets:
     def of(
         cls, sets: Sequence[np.ndarray], codes: np.ndarray, *, n_classes: int, left_out: Sequence[np.ndarray] = ()
     ) -> "TrainingSets":
-        """From one array of ascending slots per set."""
+        """Make the record from one array of ascending slots per set."""
         seen = np.array([np.bincount(codes[slots], minlength=n_classes) > 0 for slots in sets])
         bounds = np.cumsum([0, *(len(slots) for slots in sets)])
         return cls(np.concatenate(sets).astype(np.int64), bounds, codes, seen, tuple(left_out))
@@ -39,11 +43,11 @@ class TrainingSets:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Rows per set."""
+        """Number of rows per set."""
         return np.diff(self.bounds)
 
     def part(self, start: int, stop: int) -> "TrainingSets":
-        """Return the sets `start` to `stop`."""
+        """Return the sets from `start` up to `stop`."""
         first, last = self.bounds[start], self.bounds[stop]
         return TrainingSets(
             self.slots[first:last],
@@ -54,15 +58,17 @@ class TrainingSets:
         )
 
     def starts(self, edges: np.ndarray) -> np.ndarray:
-        """Where in `slots` each set passes each edge: sets x edges."""
+        """Return the positions in `slots` at which each set passes each edge: sets x edges."""
         return np.stack([first + np.searchsorted(self[number], edges) for number, first in enumerate(self.bounds[:-1])])
 
     def unpredicted(self, number: int) -> tuple[np.ndarray, ...]:
-        """Arrays of ascending slots that one set's classifier does not predict: its own, and those left out."""
+        """Return, per set, the ascending slots that its classifier does not predict: its own and those left out."""
         return (self[number], self.left_out[number]) if self.left_out else (self[number],)
 
     def unpredicted_bits(self, n_slots: int) -> np.ndarray:
-        """Slots x words, uint64: bit j of word w says whether set 64 w + j's classifier does not predict a slot."""
+        """Return bits, slots x words, uint64: bit j of word w is set if the classifier of set 64 w + j does not predict
+        the slot.
+        """
         bits = np.zeros((n_slots, -(-len(self) // 64)), dtype=np.uint64)
         for number in range(len(self)):
             for slots in self.unpredicted(number):

@@ -1,9 +1,10 @@
-"""From scores to probabilities, to the losses' derivatives and to the highest class, as vector code for numba.
+"""Conversion of scores to probabilities, to the losses' derivatives and to the highest class, as vector code for numba.
 
-The formulas are in losses.py. A *line* holds one output's float32 scores of GROUP rows; the lines of a group lie one
-after the other. Every function takes the address of the first line and the number of lines, at least 1; `intercepts` is
-the address of one float32 per line, `seen` that of one byte per line, 0 where the training set lacks the line's class.
-`zero` says whether there is another class, of score 0, before that of the first line: two classes have one output.
+The formulas are in losses.py. A *line* holds the float32 scores of one output for GROUP rows; the lines of a group lie
+one after the other. Every function takes the address of the first line and the number of lines, at least 1.
+`intercepts` is the address of one float32 per line; `seen` is the address of one byte per line, which is 0 if the
+training set lacks the line's class. `zero` is True if a class with score 0 comes before the first line's class: two
+classes have one output.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ from aflite_assets.algorithm.linear.kernels.vector_code import (
 )
 
 GROUP = 16
-"""Rows handled together: those of one line."""
+"""Number of rows handled together: the length of one line."""
 
 _LINE, _NUMBERS = ir.VectorType(FLOAT, GROUP), ir.VectorType(INT32, GROUP)
 _BYTE = ir.IntType(8)
@@ -46,7 +47,7 @@ _EXPONENT_BIAS, _MANTISSA_BITS = 127, 23
 
 @intrinsic
 def to_probabilities(typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, zero: Any) -> Any:
-    """Scores, without their intercepts, to the probabilities of their classes in place; 0 where not seen."""
+    """Replace scores without intercepts by the probabilities of their classes; 0 for classes that were not seen."""
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.boolean)
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
@@ -68,10 +69,10 @@ def to_logistic_slopes(
     codes: Any,
     count: Any,
 ) -> Any:
-    """Scores, without their intercepts, to the logistic loss's derivatives in place, right to 1e-7; 0 where not seen.
+    """Replace scores without intercepts by the derivatives of the logistic loss, correct to 1e-7; 0 for unseen classes.
 
-    `first`: the class of the first line; `codes`: address of one int32 per row, its class, one of those seen; rows from
-    `count` on get 0.
+    `first`: the class of the first line; `codes`: the address of one int32 per row, its class, which must have been
+    seen; rows from `count` on get 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp
@@ -96,9 +97,9 @@ def to_logistic_slopes(
 def to_hinge_slopes(
     typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, first: Any, codes: Any, count: Any
 ) -> Any:
-    """Scores, without their intercepts, to the squared hinge loss's derivatives in place; 0 where not seen.
+    """Replace scores without intercepts by the derivatives of the squared hinge loss; 0 for unseen classes.
 
-    `first`, `codes` and `count`: as in `to_logistic_slopes`.
+    `first`, `codes` and `count` are as in `to_logistic_slopes`.
     """
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.intp, types.uintp, types.intp)
 
@@ -127,9 +128,9 @@ def to_hinge_slopes(
 def highest_class(
     typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, zero: Any, first: Any, chosen: Any
 ) -> Any:
-    """Write every row's class of the highest score to the address `chosen`, int32; the first one of equal scores.
+    """Write each row's highest-scoring class to the address `chosen`, int32; among equal scores, the first class.
 
-    `scores` are without their intercepts; `first`: the class of the first line.
+    `scores` do not include the intercepts; `first` is the class of the first line.
     """
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp)
 
@@ -162,7 +163,7 @@ def _softmax(
     seen: Value,
     zero: Value,
 ) -> None:
-    """Write to every line what `finish` makes of its number and its probabilities."""
+    """Write to every line the result of `finish` for its number and its probabilities."""
     lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
     lowest, none = constant(_LOWEST, _LINE), constant(0.0, _LINE)
 
@@ -189,7 +190,7 @@ def _softmax(
 
 
 def _used(builder: Builder, count: Value) -> Value:
-    """Which rows come before `count`."""
+    """Return which rows come before `count`."""
     rows = ir.Constant(_NUMBERS, list(range(GROUP)))
     return builder.icmp_signed("<", rows, broadcast(builder, builder.trunc(count, INT32), GROUP))
 
@@ -199,7 +200,7 @@ def _codes(builder: Builder, codes: Value) -> Value:
 
 
 def _number(builder: Builder, output: Value, first: Value) -> Value:
-    """Return the class of a line, for every row."""
+    """Return the class of a line, repeated for every row."""
     return broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
 
 
@@ -221,12 +222,12 @@ def _flag(builder: Builder, flags: Value, number: Value) -> Value:
 
 
 def _higher(builder: Builder, first: Value, second: Value) -> Value:
-    """Return the higher number of each lane; `first` where it is not a number, so that it stays visible."""
+    """Return the higher number of each lane; NaN in `first` is returned, so that it stays visible."""
     return builder.select(builder.fcmp_ordered("<", first, second), second, first)
 
 
 def _exponential(builder: Builder, value: Value) -> Value:
-    """Emit e ** value for values of at most 0, to float32 precision; what is not a number stays so."""
+    """Emit e ** value for values of at most 0, to float32 precision; NaN stays NaN."""
     value = _higher(builder, value, constant(_SMALLEST_EXPONENT, _LINE))
     shifted = fused(builder, value, constant(_LOG2_E, _LINE), constant(_ROUNDING, _LINE))
     power = builder.fsub(shifted, constant(_ROUNDING, _LINE))

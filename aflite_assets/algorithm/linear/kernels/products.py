@@ -1,9 +1,11 @@
-"""Products of some rows of the pool with any number of weight vectors, in tiles of four rows. Losses: activations.py.
+"""Products of some rows of the pool with any number of weight vectors, in tiles of four rows. Losses are in
+activations.py.
 
-A tile multiplies four rows with up to six vectors. It keeps its sums in registers and reads every number once, which
-neither a compiler's own vectorisation nor a matrix product with three columns does. Tiles are vector code for numba;
-the rows of one lie anywhere in the pool, so they go by address. `base` is the address of slot 0 and `row_bytes` the
-distance between slots; `positions` are slots; weights and sums are given by their address and lie `width` floats apart.
+A tile multiplies four rows with up to six vectors. It keeps its sums in registers and reads every number once. Neither
+a compiler's own vectorisation nor a matrix product with three columns does so. Tiles are vector code for numba; the
+rows of a tile may lie anywhere in the pool, so they are passed by address. `base` is the address of slot 0 and
+`row_bytes` the distance between slots; `positions` are slots. Weights and sums are passed by address and lie `width`
+floats apart.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,7 @@ TILE_ROWS = 4
 
 
 def _lanes() -> int:
-    """Floats per register: 16 where the processor has 512-bit registers, else 8."""
+    """Return the floats per register: 16 if the processor has 512-bit registers, else 8."""
     return 16 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 8
 
 
@@ -43,11 +45,11 @@ _VECTOR = ir.VectorType(FLOAT, _LANES)
 
 
 def dot_tile(outputs: int) -> Any:
-    """`f(rows, weights, stride, width, out, out_stride)`: the dot products of 4 rows with `outputs` vectors.
+    """Compile `f(rows, weights, stride, width, out, out_stride)`: the dot products of 4 rows with `outputs` vectors.
 
     `rows`: four addresses of float32 rows. `weights`: address of the first of `outputs` vectors that lie `stride`
-    floats apart. `width`: floats per row, a multiple of 16. The product of row r with vector c is written to float
-    r + c * out_stride behind the address `out`.
+    floats apart. `width`: floats per row, a multiple of 16. The product of row r with vector c is written to float r +
+    c * out_stride, counted from the address `out`.
     """
 
     @intrinsic
@@ -81,9 +83,9 @@ def dot_tile(outputs: int) -> Any:
 
 
 def add_tile(outputs: int) -> Any:
-    """`f(rows, residuals, residual_stride, width, sums, stride)`: add residual x row to `outputs` running sums.
+    """Compile `f(rows, residuals, residual_stride, width, sums, stride)`: add residual x row to `outputs` running sums.
 
-    `rows` and `width` as in `dot_tile`; the residual of row r and sum c is float r + c * residual_stride behind the
+    `rows` and `width` are as in `dot_tile`. The residual of row r and sum c is float r + c * residual_stride from the
     address `residuals`; the sums start at the address `sums`, `stride` floats apart.
     """
 
@@ -131,7 +133,7 @@ def _spaced(builder: Builder, address: Value, stride: Value, count: int) -> list
 
 
 def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
-    """Return the sums over each of four vectors, as a vector of four."""
+    """Return the sum of each of four vectors, as a vector of four."""
     first, second, third, fourth = vectors
     pairs = _interleaved_sum(builder, first, second, step=1), _interleaved_sum(builder, third, fourth, step=1)
     total = _interleaved_sum(builder, *pairs, step=2)
@@ -145,7 +147,7 @@ def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
 
 
 def _interleaved_sum(builder: Builder, first: Value, second: Value, *, step: int) -> Value:
-    """In every quarter of four lanes, add the halves of each vector; lanes of the two alternate by `step`."""
+    """Add the two halves of each vector in every quarter of four lanes; the vectors' lanes alternate by `step`."""
     low, high = [], []
     for lane in range(_LANES):
         quarter, inside = lane - lane % 4, lane % 4
@@ -162,7 +164,7 @@ _add_1, _add_2, _add_3, _add_4, _add_6 = (add_tile(outputs) for outputs in (1, 2
 
 @njit(nogil=True, cache=True, inline="always")
 def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
-    """Addresses of four rows from entry `at` of `positions` on; entry `last` again where there are fewer."""
+    """Return the addresses of four rows from entry `at` of `positions` on, with entry `last` repeated if needed."""
     return (
         np.uintp(base + positions[min(at, last)] * row_bytes),
         np.uintp(base + positions[min(at + 1, last)] * row_bytes),
@@ -173,7 +175,7 @@ def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) 
 
 @njit(nogil=True, cache=True, inline="always")
 def _at_once(left: int) -> int:
-    """Return outputs of the next tile: one of the sizes that are compiled."""
+    """Return the number of outputs of the next tile: one of the sizes that are compiled."""
     return 6 if left >= 6 else min(left, 4)
 
 
@@ -189,10 +191,10 @@ def dot_products(
     width: int,
     scores: np.ndarray,
 ) -> None:
-    """scores[c, r] = row r . weight c, for the rows positions[start:stop], of which there is at least one.
+    """Compute scores[c, r] = row r . weight c for the rows positions[start:stop], which must be at least one.
 
-    `scores`: float32, outputs x at least the number of rows rounded up to a multiple of four; entries past the last
-    row are overwritten with its products.
+    `scores`: float32, outputs x at least the number of rows rounded up to a multiple of four; entries past the last row
+    are overwritten with the last row's products.
     """
     last = stop - 1
     stride, address = scores.shape[1], scores.ctypes.data
@@ -228,9 +230,9 @@ def add_products(
     width: int,
     residuals: np.ndarray,
 ) -> None:
-    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop], of which there is at least one.
+    """Add residual[c, r] x row r to gradient c for the rows positions[start:stop], which must be at least one.
 
-    `residuals`: as the scores of `dot_products`; entries past the last row have to be 0.
+    `residuals` has the layout of `scores` in `dot_products`; entries past the last row must be 0.
     """
     last = stop - 1
     stride, address = residuals.shape[1], residuals.ctypes.data

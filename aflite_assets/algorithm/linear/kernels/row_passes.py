@@ -1,8 +1,8 @@
 """The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
 
 Only arithmetic is here: blocks, threads and memory are decided in engine/compiled_passes.py. Every array is C-ordered;
-rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. What
-goes by address is not checked: other dtypes than those named would be misread.
+rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns.
+Arrays passed by address are not checked: a dtype other than the named one would be misread.
 """
 
 import numpy as np
@@ -40,9 +40,9 @@ def add_gradients(
 ) -> None:
     """Add the loss's gradient over the rows of blocks[0]:blocks[1] for each of `models`.
 
-    `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all
-    models as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
-    `gradients`: models x outputs x width; `intercepts` float32, `intercept_gradients` float64: models x outputs.
+    `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all models
+    as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
+    `gradients`: models x outputs x width; `intercepts` (float32) and `intercept_gradients` (float64): models x outputs.
     `codes`: the class of every pool position. `seen`: models x classes, bool.
     """
     outputs, width = weights.shape[1], weights.shape[2]
@@ -77,13 +77,13 @@ def count_predictions(
     label_sums: np.ndarray,
     matrix_sums: np.ndarray,
 ) -> None:
-    """Predict the rows at `positions` with every model that holds them out, and count.
+    """Predict the rows at `positions` with every model that holds them out, and count the predictions.
 
     `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `unpredicted`: positions x
-    words, uint64; bit j of word w says whether model 64 w + j leaves the row out. `correct` int64: right
-    predictions per position. `class_counts` (positions x classes, int32): predictions of every class. `label_sums`
-    float64: summed probability of the row's label; `matrix_sums` (positions x classes) of every class. Each but
-    `correct` is left alone when it is empty.
+    words, uint64; bit j of word w is set if model 64 w + j does not predict the row. `correct` (int64): correct
+    predictions per position. `class_counts` (positions x classes, int32): number of predictions of every class.
+    `label_sums` (float64): summed probability of the row's label; `matrix_sums` (positions x classes): summed
+    probability of every class. Each array but `correct` is skipped if it is empty.
     """
     models, outputs, width = weights.shape
     most = max(1, _WEIGHTS_BYTES // (outputs * width * 4))
@@ -127,7 +127,7 @@ def count_predictions(
 
 @njit(nogil=True, cache=True, inline="always")
 def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen: np.ndarray) -> None:
-    """Choose the seen class of the highest score, the first of equal ones."""
+    """Choose the seen class with the highest score; among equal scores, the first class."""
     first, zero = _before(scores, seen)
     highest_class(
         scores.ctypes.data,
@@ -142,7 +142,7 @@ def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen
 
 @njit(nogil=True, cache=True, inline="always")
 def _probabilities(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray) -> None:
-    """Scores without intercept to the probabilities of the outputs' classes in place."""
+    """Replace scores without intercepts by the probabilities of the outputs' classes."""
     first, zero = _before(scores, seen)
     to_probabilities(scores.ctypes.data, len(scores), intercepts.ctypes.data, seen.ctypes.data + first, zero)
 
@@ -157,7 +157,7 @@ def _residuals(
     loss: int,
     sums: np.ndarray,
 ) -> None:
-    """Scores without intercept to the loss's derivatives in place, and add them to `sums`; 0 for classes not seen."""
+    """Replace scores without intercepts by the loss's derivatives and add these to `sums`; 0 for classes not seen."""
     first, zero = _before(scores, seen)
     address, outputs, flags = scores.ctypes.data, len(scores), seen.ctypes.data + first
     if loss == HINGE:
@@ -181,7 +181,7 @@ def _residuals(
 
 @njit(nogil=True, cache=True, inline="always")
 def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
-    """Return the class of the first output, and whether a seen class of score 0 precedes it: two classes have one
+    """Return the class of the first output, and whether a seen class with score 0 precedes it: two classes have one
     output.
     """
     first = 1 if len(scores) == 1 else 0
@@ -190,13 +190,13 @@ def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
 
 @njit(nogil=True, cache=True, inline="always")
 def _rounded(probability: float) -> float:
-    """Return a multiple of 2^-40; see `PROBABILITY_ROUNDING`."""
+    """Round to a multiple of 2^-40; see `PROBABILITY_ROUNDING`."""
     return (np.float64(probability) + PROBABILITY_ROUNDING) - PROBABILITY_ROUNDING
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _share(probabilities: np.ndarray, number: int, row: int) -> float:
-    """Return a class's probability; that of class 0 is what one output leaves."""
+    """Return a class's probability; with a single output, class 0 gets 1 minus the probability of class 1."""
     if len(probabilities) > 1:
         return probabilities[number, row]
     return probabilities[0, row] if number == 1 else np.float32(1.0) - probabilities[0, row]

@@ -1,7 +1,7 @@
-"""Pieces of vector code that products.py and activations.py are made of. No arithmetic of the method is here.
+"""Pieces of vector code that products.py and activations.py are built from. No arithmetic of the method is here.
 
-numba neither keeps sums in registers across a loop nor turns loops over 16 numbers into vector code; what needs that
-is written as LLVM instructions, in functions of addresses.
+numba neither keeps sums in registers across a loop nor turns loops over 16 numbers into vector code. Code that needs
+this is written as LLVM instructions, in functions of addresses.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ def loop(
     *,
     stride: int = 1,
 ) -> list[Value]:
-    """Go through positions 0, stride, 2 x stride ... below `stop` (at least one), carrying values along."""
+    """Loop over the positions 0, stride, 2 x stride ... below `stop` (at least one), carrying values along."""
     before = builder.block
     body, after = builder.append_basic_block("body"), builder.append_basic_block("after")
     builder.branch(body)
@@ -46,7 +46,7 @@ def loop(
 
 
 def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
-    """Return what lies at an address."""
+    """Return the value at an address."""
     return builder.inttoptr(address, kind.as_pointer())
 
 
@@ -78,12 +78,12 @@ def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
 
 
 def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    """Return a vector of the given lanes of two vectors, those of the second counted on from the first's."""
+    """Return a vector of the given lanes of two vectors; lanes of the second are numbered after those of the first."""
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
 
 
 def fused(builder: Builder, left: Value, right: Value, addend: Value) -> Value:
-    """Emit left x right + addend, rounded once."""
+    """Emit left x right + addend with a single rounding."""
     kind = ir.FunctionType(left.type, [left.type] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.type.count}f32")
     return builder.call(function, [left, right, addend])

@@ -1,5 +1,5 @@
 """How an optimum is reached: the preconditioner and L-BFGS, in torch and compiled.
 
-Nothing here reads rows of the pool: gradients are asked for. Formulas of the losses are in losses.py, what is fitted
-and how precisely in engine.
+The code here reads no rows of the pool: gradients come from a function it is given. The formulas of the losses are in
+losses.py; which sets are fitted, and how precisely, is decided in engine.
 """

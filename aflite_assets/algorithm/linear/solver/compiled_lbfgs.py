@@ -1,7 +1,8 @@
-"""The compiled steps of L-BFGS for many classifiers at once: what lies between two passes over the rows.
+"""The compiled steps of L-BFGS for many classifiers at once: the work between two passes over the rows.
 
-The steps are those of lbfgs.py, in the variables z of preconditioner.py, one classifier after the other, so that what
-belongs to one is in the cache while it is needed. All arrays are C-ordered, float32 where nothing else is said.
+The steps are those of lbfgs.py, in the variables z of preconditioner.py. Classifiers are handled one after the other,
+so that the data of one stays in the cache while it is needed. All arrays are C-ordered, and float32 unless stated
+otherwise.
 """
 
 from collections.abc import Callable
@@ -17,20 +18,21 @@ from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner
 from aflite_assets.algorithm.linear.threads import Threads
 
 LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""`f(weights, intercepts, problems)`: the losses' gradients of some problems, without penalty.
+"""A function `f(weights, intercepts, problems)` that returns the losses' gradients of some problems, without penalty.
 
-Weights (problems x outputs x width) and intercepts (problems x outputs) in; their gradients, of the same shapes, out.
+It takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns gradients of the same
+shapes.
 """
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-"""Parts of "fast math" that let numba turn sums into vectors; infinities and what is no number stay."""
+"""The parts of "fast math" that let numba vectorise sums; infinities and NaN keep their meaning."""
 
 
 class PreconditionerArrays(NamedTuple):
-    """The arrays of a `Preconditioner`, and the classifier that z = 0 stands for; weights are in the basis.
+    """The arrays of a `Preconditioner`, and the classifier at z = 0; weights are in the basis.
 
-    `start`: outputs x width; `start_intercepts`: outputs; `mixing`: outputs x outputs, no rows where none are mixed;
-    `centres`, `dense`, `scales`: as in `Preconditioner`.
+    `start`: outputs x width; `start_intercepts`: outputs; `mixing`: outputs x outputs, or no rows if outputs are not
+    mixed; `centres`, `dense`, `scales`: as in `Preconditioner`.
     """
 
     start: np.ndarray
@@ -42,11 +44,12 @@ class PreconditionerArrays(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where every problem stands: problems x size each, but for `pairs` and one float64 number per problem each.
+    """The state of every problem: arrays of problems x size, except `pairs` and the arrays of one float64 number per
+    problem.
 
-    `pairs`: problems x memory x 2 x size, the last steps and gradient changes; `products`: float64, problems x memory,
-    of a step with its change; `stored`: int64, pairs stored so far, in turn; `slopes` along `direction`; `lengths` of
-    the next step; `norms` of `gradient`, below 0 before the first.
+    `pairs`: problems x memory x 2 x size, the last steps and gradient changes. `products`: float64, problems x memory,
+    the product of each step with its change. `stored`: int64, pairs stored so far, in rotation. `slopes` are along
+    `direction`; `lengths` are of the next step; `norms` are of `gradient`, below 0 before the first.
     """
 
     z: np.ndarray
@@ -69,7 +72,7 @@ def trial_weights(
     weights: np.ndarray,
     intercepts: np.ndarray,
 ) -> None:
-    """Write the classifiers at the end of the next step: for each i in `share` that of problems[i] to entry i.
+    """Write the classifiers at the end of the next step: for each i in `share`, the one of problems[i] to entry i.
 
     `weights`: entries x outputs x width, in the basis; `intercepts`: entries x outputs.
     """
@@ -114,10 +117,10 @@ def update_directions(
     sums: np.ndarray,
     intercept_sums: np.ndarray,
 ) -> None:
-    """Take the step to the classifiers of `trial_weights` or shorten it, and choose the next direction.
+    """Take the step to the classifiers of `trial_weights`, or shorten it, and choose the next direction.
 
-    `weights`: as `trial_weights` wrote them; `sums`, `intercept_sums`: gradients of the losses there, in the basis;
-    `strengths`: L2 strength per problem.
+    `weights`: as `trial_weights` wrote them; `sums`, `intercept_sums`: gradients of the losses at these weights, in the
+    basis; `strengths`: L2 strength per problem.
     """
     new_gradient = np.empty(state.z.shape[1], np.float32)
     alphas = np.empty(state.pairs.shape[1])
@@ -189,7 +192,7 @@ def _gradient(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
-    """Take the step, and keep it with the change of the gradient where the curvature along it is over 0."""
+    """Take the step, and store it with the change of the gradient if the curvature along it is positive."""
     z, gradient, direction = state.z[problem], state.gradient[problem], state.direction[problem]
     length = np.float32(state.lengths[problem])
     product = np.float32(0.0)
@@ -210,7 +213,7 @@ def _take_step(problem: int, state: State, new_gradient: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _set_direction(problem: int, state: State, alphas: np.ndarray) -> None:
-    """Set the direction by the two loops of Nocedal (1980), from a multiple of the identity."""
+    """Set the direction by the two-loop recursion of Nocedal (1980), starting from a multiple of the identity."""
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
     products, stored, memory = state.products[problem], state.stored[problem], state.pairs.shape[1]
     oldest = max(0, stored - memory)
@@ -246,9 +249,9 @@ def _add(target: np.ndarray, factor: np.float32, addend: np.ndarray) -> None:
 
 
 class CompiledProblems:
-    """The classifiers of some training sets on their way from one start to their optima; see `lbfgs.Problems`.
+    """The classifiers of some training sets, moving from a shared start to their optima; see `lbfgs.Problems`.
 
-    `strengths`: L2 strength of each problem; `memory`: pairs of steps and gradient changes kept.
+    `strengths`: L2 strength of each problem; `memory`: number of pairs of steps and gradient changes kept.
     """
 
     def __init__(
@@ -262,7 +265,7 @@ class CompiledProblems:
         strengths: torch.Tensor,
         memory: int,
     ) -> None:
-        """`weights` (outputs x width) and `intercepts` (outputs): the start."""
+        """Start from `weights` (outputs x width) and `intercepts` (outputs)."""
         self._gradients, self._threads, self._basis = gradients, threads, preconditioner.basis
         self._strengths = strengths.numpy()
         self._arrays = _arrays(preconditioner, weights, intercepts)
@@ -275,7 +278,7 @@ class CompiledProblems:
         return torch.from_numpy(self._state.norms)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step for the problems `active`, take it where it is not too long, and choose the next direction."""
+        """Try one step for the problems `active`, take it if it is not too long, and choose the next direction."""
         in_basis, weights, intercepts = self._trial_weights(active.numpy())
         sums, intercept_sums = self._gradients(weights, intercepts, active)
         if self._basis is not None:
@@ -293,13 +296,13 @@ class CompiledProblems:
         self._threads.share(update, np.arange(len(active)))
 
     def classifiers(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Weights (problems x outputs x width) and intercepts (problems x outputs) where every problem stands."""
+        """Return every problem's current weights (problems x outputs x width) and intercepts (problems x outputs)."""
         self._state.lengths[:] = 0.0
         _, weights, intercepts = self._trial_weights(np.arange(len(self._strengths)))
         return weights, intercepts
 
     def _trial_weights(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return the classifiers at the end of the next step: weights in the basis, in the features' columns,
+        """Return the classifiers at the end of the next step: weights in the basis, weights in the features' columns,
         intercepts.
         """
         in_basis = torch.empty(len(problems), *self._arrays.start.shape)
@@ -317,9 +320,10 @@ class CompiledProblems:
         return in_basis, weights, intercepts
 
     def _times(self, rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """Problems x outputs x width, each problem's rows times the matrix.
+        """Multiply each problem's rows by the matrix: problems x outputs x width.
 
-        One by one: products of other shapes may be rounded otherwise, and a fit must not depend on its neighbours.
+        This is done one by one, because products of other shapes may be rounded differently, and a fit must not depend
+        on its neighbours.
         """
         products = torch.empty_like(rows)
 

@@ -1,15 +1,16 @@
-"""L-BFGS on many smooth convex problems at once; a step of all is one evaluation of their gradients. Knows no rows.
+"""L-BFGS on many smooth convex problems at once; one step of all problems takes one evaluation of their gradients.
+Nothing here depends on rows.
 
-One loop (`advance_all`) drives two kinds of steps. Those of torch are here: any device and precision, used on a GPU,
-for small jobs and for repeats in float64. The compiled ones, for float32 on the CPU, are in compiled_lbfgs.py. Both
-follow one rule. With the slope g . d along the direction d, a step is taken if the slope behind it is at most
-`STEEPEST` times the absolute slope before it; else it is tried again, shortened to where the slope would vanish if it
-grew evenly (by the secant), but by a factor between `SHORTEST` and `LONGEST`. Function values are not used: sums of
-losses in float32 are too coarse to compare near an optimum, gradients are not. After a step taken the next one has
-length 1 along -H g, where H is the inverse Hessian of L-BFGS; a pair of step and gradient change is stored where the
-curvature along it is over 0. The compiled steps multiply by H in the two loops of Nocedal (1980), those of torch, where
-few large products are faster, in the compact form of Byrd, Nocedal and Schnabel (1994). The two are equal but for
-rounding.
+One loop (`advance_all`) drives two kinds of steps. The steps by torch are here, for any device and precision: used on a
+GPU, for small jobs and for repeats in float64. The compiled steps, for float32 on the CPU, are in compiled_lbfgs.py.
+Both kinds of steps follow one rule. Let g . d be the slope along the direction d. A step is taken if the slope at its
+end is at most `STEEPEST` times the absolute slope at its start. Otherwise it is tried again, shortened to the point
+where the slope would vanish if it changed linearly (the secant rule), but by a factor between `SHORTEST` and `LONGEST`.
+Function values are not used: near an optimum, sums of losses in float32 are too coarse to compare, while gradients are
+not. After a step is taken, the next one has length 1 along -H g, where H is the inverse Hessian of L-BFGS. A pair of
+step and gradient change is stored if the curvature along the step is positive. The compiled steps multiply by H with
+the two-loop recursion of Nocedal (1980). The steps by torch use the compact form of Byrd, Nocedal and Schnabel (1994),
+because torch is faster with few large products. The two forms are equal except for rounding.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,10 @@ from typing import Protocol
 import torch
 
 Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""(z of some problems, their numbers) -> their gradients; both problems x size."""
+"""A function that takes z of some problems and their numbers, and returns their gradients; both are problems x size."""
 
 STEEPEST = 0.9
-"""A step is taken if the slope behind it is at most this share of the absolute slope before it."""
+"""A step is taken if the slope at its end is at most this share of the absolute slope at its start."""
 
 SHORTEST, LONGEST = 0.05, 0.8
 """Least and greatest factor by which a step that was too long is shortened."""
@@ -30,7 +31,9 @@ SHORTEST, LONGEST = 0.05, 0.8
 
 @dataclass(frozen=True)
 class Minima:
-    """`z`: problems x size; `converged`: bool; `residuals`: norms of the gradients; `evaluations`: gradients taken."""
+    """`z`: problems x size; `converged`: bool; `residuals`: norms of the gradients; `evaluations`: number of gradients
+    taken.
+    """
 
     z: torch.Tensor
     converged: torch.Tensor
@@ -39,15 +42,17 @@ class Minima:
 
 
 class Problems(Protocol):
-    """Many problems, each at some point. Tensors are on the problems' own device."""
+    """Many problems, each at its current point. Tensors are on the problems' own device."""
 
     @property
     def norms(self) -> torch.Tensor:
-        """The norm of every problem's gradient."""
+        """Norms of all problems' gradients."""
         ...
 
     def advance(self, active: torch.Tensor) -> None:
-        """Evaluate the gradients of the problems `active` once, one step on, and take the step if it is good."""
+        """Evaluate the gradients of the problems `active` once, at the end of the next step, and take the step if it is
+        good.
+        """
         ...
 
 
@@ -60,9 +65,9 @@ def minimise(
     patience: int,
     memory: int,
 ) -> Minima:
-    """Minimise every problem from its row of `start`; `memory`: pairs of steps and gradient changes kept.
+    """Minimise every problem from its row of `start`; `memory`: number of pairs of steps and gradient changes kept.
 
-    See `advance_all` for the others.
+    The other arguments are those of `advance_all`.
     """
     problems = _TorchProblems(gradients, start.clone(), memory)
     evaluations = advance_all(problems, tolerance=tolerance, most_evaluations=most_evaluations, patience=patience)
@@ -70,11 +75,11 @@ def minimise(
 
 
 def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations: int, patience: int) -> torch.Tensor:
-    """Go on until every problem's gradient's norm is at most its `tolerance`; returns the evaluations each has taken.
+    """Go on until each problem's gradient norm is at most its `tolerance`; return the evaluations that each has taken.
 
-    Each has been evaluated once at its start. Evaluations end for a problem that has converged, for one whose smallest
-    gradient norm has not halved within `patience` evaluations (rounding lets it go no further), and after
-    `most_evaluations`. A gradient that is not finite shortens the step.
+    Each problem must have been evaluated once at its start. Evaluations end for a problem in three cases: it has
+    converged; its smallest gradient norm has not halved within `patience` evaluations, because of rounding; or it has
+    had `most_evaluations`. A gradient that is not finite shortens the step.
     """
     evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
     active = torch.nonzero(problems.norms > tolerance).flatten()
@@ -93,7 +98,7 @@ def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations
 
 
 class _TorchProblems:
-    """Point, gradient, direction, the slope along it and the length of the next step of every problem."""
+    """Point, gradient and direction of every problem, the slope along the direction, and the next step's length."""
 
     def __init__(self, gradients: Gradients, z: torch.Tensor, memory: int) -> None:
         self.z, self._gradients = z, gradients
@@ -104,7 +109,7 @@ class _TorchProblems:
         self._history = _History(z, memory)
 
     def advance(self, active: torch.Tensor) -> None:
-        """Try one step, take it where it is not too long, and choose the next direction."""
+        """Try one step, take it if it is not too long, and choose the next direction."""
         chosen = slice(None) if len(active) == len(self.z) else active
         step = self._length[chosen, None] * self._direction[chosen]
         new = self._gradients(self.z[chosen] + step, active)
@@ -134,10 +139,10 @@ class _TorchProblems:
 
 
 class _History:
-    """The last steps and gradient changes of every problem, and the directions that follow from them.
+    """The last steps and gradient changes of every problem; new directions are computed from them.
 
-    All problems share slots; where a problem made no step, its slot is empty (zeros), which changes nothing. The
-    oldest slot is used again when all are full.
+    All problems share slots; if a problem made no step, its slot is empty (zeros), which changes nothing. When all
+    slots are full, the oldest one is used again.
     """
 
     def __init__(self, like: torch.Tensor, memory: int) -> None:
@@ -168,7 +173,7 @@ class _History:
     def directions(self, moved: slice | torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
         """Return new directions of the problems `moved`, from all problems' gradients.
 
-        The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, from a multiple of the identity.
+        The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, starting from a multiple of the identity.
         """
         kept = min(self._added, self._memory)
         pairs = self._pairs[:, : 2 * kept]
@@ -191,7 +196,7 @@ class _History:
 
     @staticmethod
     def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
-        """Inverse curvature along the last step that is not empty; 1 without any."""
+        """Return the inverse curvature along the last step that is not empty, or 1 if all steps are empty."""
         squared = squares.diagonal(dim1=1, dim2=2)
         filled = (squared > 0).int()
         last = filled.shape[1] - 1 - filled.flip(1).argmax(dim=1, keepdim=True)

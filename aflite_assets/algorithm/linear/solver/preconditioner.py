@@ -1,11 +1,11 @@
-"""The preconditioner: a change of variables in which the optima of random training sets are easy to reach.
+"""The preconditioner: a change of variables that makes the optima of random training sets easy to reach.
 
-Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). With
-(W, b) = start + P z and P P^T = H^-1 the curvature in z is close to the identity for every one of them, so that L-BFGS
-needs few steps. H is nearly diagonal in the eigenvectors of the features' covariance, once the outputs are mixed along
-the eigenvectors of their mean curvature and the features of each mixed output are centred at the rows about which that
-output is undecided, which separates it from its intercept. Directions of large variance are too coupled for that: they
-share one dense block with the intercepts. Nothing is fitted here.
+Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). With (W, b)
+= start + P z and P P^T = H^-1, the curvature in z is close to the identity for every classifier, so L-BFGS needs few
+steps. Two steps make H nearly diagonal in the eigenvectors of the features' covariance: the outputs are mixed along the
+eigenvectors of their mean curvature, and the features of each mixed output are centred at the rows about which it is
+undecided. The centring separates a mixed output from its intercept. Directions of large variance are too strongly
+coupled for that: they share one dense block with the intercepts. Nothing is fitted here.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ _LEAST_CURVATURE = 1e-12
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that stand for the pool: `features` n x width, standardized; `projected` = features @ basis.
+    """Rows that represent the pool: `features` is n x width, standardized; `projected` is features @ basis.
 
-    `basis`: width x width, its columns the eigenvectors of the covariance in falling order of variance; None for the
-    identity.
+    `basis`: width x width, with the eigenvectors of the covariance as columns, in falling order of variance; None for
+    the identity.
     """
 
     features: torch.Tensor
@@ -53,8 +53,8 @@ class Preconditioner:
     """The linear map P from flat vectors z (models x size) to weights with intercepts, and its transpose.
 
     `mixing`: outputs x outputs, orthogonal. `centres`: mixed outputs x directions, in the basis. `dense`: the inverse
-    root of the curvature over (mixed output, top direction or intercept). `scales`: the inverse roots of the
-    curvature along the other directions, mixed outputs x these directions.
+    root of the curvature over (mixed output, top direction or intercept). `scales`: the inverse roots of the curvature
+    along the other directions, mixed outputs x these directions.
     """
 
     basis: torch.Tensor | None
@@ -70,11 +70,13 @@ class Preconditioner:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether outputs are mixed. Many are not, since balanced classes have no directions of their own."""
+        """Whether outputs are mixed. Many outputs are not mixed, because balanced classes have no directions of their
+        own.
+        """
         return len(self.mixing) <= _MIXED_OUTPUTS
 
     def weights(self, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Weights (models x outputs x width) and intercepts (models x outputs) of z."""
+        """Return the weights (models x outputs x width) and intercepts (models x outputs) for z."""
         models, outputs = len(z), len(self.mixing)
         top = (z[:, : len(self.dense)] @ self.dense.T).reshape(models, outputs, -1)
         rest = self.scales * z[:, len(self.dense) :].reshape(models, outputs, -1)
@@ -84,7 +86,7 @@ class Preconditioner:
         return weights if self.basis is None else weights @ self.basis.T, intercepts @ self.mixing.T
 
     def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
-        """Return the gradient with respect to z, from those with respect to weights and intercepts."""
+        """Return the gradient with respect to z, from the gradients with respect to weights and intercepts."""
         along = self._unmixed(weights if self.basis is None else weights @ self.basis)
         intercepts = intercepts @ self.mixing
         along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
@@ -93,7 +95,7 @@ class Preconditioner:
         return torch.cat([top, (self.scales * along[:, :, directions:]).flatten(1)], dim=1)
 
     def double(self) -> "Preconditioner":
-        """Return the same in float64."""
+        """Return the preconditioner in float64."""
         basis = None if self.basis is None else self.basis.double()
         return Preconditioner(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
 
@@ -114,10 +116,10 @@ def preconditioner_at(
     train_size: float,
     strength: float,
 ) -> Preconditioner:
-    """Return the preconditioner for the curvature of the objective over `train_size` rows like the sample's.
+    """Return the preconditioner for the curvature of the objective over `train_size` rows that resemble the sample.
 
     `codes`: classes of the sample's rows; `weights` (outputs x width) and `intercepts` (outputs): the point at which
-    the curvature is taken, near the optima looked for; `loss` and `strength`: as in `losses.Objective`.
+    the curvature is taken, which should be near the optima; `loss` and `strength`: as in `losses.Objective`.
     """
     outputs = len(intercepts)
     curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
@@ -140,7 +142,7 @@ def preconditioner_at(
 def _dense_root(
     top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
 ) -> torch.Tensor:
-    """R with R R^T = the inverse curvature over (mixed output, direction or intercept), in float64 on the way."""
+    """Return R with R R^T = the inverse curvature over (mixed output, direction or intercept); computed in float64."""
     outputs, directions = centres.shape
     size = directions + 1
     if directions == 0:
@@ -161,7 +163,9 @@ def _dense_root(
 
 
 def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
-    """R with R R^T = matrix^-1, for a positive definite matrix; a nearly singular one gets what it lacks."""
+    """Return R with R R^T = matrix^-1 for a positive definite matrix; the diagonal of a nearly singular one is raised
+    first.
+    """
     eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
     ridge = torch.zeros_like(matrix)
     factor, failed = torch.linalg.cholesky_ex(matrix)

@@ -1,1 +1,3 @@
-"""Terms of the Data Quality Index: items of texts by number, formulas of terms, sets of one size. No models."""
+"""Terms of the Data Quality Index: numbered items of texts, formulas of terms, and sets of one size. No models are
+used.
+"""

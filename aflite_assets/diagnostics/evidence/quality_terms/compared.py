@@ -1,4 +1,4 @@
-"""Quality terms of a whole set, of random sets of one size, and of a set of that size that is to be judged."""
+"""Quality terms of a whole set, of random sets of one size, and of a given set of that size."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,12 @@ from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 DRAWS = 10
-"""Random sets that a term stands beside."""
+"""Number of random sets that a term is compared with."""
 
 RARE = {"words": 0.01, "bigrams": 0.01, "trigrams": 0.002, "sentences": None}
-"""Share of all occurrences up to which an item counts as rare in T2 of c2; None: an item that stands once."""
+"""Share of all occurrences up to which an item counts as rare in T2 of c2; None: only an item that occurs once is
+rare.
+"""
 
 _SCHEMA = pa.schema(
     {
@@ -44,12 +46,14 @@ _SCHEMA = pa.schema(
 )
 
 _Key = tuple[str, str, str | None, str, str]
-"""Component, items, label, term and formula."""
+"""A term's component, items, label, name and formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The items of all rows; words once more by label: `pairs` numbers (word, label), each with both of them."""
+    """The items of all rows. Words are also counted by label: `pairs` numbers (word, label), with the word and the
+    label of each pair.
+    """
 
     items: TextItems
     labels: np.ndarray
@@ -60,16 +64,17 @@ class _Counted:
 
 
 def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int = DRAWS) -> pa.Table:
-    """Terms of the rows, of `draws` random sets of the kept ones' number, and of the kept ones, a row per term.
+    """Compute the terms of all rows, of `draws` random sets as large as the kept set, and of the kept set; one row per
+    term.
 
-    Only sets of one size may be compared: t1 falls with the size whatever the rows are, and so do other terms or rise.
-    `before` says where the sets were drawn from.
+    Only sets of one size can be compared: t1 falls with the size whatever the rows are, and other terms fall or rise.
+    `before` is computed on the set from which the others were drawn.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.
-        kept: ids of the rows that are judged, all within `examples`.
-        seed: of the random sets; set i is drawn from (seed, i), row by row.
-        draws: how many random sets, at least 1.
+        kept: ids of the kept rows, all within `examples`.
+        seed: seed of the random sets; set i is drawn from (seed, i), row by row.
+        draws: number of random sets, at least 1.
 
     Returns:
         Columns component (vocabulary, c1, c2, c5, c6), items (words, bigrams, trigrams, sentences, lengths), label_name

@@ -1,4 +1,4 @@
-"""Words, pairs and triples of words and whole sentences of texts as numbers, with the rows that they stand in."""
+"""Words, word pairs, word triples and whole sentences of texts as numbers, with the rows in which they occur."""
 
 from array import array
 from collections import defaultdict
@@ -14,7 +14,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All occurrences of one kind of item: occurrence i is of item `numbers[i]` and stands in row `rows[i]`.
+    """All occurrences of one kind of item: occurrence i is of item `numbers[i]` and in row `rows[i]`.
 
     `numbers`, in [0, `distinct`), and `rows` are int32 of shape (occurrences,).
     """
@@ -24,7 +24,7 @@ class Items:
     distinct: int
 
     def counts(self, chosen: np.ndarray) -> np.ndarray:
-        """How often each item stands in the `chosen` rows (bool, one per row), int64 of shape (distinct,)."""
+        """Return how often each item occurs in the `chosen` rows (bool, one per row), int64 of shape (distinct,)."""
         return np.bincount(self.numbers[chosen[self.rows]], minlength=self.distinct)
 
 
@@ -32,9 +32,9 @@ class Items:
 class TextItems:
     """The items of the texts of some rows.
 
-    Every text that is there is a sentence, two of a pair; `sentences` has one occurrence for each, and `lengths`, int64
-    in the same order, its words. `differences`: by how many words a row's two texts differ, float64 of shape (`size`,),
-    at least 0; NaN without two texts. `size`: how many rows.
+    Every existing text is a sentence, so a pair has two. `sentences` has one occurrence per sentence, and `lengths`,
+    int64 in the same order, its number of words. `differences`: by how many words a row's two texts differ in length,
+    float64 of shape (`size`,), at least 0; NaN without two texts. `size`: number of rows.
     """
 
     size: int
@@ -47,16 +47,16 @@ class TextItems:
 
 
 def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
-    """Return the number the items of the rows' texts, in one pass over their words.
+    """Assign numbers to the items of the rows' texts, in one pass over their words.
 
-    Words are those of `data.words.WORD`, in small letters; the same word in either text is one item. Runs of two and
-    three words lie within one text. Sentences are the same where their words are.
+    Words are those of `data.words.WORD`, in lower case; the same word in either text is one item. Runs of two and three
+    words lie within one text. Two sentences are the same if their words are.
 
     Args:
-        columns: one column of texts, or two of pairs, of equal length; a null is no text.
+        columns: one column of texts, or two of equal length for pairs; a null is not a text.
 
     Raises:
-        InvalidInputError: there is no column, or there are more than two, or their lengths differ.
+        InvalidInputError: there is no column, there are more than two, or their lengths differ.
     """
     sizes = {len(column) for column in columns}
     if not 1 <= len(columns) <= 2 or len(sizes) > 1:
@@ -88,7 +88,9 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
 
 
 def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Numbers of all words in order, words per text (-1 for none), numbers of the sentences; distinct ones of both."""
+    """Return the numbers of all words in order, the words per text (-1 for no text), the numbers of the sentences, and
+    how many of both are distinct.
+    """
     vocabulary: defaultdict[str, int] = defaultdict()
     known: defaultdict[str, int] = defaultdict()
     for numbers in (vocabulary, known):
@@ -115,9 +117,9 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Return runs of `length` words, and at each place the number of the one that begins there.
+    """Return runs of `length` words, and for each place the number of the run that begins there.
 
-    `shorter`: the same of runs one word shorter; `left`: words of the text from each place on.
+    `shorter`: the same for runs one word shorter; `left`: number of words left in the text from each place on.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

@@ -1,31 +1,32 @@
-"""Single terms of the Data Quality Index (DQI), each by itself: no sum or product of them is defined well enough.
+"""Single terms of the Data Quality Index (DQI), each by itself, because no sum or product of them is defined well
+enough.
 
-Mishra et al. 2020, arXiv 2005.00816, name seven components; the formulas are those of the authors' public notebooks, as
-"Do We Need to Create Big Datasets to Learn a Task?" (Mishra and Sachdeva, SustaiNLP 2020) prints none. All standard
-deviations have the divisor n - 1. A term whose divisor is 0, or that has nothing to be taken of, is NaN.
+Mishra et al. 2020, arXiv 2005.00816, name seven components. The formulas are from the authors' public notebooks,
+because "Do We Need to Create Big Datasets to Learn a Task?" (Mishra and Sachdeva, SustaiNLP 2020) prints none. All
+standard deviations have the divisor n - 1. A term is NaN if its divisor is 0 or there is nothing to compute it from.
 """
 
 import numpy as np
 
 SHORTEST, LONGEST = 3, 30
-"""Sentences of a length between these count for t3, others against it."""
+"""Bounds of a sentence's length: lengths between these count for t3, others against it."""
 
 
 def vocabulary_term(distinct_words: int, rows: int) -> float:
-    """Return the first term of c1, and the only one that the paper of 2020 ranks by: t1 = V / X.
+    """Return the first term of c1, t1 = V / X, which is the only one that the paper of 2020 ranks by.
 
-    V distinct words of X rows, of which a pair is one. It falls as rows are added, whatever they are.
+    V is the number of distinct words in X rows; a pair is one row. It falls as rows are added, whatever they are.
     """
     return distinct_words / rows if rows else np.nan
 
 
 def length_term(lengths: np.ndarray) -> float:
-    """Return the second term of c1: t2 = sd(l), `lengths` l being the words of each sentence."""
+    """Return the second term of c1: t2 = sd(l), where l (`lengths`) is the number of words of each sentence."""
     return _deviation(lengths)
 
 
 def length_range_term(lengths: np.ndarray) -> float:
-    """Return the third term of c1: t3 = mean of sgn((l - 3)(30 - l)), in [-1, 1]; a length of just 3 or 30 counts as
+    """Return the third term of c1: t3 = mean of sgn((l - 3)(30 - l)), in [-1, 1]; a length of exactly 3 or 30 counts as
     -1.
     """
     inside = (lengths - SHORTEST) * (LONGEST - lengths) > 0
@@ -33,9 +34,9 @@ def length_range_term(lengths: np.ndarray) -> float:
 
 
 def evenness_term(counts: np.ndarray) -> float:
-    """T1 of c2: 1 / sd(c / K), of the K items with counts c of at least 1; NaN where all are equally frequent.
+    """Return T1 of c2: 1 / sd(c / K), over the K items with counts c of at least 1; NaN if all are equally frequent.
 
-    `counts` may hold items with count 0, which are none of the set's. The term grows with the size of the set.
+    `counts` may hold items with count 0, which are not in the set. The term grows with the size of the set.
     """
     present = counts[counts > 0]
     deviation = _deviation(present)  # of whole numbers: 0 where they are equal, without rounding
@@ -43,9 +44,10 @@ def evenness_term(counts: np.ndarray) -> float:
 
 
 def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
-    """T2 of c2: (1 / C) sum of c over rare items less the same over frequent ones, in [-1, 1]; C is the sum of c.
+    """Return T2 of c2: (sum of c over rare items minus sum of c over frequent items) / C, in [-1, 1]; C is the sum of
+    all c.
 
-    Rare are items with 1 <= c <= `most_share` C, or those that stand once alone where `most_share` is None.
+    Rare items have 1 <= c <= `most_share` C; if `most_share` is None, they are those that occur once.
     """
     total = int(counts.sum())
     if not total:
@@ -55,8 +57,8 @@ def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
 
 
 def difference_deviation_term(differences: np.ndarray) -> float:
-    """Return a term of c5: sd(|dl|) / N, `differences` |dl| being by how many words the two texts of each of N pairs
-    differ.
+    """Return a term of c5: sd(|dl|) / N, where |dl| (`differences`) is the difference in words between the two texts of
+    each of N pairs.
     """
     return _deviation(differences) / len(differences) if len(differences) else np.nan
 
@@ -67,10 +69,10 @@ def difference_term(differences: np.ndarray) -> float:
 
 
 def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: int) -> float:
-    """Return a term of c6: N / (1 + sum over items of sd over labels of c), of N `rows`; NaN with one label.
+    """Return a term of c6: N / (1 + sum over items of sd over labels of c), for N `rows`; NaN with one label.
 
-    `counts` of pairs of an item and a label, each pair once, and `items`, which item each pair is of, numbered from 0;
-    with the labels that an item has no pair of it stands 0 times. `labels`: how many there are.
+    `counts` are of pairs of an item and a label, each pair once; `items` is the number of each pair's item, from 0. For
+    labels without a pair, the item's count is 0. `labels`: number of labels.
     """
     if labels < 2 or not rows:
         return np.nan
@@ -80,5 +82,5 @@ def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: 
 
 
 def _deviation(values: np.ndarray) -> float:
-    """NaN of fewer than two values."""
+    """Return the standard deviation, or NaN with fewer than two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan

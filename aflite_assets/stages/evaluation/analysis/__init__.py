@@ -1,1 +1,3 @@
-"""The stage of `analysis`: reading what was published into records of `aflite_assets.analysis`. Nothing is trained."""
+"""The stage of `analysis`: published results are read into records of `aflite_assets.analysis`. Nothing is trained
+here.
+"""

@@ -1,4 +1,4 @@
-"""Multiple choice in the report: what is said of test sets that are judged by question, and accuracy by answer."""
+"""Multiple choice in the report: notes on test sets that are judged by question, and accuracy by answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,9 @@ from aflite_assets.wording import counted
 
 
 def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
-    """Return what is counted and what guessing gives if test sets are judged by question, and what is left out."""
+    """Return notes, for test sets judged by question, on what is counted, what guessing reaches, and what is left
+    out.
+    """
     asked = [one for one in test_sets if one.chance is not None]
     if not asked:
         return ()
@@ -32,7 +34,7 @@ def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
 
 
 def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[EvidenceTable]:
-    """Yield accuracy by answer, means over seeds, if test sets `sets` (by answer) are judged by question."""
+    """Yield accuracy by answer, averaged over seeds, if the test sets `sets` (by answer) are judged by question."""
     cells = [cell for cell in pq.read_table(models.file("cells.parquet")).to_pylist() if cell["status"] == "done"]
     keys = ["evaluator", "train_set", "representation"]
     records = []

@@ -1,6 +1,4 @@
-"""Facts of single rows that a report shows: their facts, their places in the source, PVI and data maps, as Arrow
-columns.
-"""
+"""Facts of single rows for the report, as Arrow columns: outcomes, places in the source, PVI and data maps."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -23,11 +21,11 @@ from aflite_assets.stages.shared.report_inputs import read_by_representation, sc
 from aflite_assets.stages.shared.source_places import places_in_files, places_of, source_of
 
 GIVEN = "attributes"
-"""Stands for the evaluator in the names of maps that the dataset's attributes have."""
+"""Text used instead of an evaluator in the names of data maps that the dataset's attributes contain."""
 
 _COORDINATES = ("confidence", "variability", "correctness")
 _MOST_ROWS = 50
-"""Classes of a table by class, which is left out beyond that; a report shows as many."""
+"""Most classes of a table by class, which is left out beyond that; a report shows as many."""
 
 
 def read_row_facts(
@@ -50,11 +48,12 @@ def row_facts(
     nearest: pa.Table | None = None,
     suspects: pa.Table | None = None,
 ) -> pa.Table:
-    """Return the columns `ROW_FACTS` from stored tables, null if there are none.
+    """Return the columns `ROW_FACTS` from stored tables, null for tables that do not exist.
 
-    All have row_id. `rows` of the filtering: removed_in_iteration (null: kept). `scores`: per iteration, from 0 on, its
-    number and the predictability of the rows that entered it. `instead`: label_<rank> and share_<rank>, null if there
-    are no more. `nearest`: nearest_kept, similarity. `suspects`: suggested_label, suggested_probability.
+    All tables have row_id. `rows`: the filtering's rows, with removed_in_iteration (null: kept). `scores`: for each
+    iteration from 0, its number and the predictability of the rows that entered it. `instead`: label_<rank> and
+    share_<rank>, null beyond the last label. `nearest`: nearest_kept and similarity. `suspects`: suggested_label and
+    suggested_probability.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {"row_id": rows["row_id"], "predictability_by_iteration": _by_iteration(rows, dict(scores))}
@@ -71,7 +70,7 @@ def row_facts(
 
 
 def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
-    """Return a list per row, as long as the iterations that it entered; null if no scores are stored."""
+    """Return a list per row with one value per iteration that it entered; null if no scores are stored."""
     if not scores:
         return pa.nulls(rows.num_rows)
     lengths = pc.fill_null(rows["removed_in_iteration"], max(scores)).to_numpy() + 1
@@ -86,7 +85,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return lists of the labels predicted instead and of their shares; null for rows that the table lacks."""
+    """Return lists of the wrong labels predicted and of their shares; null for rows that the table lacks."""
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -100,7 +99,7 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
     """Return the places of the raw table's rows, by the source that it was made from.
 
-    Files and lines are null if a file's content has changed since, and for sources that are no files of rows.
+    Files and lines are null if a file's content has changed since, and for sources that are not files of rows.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source = source_of(raw_result)
@@ -124,10 +123,11 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
 def row_information(
     models: PublishedResult, full: Examples, test_sets: tuple[TestSet, ...], *, left_out: Collection[str]
 ) -> dict[tuple[str, str], pa.Table]:
-    """Return PVI of natural test sets' rows under evaluators that give probabilities and are not `left_out`, by both.
+    """Return the PVI of natural test sets' rows by evaluator and test set, for evaluators that give probabilities and
+    are not in `left_out`.
 
-    `full`: the train rows of the train set full, whose label shares are the model without input. Probabilities are read
-    for one cell and test set at a time. The columns are `INFORMATION`, with `pvi` float64.
+    `full`: rows of the train set full, whose label shares are the model without input. Probabilities are read for one
+    cell and test set at a time. The columns are `INFORMATION`, with `pvi` float64.
     """
     from aflite_assets.diagnostics.evidence.usable_information import pointwise_information
 
@@ -148,14 +148,16 @@ def row_information(
 
 
 def stored_predictions(part: PublishedResult, test: TestSet, column: str) -> pa.Array | None:
-    """Return a column of what a cell predicted of a test set, in the set's order; None without predictions."""
+    """Return a column of a cell's predictions for a test set, in the set's row order; None without predictions."""
     own = [("test_set", "=", test.name)]
     table = pq.read_table(part.file("predictions.parquet"), columns=["row_id", column], filters=own)
     return lines_of(table, test.row_ids)[column].combine_chunks() if table.num_rows else None
 
 
 def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray | int) -> np.ndarray | None:
-    """Return a cell's probability of each row's class, or of one class, in the test set's order; None without any."""
+    """Return a cell's probability of each row's class, or of one class, in the test set's row order; None without
+    probabilities.
+    """
     column = stored_predictions(part, test, "probabilities")
     if column is None or column.null_count:
         return None
@@ -166,7 +168,9 @@ def class_probability(part: PublishedResult, test: TestSet, classes: np.ndarray 
 def information_tables(
     found: Mapping[tuple[str, str], pa.Table], test_sets: tuple[TestSet, ...], filtered: tuple[FilteredSet, ...]
 ) -> Iterator[EvidenceTable]:
-    """Yield mean PVI by class of kept and removed test rows, per representation whose filter took test rows."""
+    """Yield mean PVI by class of kept and removed test rows, for each representation whose filter included test
+    rows.
+    """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
     by_name = {one.name: one for one in test_sets}
@@ -192,9 +196,9 @@ def information_tables(
 
 
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
-    """Return the data map of every evaluator that recorded its training on full, with each representation's kept rows.
+    """Return the data map of each evaluator that recorded its training on full, with each representation's kept rows.
 
-    If none did, the map that the dataset's own attributes have (`given_map`).
+    If none did, return the map in the dataset's own attributes (`given_map`).
     """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 
@@ -214,11 +218,12 @@ def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSe
 
 
 def given_map(raw: Examples) -> pa.Table | None:
-    """Return a data map of others, from the attributes confidence, variability and correctness of the train rows.
+    """Return a data map made elsewhere, from the attributes confidence, variability and correctness of the train rows.
 
-    Correctness may count epochs, as in the files of Swayamdipta et al. 2020; it is divided by its largest value then.
-    Columns row_id (ascending) and these, float64; rows that lack one of the three are left out. None if an attribute is
-    missing, is no number, or is out of range: confidence in [0, 1], variability in [0, 0.5], correctness from 0.
+    Correctness may count epochs, as in the files of Swayamdipta et al. 2020; then it is divided by its largest value.
+    The columns are row_id (ascending) and these three, float64; rows that lack one of the three are left out. Return
+    None if an attribute is missing, not a number, or out of range: confidence in [0, 1], variability in [0, 0.5],
+    correctness from 0.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):
@@ -246,7 +251,7 @@ def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Tabl
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:
-    """Return the finished cells of the train set full, by evaluator, a part per seed."""
+    """Return the finished cells of the train set full, by evaluator, one part per seed."""
     parts: dict[str, list[PublishedResult]] = {}
     done = [("train_set", "=", "full"), ("status", "=", "done")]
     for row in pq.read_table(models.file("cells.parquet"), filters=done).to_pylist():

@@ -1,4 +1,6 @@
-"""Sets beside the filtered ones as records: other rankings, rows that weak models forget, candidates of leaning."""
+"""Records of sets other than the filtered ones: other rankings, rows that weak models forget, and candidates for
+leaning.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
@@ -26,7 +28,7 @@ from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import MINORITIES
 
 THRESHOLDS = np.linspace(0, 1, 101)
-"""On the probability of a class: 0, 0.01 to 1."""
+"""Thresholds on the probability of a class: 0, and 0.01 to 1."""
 
 
 def read_forgettables(
@@ -38,9 +40,9 @@ def read_forgettables(
     raw: Examples,
     minorities: MinoritiesSpec | None,
 ) -> Forgettables:
-    """Return everything about forgettable rows; nothing if the dataset's file names no weak model.
+    """Return everything about forgettable rows; an empty record if the dataset's YAML file names no weak model.
 
-    `cells`: of the whole grid, whose result is `models`. `tested`: every test set.
+    `cells`: the cells of the whole grid, whose result is `models`. `tested`: every test set.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
@@ -68,9 +70,10 @@ def read_forgettables(
 def threshold_curves(
     models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
 ) -> Iterator[Threshold]:
-    """Yield a curve per evaluator trained on full that gives probabilities, and challenge set of two classes.
+    """Yield a curve for each challenge set of two classes and each evaluator trained on full that gives probabilities.
 
-    One of these must be a single class of the dataset, whose probability is compared with the thresholds.
+    One of the two classes must correspond to a single class of the dataset, whose probability is compared with the
+    thresholds.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -88,7 +91,7 @@ def threshold_curves(
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
-    """Return the class of the dataset that alone counts as one of the set's two classes, and that one, or None."""
+    """Return the only class of the dataset that maps to one of the set's two classes, and that class, or None."""
     if not test_set.challenge or len(test_set.label_names) != 2 or not len(test_set.row_ids):
         return None
     mapped = np.arange(classes) if test_set.class_map is None else test_set.class_map
@@ -97,7 +100,7 @@ def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
 
 
 def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Accuracy at each threshold: one sort per side tells how many of its rows lie over each."""
+    """Return the accuracy at each threshold; one sort per side gives how many of its rows are over each threshold."""
     sides = [np.sort(probability[positive]), np.sort(probability[~positive])]
     over = [len(side) - np.searchsorted(side, THRESHOLDS, side="right") for side in sides]
     right: np.ndarray = (over[0] + len(sides[1]) - over[1]) / len(probability)
@@ -105,7 +108,7 @@ def _accuracies(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 
 def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
-    """Yield how rows were learnt in each training; a model's first one has the sets that were drawn from it."""
+    """Yield how rows were learnt in each training; a model's first training has the sets drawn from it."""
     rows = pq.read_table(result.file(published.FORGETTABLE_ROWS))
     sets: dict[str, dict[str, np.ndarray]] = {model: {} for model in rows["weak_model"].unique().to_pylist()}
     for one in published.read_forgettable_sets(result):
@@ -119,7 +122,7 @@ def _learnt(result: PublishedResult) -> Iterator[LearntRows]:
 
 
 def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
-    """Compare the forgettable rows of two trainings, over the rows that both were presented."""
+    """Compare the forgettable rows of two trainings, over the rows that were presented in both."""
     names = [f"{one.weak_model}, seed {one.seed}" for one in (first, second)]
     forgotten = (pc.field("forgetting_events") > 0) | (pc.field("right") == 0)
     sides = [one.counts.filter(forgotten)["row_id"].to_numpy() for one in (first, second)]
@@ -130,9 +133,9 @@ def _agreement(first: LearntRows, second: LearntRows) -> Agreement:
 def read_rankings(
     filtered_sets: PublishedResult, controls: PublishedResult, filtered: Sequence[FilteredSet]
 ) -> dict[str, inputs.RankingPair]:
-    """Return each filtered set together with the one of its representation that was ranked otherwise, if there is one.
+    """Return each filtered set with the set of the same representation and another ranking, if there is one.
 
-    They are compared by what they kept in the end, then by what both had left at the same earlier size.
+    The sets are compared by the rows kept at the end, and then by the rows left at the same earlier size.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
@@ -159,9 +162,10 @@ def read_rankings(
 def overlap(
     rows: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> tuple[int, int, int, float | None, float | None]:
-    """Return how many of the `rows` (ids) are in either set and in both, and the Jaccard index: found, and by chance.
+    """Return how many of the `rows` (ids) are in at least one set and in both, with the Jaccard index and its value by
+    chance.
 
-    By chance is the mean over two random sets of these sizes. Both are None if the sets are empty.
+    The value by chance is the mean over two random sets of these sizes. Both indices are None if the sets are empty.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second
@@ -172,7 +176,7 @@ def overlap(
 def read_leanings(
     result: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet]
 ) -> tuple[LeaningInputs, ...]:
-    """Return every candidate of `leaning_sets` with what is known of it; `cells` are those of the whole grid."""
+    """Return every candidate of `leaning_sets` with its predictions and values; `cells` are those of the whole grid."""
     found = inputs.CANDIDATES.from_arrow(pq.read_table(result.file("candidates.parquet")))
     pointed, sets = (pq.read_table(result.file(f"{name}.parquet")) for name in ("pointed", "train_sets"))
     by_row, evaluator = [one for one in tested if one.unit == "row"], result.summary["evaluator"]

@@ -1,4 +1,4 @@
-"""The stage of `analysis`: every number of the report as tidy tables and records, from what other stages published."""
+"""The stage of `analysis`: every number of the report as tidy tables and records, from the results of other stages."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -85,7 +85,7 @@ class AnalysisInputs(StageInputs):
 
 
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
-    """Compute every number of the report from what was published; the tracker has the mean accuracies."""
+    """Compute every number of the report from published results; the tracker gets the mean accuracies."""
     data = benchmark_data(settings, inputs, draft.partition)
     analysis = analyse(data)
     write_analysis(analysis, draft.path)
@@ -102,7 +102,7 @@ def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, contex
 
 
 def _mean_accuracies(analysis: Analysis) -> dict[str, float]:
-    """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
+    """Return mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
     return {
         ".".join([*names, *([] if one.tested_on == "all" else [one.tested_on])]): one.accuracy
         for one in analysis.of(ACCURACIES)
